@@ -35,6 +35,23 @@ metadata: {name: h100}
 spec: {levels: [{nodeLabel: example.com/block, alias: ""}]}
 """
 
+OF_OTHER_TYPES = """\
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: number}
+spec: 16
+---
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: text}
+spec: {levels: rack}
+---
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: entries}
+spec: {levels: [example.com/rack, {nodeLabel: 1}, {}]}
+"""
+
 PODGROUPS = """\
 apiVersion: scheduling.run.ai/v2alpha2
 kind: PodGroup
@@ -115,6 +132,7 @@ def test_all_that_is_reported_of_users_objects(assert_expected: Callable[[str, s
     parts = [(name, found(settings, own)) for name, settings in WAYS.items()]
     parts.append(("they are there already", found("", own, own)))
     parts.append(("without a Topology of theirs", found("", items(PODGROUPS))))
+    parts.append(("Topologies with values of other types", found("", items(OF_OTHER_TYPES))))
 
     assert_expected("kai/users-objects.txt", "\n".join([f"{name}\n{''.join(lines)}" for name, lines in parts]))
 

@@ -11,6 +11,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.findings.finding import Effect
+from packwise.validate.cost import MIN_COST
 from packwise.validate.definition import read_definition
 from packwise.validate.schema import SchemaError
 from tests.places import ROOT
@@ -275,6 +276,22 @@ def test_rules_are_left_out_where_types_are_wrong() -> None:
     assert [said for _, said in problems(with_rule("self.n + 1 > 0"), {"n": "x"})] == [
         'spec.n: Invalid value: "string": spec.n in body must be of type integer: "string"'
     ]
+
+
+def test_that_not_all_rules_are_checked_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packwise.validate.cel.MAX_COST_OF_OBJECT", MIN_COST)
+    found = definition(levels(UNIQUE, {"rule": "size(self) > 1", "message": "must be two"}))
+
+    first, second = (found.problems(thing({"levels": [{"key": "a"}]})) for _ in range(2))
+
+    assert [(problem.effect, problem.message) for problem in first] == [
+        (
+            Effect.UNCHECKED,
+            "not all of its rules are checked for each object: for one of them they take more than 1024 MiB together; "
+            "split that object, or bound its lists and texts",
+        )
+    ]
+    assert second == []
 
 
 @pytest.mark.slow

@@ -28,8 +28,8 @@ class KueueRelease(NamedTuple):
     mutable_levels: bool = False
     """Whether the levels of a Topology may change while the hostname is the lowest one."""
 
-    fixes_flavor_labels: bool = True
-    """Whether the node labels of a ResourceFlavor with a topology cannot change."""
+    fixes_flavors: bool = True
+    """Whether the node labels and tolerations of a ResourceFlavor with a topology cannot change."""
 
     refuses_false: bool = False
     """Whether `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
@@ -46,7 +46,7 @@ RELEASES = (
         "v0.20",
         serves_v1beta1=False,
         mutable_levels=True,
-        fixes_flavor_labels=False,
+        fixes_flavors=False,
         refuses_false=True,
         group_slices=True,
     ),

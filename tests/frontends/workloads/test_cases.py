@@ -25,7 +25,7 @@ def cases(table: str) -> list[dict[str, Any]]:
 def answered(case: dict[str, Any]) -> dict[str, Any]:
     """The case with all that comes of it."""
     objects, version = parsed(case["objects"]), case.get("kai", "v0.17")
-    findings = shown(rendered(objects, version))
+    findings = shown(rendered(objects, version).results)
     groups = groups_of(rendered(objects, version, writes=True))
     kept = {key: part for key, part in case.items() if key not in ("findings", "groups")}
     return kept | {key: part for key, part in (("findings", findings), ("groups", groups)) if part}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from krmfn.kubeobject import KubeObject
+from krmfn.result import Result
 from krmfn.yamltext import split_documents
 from packwise.pipeline import Rendered, render
 from packwise.select import Package
@@ -54,10 +55,10 @@ def groups_of(answer: Rendered) -> list[Any]:
     ]
 
 
-def shown(answer: Rendered) -> list[dict[str, str]]:
-    """What is said of the workloads, each as where, by which rule and how bad, and what; with KAI's own text."""
+def shown(results: Iterable[Result], operator: str = "kai") -> list[dict[str, str]]:
+    """What is said of the workloads, each as where, by which rule and how bad, and what; with the operator's text."""
     lines: list[dict[str, str]] = []
-    for result in answer.results:
+    for result in results:
         line, column = (result.tags.get(tag, "") for tag in ("line", "column"))
         path = result.field.path if result.field is not None else ""
         entry = {
@@ -66,6 +67,6 @@ def shown(answer: Rendered) -> list[dict[str, str]]:
             "message": result.message,
         }
         if "operatorMessage" in result.tags:
-            entry["kai"] = result.tags["operatorMessage"]
+            entry[operator] = result.tags["operatorMessage"]
         lines.append(entry)
     return lines

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule
+from packwise.kubernetes.quantities import canonical_quantity
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,
@@ -55,6 +56,10 @@ _SHAPE = (
     "resourceClaims",
 )  # fmt: skip
 """The fields of a pod's spec that are compared whole."""
+
+
+_PORT = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+"""The fields of a port."""
 
 
 def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -> Iterator[Problem]:
@@ -125,7 +130,10 @@ def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator
     now, then = entries
     if len(now) != len(then):
         shape: list[Value] = [
-            {"ports": each.get("ports"), "resources": {"requests": value_at(each, "resources", "requests")}}
+            {
+                "ports": _ports(each.get("ports")),
+                "resources": {"requests": _quantities(value_at(each, "resources", "requests"))},
+            }
             for each in now
         ]
         message = f"must be as many as before, {len(then)}; got {len(now)}"
@@ -133,12 +141,32 @@ def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator
         return
     for index, (container, before) in enumerate(zip(now, then, strict=True)):
         at, name = (*path, index), f"{field}[{index}]"
-        requests, were = (value_at(each, "resources", "requests") or None for each in (container, before))
-        if requests != were:
-            message = "requests cannot change while Kueue manages the workload"
-            yield _immutability_problem((*at, "resources"), f"{name}.resources.requests", requests, message)
-        if (container.get("ports") or None) != (before.get("ports") or None):
-            yield _immutability_problem((*at, "ports"), f"{name}.ports", container.get("ports"), "ports cannot change")
+        yield from _requests(container, before, at, name)
+        ports, were = (_ports(each.get("ports")) for each in (container, before))
+        if ports != were:
+            message = "ports cannot change while Kueue manages the workload"
+            yield _immutability_problem((*at, "ports") if "ports" in container else at, f"{name}.ports", ports, message)
+
+
+def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPath, field: str) -> Iterator[Problem]:
+    """A change of what a container, or a pod as a whole, requests."""
+    requests, were = (_quantities(value_at(each, "resources", "requests")) for each in (new, old))
+    if requests != were:
+        message = "requests cannot change while Kueue manages the workload"
+        at = (*path, "resources") if "resources" in new else path
+        yield _immutability_problem(at, f"{field}.resources.requests", requests, message)
+
+
+def _quantities(requests: Value) -> Value:
+    """Requests as the API server prints them, so that equal ones look the same; None where there are none."""
+    amounts = mapping(requests)
+    return {name: canonical_quantity(str(amounts[name])) for name in sorted(amounts)} or None
+
+
+def _ports(ports: Value) -> Value:
+    """Ports with the API server's default, in the order of Go's fields; None where there are none."""
+    entries = [{"protocol": "TCP", **mapping(port)} for port in ports] if isinstance(ports, list) else []
+    return [{name: port[name] for name in _PORT if name in port} for port in entries] or None
 
 
 QUEUE_NAME = f"{PREFIX}queue-name"
@@ -194,7 +222,7 @@ class _Webhook:
     """True if it builds the pod sets before it checks anything: what cannot be parsed hides all other errors."""
 
     sorts: bool = False
-    """True if its messages are in the order of their fields."""
+    """True if its messages on a new object are in the order of their fields."""
 
     skips_unmanaged: bool = False
     """True if it does not look at updates of jobs that Kueue manages neither before nor after."""
@@ -230,7 +258,7 @@ def _admission_problems(review: _Review) -> list[Problem]:
     if webhook.skips_unmanaged and before is not None and not (_is_managed(review.value) or _is_managed(before)):
         return []
     problems = [problem for rule in webhook.rules for problem in rule(review)]
-    if webhook.sorts:
+    if webhook.sorts and before is None:
         problems.sort(key=lambda problem: (problem.operator_message or "").partition(": ")[0])
     return list({problem.operator_message or problem.message: problem for problem in reversed(problems)}.values())[::-1]
 
@@ -290,10 +318,19 @@ def _creation_problems(review: _Review) -> Iterator[Problem]:
     """The rules of new objects that most kinds share; updates keep to them, too."""
     labels = _labels(review.value)
     yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
-    yield from _name_problems(_PREBUILT, labels, "a Workload")
+    yield from _prebuilt(review)
     if _MAX_TIME in labels:
         yield from _max_time(labels[_MAX_TIME])
     yield from _elastic_kind(review)
+
+
+def _prebuilt(review: _Review) -> Iterator[Problem]:
+    """The name of a Workload that is there already, of kinds that take one."""
+    kind, labels = review.job.kind, _labels(review.value)
+    yield from _name_problems(_PREBUILT, labels, "a Workload")
+    if labels.get(_PREBUILT) and kind.key in _WITHOUT_PREBUILT:
+        detail = f'Is not supported for "{kind.group}/{kind.versions[0]}, Kind={kind.name}"'
+        yield _label(_PREBUILT, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
 def _created_once(review: _Review) -> Iterator[Problem]:
@@ -327,6 +364,9 @@ def _update_problems(review: _Review) -> list[Problem]:
     problems: list[Problem] = []
     if not suspended:
         problems += _immutable_label(QUEUE_NAME, labels, old)
+    if suspended or _is_elastic(before, review.release):
+        problems += _prebuilt(review)
+    else:
         problems += _immutable_label(_PREBUILT, labels, old)
     if not suspended or not _is_suspended(kind, before):
         problems += _immutable_label(_MAX_TIME, labels, old)
@@ -570,15 +610,17 @@ def _pod(review: _Review) -> Iterator[Problem]:
         detail = "prebuilt workload and pod group should be equal"
         yield _label(_PREBUILT, prebuilt, f'must be the pod group, "{group}"; got "{prebuilt}"', detail)
     if before is not None:
-        then = _labels(before).get(_POD_GROUP, "")
-        if then and group != then:
-            error = OperatorError(f"metadata.labels[{_POD_GROUP}]", ErrorType.INVALID, group, _IMMUTABLE)
-            yield refusal(("metadata", "labels"), f'must keep its pod group, "{then}"; got "{group}"', error)
         was = _annotations(before).get(_RETRIABLE)
         if group and was == "false" and annotations.get(_RETRIABLE) != "false":
             detail = "unretriable pod group can't be converted to retriable"
             error = OperatorError(f"metadata.annotations[{_RETRIABLE}]", ErrorType.FORBIDDEN, None, detail)
-            yield refusal(("metadata", "annotations"), "cannot become retriable", error)
+            path: FieldPath = ("metadata", "annotations", *((_RETRIABLE,) if _RETRIABLE in annotations else ()))
+            yield refusal(path, f'must keep {_RETRIABLE}: "false"', error)
+        then = _labels(before).get(_POD_GROUP, "")
+        if then and group != then:
+            error = OperatorError(f"metadata.labels[{_POD_GROUP}]", ErrorType.INVALID, group, _IMMUTABLE)
+            path = ("metadata", "labels", *((_POD_GROUP,) if _POD_GROUP in labels else ()))
+            yield refusal(path, f'must keep its pod group, "{then}"; got "{group}"', error)
 
 
 def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Problem]:
@@ -708,5 +750,7 @@ _WEBHOOKS: Mapping[Integration, _Webhook] = {
     Integration.TRAIN_JOB: _Webhook(_OF_MOST, builds_first=True),
 }
 """The webhooks that judge jobs from their pod sets."""
+_WITHOUT_PREBUILT = (("sparkoperator.k8s.io", "SparkApplication"), ("kubeflow.org", "JAXJob"))
+"""Kinds that take no Workload that is there already, of those whose webhooks look."""
 _ELASTIC_INTEGRATIONS = (Integration.JOB, Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
 """Those that take elastic jobs."""

@@ -193,8 +193,8 @@ def _queues(chain: Chain) -> Iterator[Finding]:
         name, names = item.get("spec.clusterQueue"), [queue.name for queue in chain.cluster_queues]
         if isinstance(name, str) and names and name not in names and not is_placeholder(name):
             message = (
-                f'names the ClusterQueue "{name}", which is not among those of the input{closest(name, names)}: jobs '
-                "of this queue wait while there is none"
+                f'names the ClusterQueue "{name}", which is not among those of the input: jobs of this queue wait '
+                f"while there is none{closest(name, names)}"
             )
             yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
     for queue in chain.cluster_queues:
@@ -268,8 +268,8 @@ def _job(job: Job, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
         # Whoever keeps queues of just this namespace in the input keeps all of them there.
         if near or (namespace and any(each.namespace == namespace for each in chain.local_queues)):
             message = (
-                f'names the queue "{name}", which is not among the LocalQueues of the namespace{near}: the job waits '
-                "while there is none"
+                f'names the queue "{name}", which is not among the LocalQueues of the namespace: the job waits while '
+                f"there is none{near}"
             )
             yield Finding.of(QUEUE, job.item, ("metadata", "labels", QUEUE_NAME), message)
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule, Stage
@@ -21,6 +22,7 @@ from packwise.kubernetes.validation import (
     is_dns_subdomain,
     label_value,
     qualified_name,
+    type_error,
 )
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.place import Generated, Origin
@@ -148,11 +150,34 @@ def topology_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
     """Violations of the CRD of Topologies: of its schema, else of its rules."""
-    if not isinstance(value_at(value, *_LEVELS), list):
+    spec, levels = value.get("spec"), value_at(value, *_LEVELS)
+    if spec is not None and not isinstance(spec, dict):
+        return [_wrong_type(("spec",), spec, "object")]
+    if levels is None:
         text = OperatorError("spec.levels", ErrorType.REQUIRED)
         return [_schema(("spec",), "must have `levels`, the node labels from the broadest to the narrowest", text)]
+    if not isinstance(levels, list):
+        return [_wrong_type(_LEVELS, levels, "array")]
     labels = node_labels(value)
-    return list(_structure(labels)) or list(_level_rules(labels, node_labels(before), release, is_new=before is None))
+    wrong = [*_level_types(levels)] or [*_structure(labels)]
+    return wrong or list(_level_rules(labels, node_labels(before), release, is_new=before is None))
+
+
+def _level_types(levels: Sequence[Value]) -> Iterator[Problem]:
+    for position, level in enumerate(levels):
+        path = (*_LEVELS, position)
+        if not isinstance(level, dict):
+            yield _wrong_type(path, level, "object")
+        elif level.get("nodeLabel") is None:
+            text = OperatorError(f"spec.levels[{position}].nodeLabel", ErrorType.REQUIRED)
+            yield _schema(path, "must have `nodeLabel`, the key of a node label", text)
+        elif not isinstance(level["nodeLabel"], str):
+            yield _wrong_type((*path, "nodeLabel"), level["nodeLabel"], "string")
+
+
+def _wrong_type(path: FieldPath, value: Value, wanted: str) -> Problem:
+    message, error = type_error(format_path(path), value, wanted)
+    return _schema(path, message, error)
 
 
 def _structure(labels: Sequence[str]) -> Iterator[Problem]:
@@ -246,14 +271,15 @@ def _flavor_changes(spec: Mapping[str, Value], old: Mapping[str, Value], release
     was = old.get("topologyName")
     if was is None:
         return
+    for name, title in (("nodeLabels", "node labels"), ("tolerations", "tolerations")):
+        if release.fixes_flavors and spec.get(name) != old.get(name):
+            path = ("spec", name) if name in spec else ("spec",)
+            message = f"must keep its {title} while it has a topology; delete the ResourceFlavor and create it anew"
+            yield _rule(path, "spec", message, f"{name} are immutable when topologyName is set")
     if spec.get("topologyName") != was:
         path = ("spec", "topologyName") if "topologyName" in spec else ("spec",)
         message = f'must keep its topology, "{was}"; delete the ResourceFlavor and create it anew'
         yield _rule(path, "spec", message, "topologyName is immutable when topologyName is set")
-    if release.fixes_flavor_labels and mapping(spec.get("nodeLabels")) != mapping(old.get("nodeLabels")):
-        path = ("spec", "nodeLabels") if "nodeLabels" in spec else ("spec",)
-        message = "must keep its node labels while it has a topology; delete the ResourceFlavor and create it anew"
-        yield _rule(path, "spec", message, "nodeLabels are immutable when topologyName is set")
 
 
 def _mappings(value: Value) -> list[tuple[int, Mapping[str, Value]]]:

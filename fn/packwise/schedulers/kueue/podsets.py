@@ -300,8 +300,8 @@ def check_runtimes(index: Index) -> Iterator[Finding]:
         known = [runtime.name for runtime in _runtimes(index, item)]
         if isinstance(name, str) and known and _runtime_of(index, item) is None:
             message = (
-                f'names the runtime "{name}", which is not among those of the input{closest(name, known)}: Kueue '
-                "refuses the job while there is none"
+                f'names the runtime "{name}", which is not among those of the input: Kueue refuses the job while there '
+                f"is none{closest(name, known)}"
             )
             text = f"runtime '{name}' not found"
             path = ("spec", "runtimeRef", "name")

@@ -393,7 +393,7 @@ def _slice_layers(template: Template, annotations: Mapping[str, str], release: K
 def _layer_problems(template: Template, layers: tuple[Layer, ...]) -> Iterator[Problem]:
     field, path = template.key_field(SLICE_LAYERS), template.key_path(SLICE_LAYERS)
 
-    def at(index: int, part: str, message: str, error: OperatorError) -> Problem:
+    def of_entry(index: int, part: str, message: str, error: OperatorError) -> Problem:
         detail = error.detail + template.suffix
         text = error._replace(field=f"{field}[{index}].{part}", detail=detail)
         return refusal(path, f"entry {index}: {message}", text)
@@ -401,22 +401,22 @@ def _layer_problems(template: Template, layers: tuple[Layer, ...]) -> Iterator[P
     for index, layer in enumerate(layers):
         for wrong in qualified_name(layer.level, V35):
             message = f'topology must be the node label of a level; got "{layer.level}"'
-            yield at(index, "topology", message, OperatorError("", ErrorType.INVALID, layer.level, wrong))
+            yield of_entry(index, "topology", message, OperatorError("", ErrorType.INVALID, layer.level, wrong))
         if layer.size < 1:
             error = OperatorError("", ErrorType.INVALID, layer.size, "must be greater than or equal to 1")
-            yield at(index, "size", f"size must be 1 or more; got {layer.size}", error)
+            yield of_entry(index, "size", f"size must be 1 or more; got {layer.size}", error)
     first: dict[str, int] = {}
     for index, layer in enumerate(layers):
         before = first.setdefault(layer.level, index)
         if before != index:
             message = f'topology must be another level than that of entry {before}; got "{layer.level}" again'
             error = OperatorError("", ErrorType.DUPLICATE, f"{layer.level} (also at index {before})")
-            yield at(index, "topology", message, error)
+            yield of_entry(index, "topology", message, error)
     for index, (above, layer) in enumerate(pairwise(layers), 1):
         if layer.size > 0 and above.size % layer.size:
             detail = f"must evenly divide the parent layer size {above.size}"
             message = f"size must divide that of the entry before, {above.size}; got {layer.size}"
-            yield at(index, "size", message, OperatorError("", ErrorType.INVALID, layer.size, detail))
+            yield of_entry(index, "size", message, OperatorError("", ErrorType.INVALID, layer.size, detail))
 
 
 def bound_problems(template: Template, count: int) -> Iterator[Problem]:

@@ -1,0 +1,61 @@
+"""What is said of Kueue's jobs and objects: a table, each case with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from krmfn.kubeobject import KubeObject
+from krmfn.result import sort_results
+from krmfn.yamltext import read, write
+from packwise.pipeline import render
+from packwise.select import Package
+from tests.frontends.workloads.workloads import parsed, shown
+from tests.places import TESTDATA
+
+HEAD = """\
+# Each case is a file, `objects`, checked for a release of Kueue (`kueue`, v0.19), as an update of the file `before`
+# where it has one; `settings` are lines of the settings' spec. `findings` is all that is said of it.
+"""
+TABLE = "kueue/rules.yaml"
+SETTINGS = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+"""
+OF_ALL = """\
+revision: v0.1.0-alpha.13
+apply: false
+emit: [PodGroup]
+topologyAwareScheduling: {enabled: true}
+"""
+
+
+def cases() -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", read((TESTDATA / TABLE).read_text(encoding="utf-8")))
+
+
+def settings(case: dict[str, Any]) -> KubeObject:
+    flavors = f", flavors: {case['flavors']}" if "flavors" in case else ""
+    lines = [f"kueue: {{version: {case.get('kueue', 'v0.19')}{flavors}}}", *case.get("settings", OF_ALL).splitlines()]
+    return KubeObject.parse(SETTINGS + "".join(f"  {line}\n" for line in lines), file="topology.yaml")
+
+
+def answered(case: dict[str, Any]) -> dict[str, Any]:
+    """The case with all that comes of it."""
+    configuration = settings(case)
+    baseline = (configuration, *parsed(case["before"])) if "before" in case else None
+    package = Package((configuration, *parsed(case.get("objects", ""))), baseline=baseline)
+    results = [each for each in sort_results(render(package).results) if each.tags["rule"] != "no-workloads"]
+    findings = shown(results, "kueue")
+    return {key: part for key, part in case.items() if key != "findings"} | ({"findings": findings} if findings else {})
+
+
+def test_a_job_is_answered_as_the_table_says(assert_expected: Callable[[str, str], None]) -> None:
+    assert_expected(TABLE, HEAD + write([answered(case) for case in cases()]))
+
+
+def test_no_two_cases_have_one_name() -> None:
+    names = [case["name"] for case in cases()]
+    assert len(set(names)) == len(names)
