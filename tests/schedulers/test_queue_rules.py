@@ -10,7 +10,7 @@ from krmfn.kubeobject import KubeObject
 from packwise.pipeline import render
 from packwise.select import Package
 
-RULES = ("queue-parent", "queue-known", "queue-leaf", "priority-class-known")
+RULES = ("queue-parent", "queue-known", "queue-leaf", "priority-class-known", "pod-priority-class")
 
 
 def queue(name: str, parent: Any = None) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_a_priority_class_that_is_not_there() -> None:
             "gives its pods the default priority while there is none",
         ),
         (
-            "priority-class-known", "spec.template.cliques[0].spec.podSpec.priorityClassName",
+            "pod-priority-class", "spec.template.cliques[0].spec.podSpec.priorityClassName",
             'names the PriorityClass "servng", which is not among those of the input; did you mean "serving"?: the API '
             "server refuses the pods while there is none",
         ),
@@ -130,3 +130,59 @@ def test_a_priority_class_that_is_not_there() -> None:
 def test_a_quota_that_no_float_holds() -> None:
     huge = {**ROOT, "spec": {"resources": {"gpu": {"quota": 10**400, "limit": -(10**400)}}}}
     assert said(huge, LEAF, workload("team-a")) == []
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec: {template: {spec: {schedulerName: kai-scheduler, priorityClassName: "%s", containers: [{name: a, image: a}]}}}
+"""
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  replicatedJobs:
+  - name: a
+    replicas: 2
+    template:
+      spec:
+        template: {spec: {schedulerName: kai-scheduler, priorityClassName: "%s", containers: [{name: a, image: a}]}}
+"""
+GRAPH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: team}
+spec:
+  services:
+    Frontend:
+      componentType: frontend
+      replicas: 1
+      extraPodSpec: {priorityClassName: "%s", mainContainer: {image: "a:1.0.0"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (JOB, "spec.template.spec.priorityClassName"),
+        (JOB_SET, "spec.replicatedJobs[0].template.spec.template.spec.priorityClassName"),
+        (GRAPH, "spec.services.Frontend.extraPodSpec.priorityClassName"),
+    ],
+)
+@pytest.mark.parametrize("writes", [False, True])
+def test_pods_of_every_kind_are_refused_without_their_class(text: str, path: str, *, writes: bool) -> None:
+    given = KubeObject.new(priority_class("serving"))
+
+    def found(name: str) -> list[tuple[str, str, str | None]]:
+        package = Package((given, KubeObject.parse(text % name, file="w.yaml")))
+        return [
+            (result.severity.value, result.field.path, result.tags.get("operatorMessage"))
+            for result in render(package, writes=writes).results
+            if result.tags["rule"] == "pod-priority-class" and result.field
+        ]
+
+    severity = "warning" if writes else "error"
+    assert found("nope") == [(severity, path, "no PriorityClass with name nope was found")]
+    assert [found(name) for name in ("serving", "system-node-critical", "train", "${CLASS}")] == [[], [], [], []]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
+from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.identity import is_placeholder
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, TOPOLOGY
+from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
@@ -27,6 +27,7 @@ from packwise.wording import closest, near_miss
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.placement import Placement
     from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, QueueShare
@@ -198,10 +199,18 @@ _LEAF = Rule("queue-leaf", "A workload is in a queue that has none below it.", "
 _CLASS = Rule(
     "priority-class-known", "The PriorityClass of a workload is there.", "spec/podgrouper.md#3", Severity.WARNING
 )
-QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS)
+_POD_CLASS = Rule("pod-priority-class", "The PriorityClass that a pod names is there.", "spec/kubernetes.md#2.6")
+QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)
 """Rules of what workloads and Queues name."""
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
+
+_CLASS_FIELD = "priorityClassName"
+_POD_SPECS: tuple[tuple[str, ...], ...] = (
+    ("spec", "podSpec"), ("podTemplate", "spec"), ("extraPodSpec",), ("template", "spec", "template", "spec"),
+    ("template", "spec"), ("spec",), (),
+)  # fmt: skip
+"""The steps from a clique, a component or a template to the spec of its pods."""
 
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
@@ -284,7 +293,7 @@ def _queue_place(gang: Gang) -> Place:
 
 
 def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> Iterator[Finding]:
-    for placement, gang in gangs:
+    for _, gang in gangs:
         named = gang.priority_class
         if _is_missing(named, known):
             message = (
@@ -292,15 +301,33 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 f"{NAME} gives its pods the default priority while there is none"
             )
             yield gang.owner.of("priorityClassName").place.finding(_CLASS, message)
-        for leaf in gang.leaves if placement.subject.kind == POD_CLIQUE_SET.name else ():
-            of_pod = (leaf.pod_spec or {}).get("priorityClassName")
-            if isinstance(of_pod, str) and _is_missing(of_pod, known):
+    seen: set[tuple[int, FieldPath]] = set()
+    for _, gang in gangs:
+        for leaf in gang.leaves:
+            named = (leaf.pod_spec or {}).get(_CLASS_FIELD)
+            if not isinstance(named, str) or not _is_missing(named, known):
+                continue
+            place = _class_place(leaf.origin.place)
+            at = id(place.item), place.path
+            if at not in seen:
+                seen.add(at)
                 message = (
-                    f'names the PriorityClass "{of_pod}", which is not among those of the input'
-                    f"{closest(of_pod, known)}: the API server refuses the pods while there is none"
+                    f'names the PriorityClass "{named}", which is not among those of the input{closest(named, known)}: '
+                    "the API server refuses the pods while there is none"
                 )
-                place = leaf.origin.place.below("spec", "podSpec", "priorityClassName")
-                yield place.finding(_CLASS, message)
+                text = f"no PriorityClass with name {named} was found"
+                finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
+                # What is written may go to a cluster that has the class.
+                yield finding._replace(when_written=Severity.WARNING)
+
+
+def _class_place(place: Place) -> Place:
+    """Where the pods at a place name their PriorityClass; the place itself where that cannot be told."""
+    for steps in _POD_SPECS:
+        at = place.below(*steps, _CLASS_FIELD)
+        if at.item.get(at.path) is not None:
+            return at
+    return place
 
 
 def _is_missing(name: str, known: Sequence[str]) -> bool:
