@@ -32,7 +32,7 @@ _COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
 
 def pod_findings(workload: Workload) -> Iterator[Finding]:
     """Problems of the pods that KAI schedules."""
-    for template in workload.scheduled:
+    for template in workload.scheduled_templates:
         for order, (rule, problem) in enumerate(_problems(workload, template)):
             path = (*template.path, "spec", *problem.path)
             if workload.grouping is Grouping.WORKFLOW:
