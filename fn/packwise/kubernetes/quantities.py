@@ -231,6 +231,12 @@ def atoi(text: str) -> int | str:
     return _integer(text, _INT64, "Atoi")
 
 
+def natural(text: str) -> int | None:
+    """The number of 64 bits that digits alone write, without a sign; None where `text` is none."""
+    number = atoi(text) if text.isascii() and text.isdigit() else ""
+    return number if isinstance(number, int) else None
+
+
 def _integer(text: str, limit: int, function: str) -> int | str:
     fault = f"strconv.{function}: parsing {go_quote(text)}: "
     if not _INTEGER.fullmatch(text):

@@ -83,6 +83,7 @@ PLACEHOLDER = "spec/grove-releases.md#placeholder"
 """The rule of an epoch that nothing tells yet."""
 
 _ANCHOR = "Anchor"
+_LONGEST_LABEL = 63
 _NO_LABELS: Mapping[str, Value] = {}
 _KINDS = frozenset([kind.key for kind in GANGS])
 
@@ -139,7 +140,8 @@ def has_epoch(value: Mapping[str, Value]) -> bool:
     if not all(labels.get(key) for key in (EPOCH, REPLICA, ROLE, PART_OF)):
         return False
     epoch = labels[EPOCH]
-    return epoch.isascii() and epoch.isdecimal() and f"{identity(value)[3]}-".startswith(_prefix(labels))
+    is_number = len(epoch) <= _LONGEST_LABEL and epoch.isascii() and epoch.isdecimal()
+    return is_number and f"{identity(value)[3]}-".startswith(_prefix(labels))
 
 
 def _stable(value: Mapping[str, Value], labels: Mapping[str, str]) -> Identity:

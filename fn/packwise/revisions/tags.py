@@ -19,8 +19,11 @@ PATTERN = r"^v[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+(-rc[0-9]+)?)?$"
 """How Grove spells a tag."""
 
 _LOOSE = re.compile(
-    r"v?(?:(\d+)\.(\d+)\.(\d+))?[-.]?(?:(alpha|beta|rc)[-.]?(\d+)(?:[-.]?rc[-.]?(\d+))?)?", re.IGNORECASE
+    r"v?(?:(\d{1,9})\.(\d{1,9})\.(\d{1,9}))?[-.]?(?:(alpha|beta|rc)[-.]?(\d{1,9})(?:[-.]?rc[-.]?(\d{1,9}))?)?",
+    re.IGNORECASE,
 )
+"""Python reads no number of thousands of digits, and Grove has none of ten."""
+
 _STAGES = ("alpha", "beta", "rc")
 
 _NEVER_RELEASED = {

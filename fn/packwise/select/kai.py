@@ -36,7 +36,7 @@ RULES = (UNNAMED,)
 """Rules of KAI's release."""
 
 _KAI = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
-_VERSION = re.compile(r"v?0\.(\d+)(\.\d+)?(-.*)?")
+_VERSION = re.compile(r"v?0\.(\d{1,9})(\.\d+)?(-.*)?")
 
 
 def kai_release(settings: TopologyRender) -> tuple[str, str]:

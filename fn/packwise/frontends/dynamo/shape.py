@@ -10,6 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written, mapping, mappings, text, texts, whole
 from packwise.frontends.dynamo.graph import WORKERS
+from packwise.kubernetes.quantities import natural
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known
 
@@ -350,8 +351,8 @@ class _Builder:
         memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
         device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
         limits = mapping(mapping(component.main.get("resources")).get("limits"))
-        gpus = limits.get(_GPU)
-        count = int(gpus) if isinstance(gpus, (int, str)) and str(gpus).isdecimal() else 1
+        gpus = natural(str(limits.get(_GPU)))
+        count = 1 if gpus is None else gpus
         sharing: list[dict[str, Any]] = []
         for rank in range(len(roles) // 2):
             name = f"{component.lower}-gpu-rank-{rank}"

@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.kubernetes.quantities import amounts, container_requests
+from packwise.kubernetes.quantities import amounts, container_requests, natural
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     AffinityTerm,
@@ -158,17 +158,16 @@ def _with_class(spec: Mapping[str, Value], runtime: Mapping[str, Value]) -> Mapp
 
 
 def _share(annotations: Mapping[str, str]) -> GpuShare | None:
-    memory = annotations.get(_MEMORY, "")
-    mebibytes = int(memory) if memory.isascii() and memory.isdigit() else 0
+    mebibytes = natural(annotations.get(_MEMORY, "")) or 0
     written = annotations.get(_FRACTION, "")
     portion = float(written) if _NUMBER.fullmatch(written) else 0.0
     if not 0 < portion <= 1:
         portion = 0.0
     if not portion and not mebibytes:
         return None
-    devices = annotations.get(_DEVICES, "")
-    if devices.isascii() and devices.isdigit():
-        return GpuShare(int(devices), portion, mebibytes)
+    devices = natural(annotations.get(_DEVICES, ""))
+    if devices is not None:
+        return GpuShare(devices, portion, mebibytes)
     return GpuShare(1, portion, 0 if portion else mebibytes)
 
 

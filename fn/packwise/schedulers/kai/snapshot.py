@@ -65,7 +65,7 @@ _GPU_GROUP = "runai-gpu-group"
 _RESERVATION = "kai-resource-reservation"
 _ENDED = ("Succeeded", "Failed", "Unknown")
 _UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
-_SCHEDULER = re.compile(r"kai-scheduler/(?:[a-z0-9-]+/){0,9}scheduler:v0\.([0-9]+)(?:[.-]|$)")
+_SCHEDULER = re.compile(r"kai-scheduler/(?:[a-z0-9-]+/){0,9}scheduler:v0\.([0-9]{1,9})(?:[.-]|$)")
 
 
 class SnapshotError(Exception):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.kubernetes.quantities import natural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,10 +108,9 @@ class Node(NamedTuple):
 
     @property
     def _labelled_memory(self) -> int | None:
-        written = self.labels.get(_GPU_MEMORY, "")
-        if not written.isascii() or not written.isdigit():
+        memory = natural(self.labels.get(_GPU_MEMORY, ""))
+        if memory is None:
             return None
-        memory = int(written)
         # GPU feature discovery wrote bytes for a while.
         memory = memory if memory < _TIB_IN_MIB else memory // _MIB
         return memory - memory % 100

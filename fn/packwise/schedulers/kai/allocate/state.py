@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
+from packwise.kubernetes.quantities import natural
 from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 
@@ -214,8 +215,7 @@ def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
 
 def _slices(name: str) -> int:
     """The number of slices in the profile that a resource names, as in `nvidia.com/mig-3g.20gb`."""
-    number = name.removeprefix(MIG).partition("g.")[0]
-    return int(number) if number.isdigit() else 0
+    return natural(name.removeprefix(MIG).partition("g.")[0]) or 0
 
 
 def is_gpu_pod(pod: Pod) -> bool:
