@@ -37,6 +37,22 @@ def test_a_long_value_is_answered(code: str) -> None:
     assert subprocess.run([sys.executable, "-c", CHILD + code], cwd=ROOT, check=False).returncode == 0
 
 
+LEVELS = """
+import pathlib
+from packwise.cli import main
+levels = ", ".join(f"{{domain: rack, key: example.com/{n}}}" for n in range(25_000))
+head = "apiVersion: packwise.dev/v1alpha1\\nkind: TopologyRender\\nmetadata: {name: a}\\n"
+pathlib.Path("a.yaml").write_text(f"{head}spec: {{topologyAwareScheduling: {{enabled: true, levels: [{levels}]}}}}\\n")
+assert main(["check", "a.yaml"]) == 1
+"""
+
+
+def test_many_errors_of_a_configuration_are_told(tmp_path: Path) -> None:
+    """None of them is compared with each other one."""
+    done = subprocess.run([sys.executable, "-c", CHILD + LEVELS], cwd=tmp_path, stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0
+
+
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

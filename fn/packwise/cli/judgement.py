@@ -149,12 +149,13 @@ def _reported(results: Iterable[Result], obstacles: Iterable[Result], group: Gro
 
     `obstacles` are those about what objects are judged by.
     """
-    preventing = [result for result in obstacles if result.severity is Severity.ERROR]
+    # There can be a hundred thousand of each: looked up, not compared with one another.
+    preventing = {repr(result) for result in obstacles if result.severity is Severity.ERROR}
     results = list(results)
     if group.unchanged:
         changed = {id(result) for result in _changed(results, group)}
-        results = [result for result in results if id(result) in changed or result in preventing]
-    return tuple(result for result in results if result in preventing or _is_reported(result, group))
+        results = [result for result in results if id(result) in changed or repr(result) in preventing]
+    return tuple(result for result in results if _is_reported(result, group) or repr(result) in preventing)
 
 
 def _changed(results: Iterable[Result], group: Group) -> list[Result]:
