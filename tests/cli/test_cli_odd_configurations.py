@@ -1,0 +1,211 @@
+"""Settings that nobody would write: every command that reads them answers, and writes nothing where it says no.
+
+Each stands in a file of the package, as the function's configuration in a list, as `--config`, and in a ConfigMap.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+
+HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: topology}\n"
+LEVELS = "[{domain: zone, key: topology.kubernetes.io/zone}, {domain: rack, key: example.com/rack}]"
+SECTION = f"topologyAwareScheduling: {{enabled: true, levels: {LEVELS}}}"
+DEEP = "[" * 450 + "]" * 450
+
+
+def named(metadata: str) -> str:
+    return HEAD.replace("{name: topology}", metadata) + f"spec: {{{SECTION}}}\n"
+
+
+def levels(text: str) -> str:
+    return f"{HEAD}spec: {{topologyAwareScheduling: {{enabled: true, levels: {text}}}}}\n"
+
+
+def spec(text: str) -> str:
+    return f"{HEAD}spec:\n  {SECTION}\n  {text}\n"
+
+
+ODD: dict[str, str | bytes] = {
+    "a kind that is true": HEAD.replace("TopologyRender", "true"),
+    "a kind that is a list": HEAD.replace("TopologyRender", "[TopologyRender]"),
+    "no kind": "apiVersion: packwise.dev/v1alpha1\nkind:\n",
+    "a group without a version": HEAD.replace("/v1alpha1", "/"),
+    "a version that is a number": HEAD.replace("packwise.dev/v1alpha1", "1"),
+    "another version": HEAD.replace("v1alpha1", "v9"),
+    "a name that is a number": named("{name: 1}"),
+    "a name that is a mapping": named("{name: {a: b}, namespace: [b]}"),
+    "metadata that are a list": named("[a]"),
+    "annotations that are none": named("{name: a, labels: text, annotations: [a]}"),
+    "places that are none": named(
+        "{name: a, annotations: {config.kubernetes.io/path: 1, config.kubernetes.io/index: x, 1: 2}}"
+    ),
+    "no spec": HEAD,
+    "a spec of nothing": f"{HEAD}spec:\n",
+    "a spec that is a list": f"{HEAD}spec: [a]\n",
+    "a spec that is endless": f"{HEAD}spec: .inf\n",
+    "a spec that is a date": f"{HEAD}spec: 2026-01-01T00:00:00Z\n",
+    "a spec that is bytes": f"{HEAD}spec: !!binary aGVsbG8=\n",
+    "a spec that is a set": f"{HEAD}spec: !!set {{a, b}}\n",
+    "a tag of Python's": f"{HEAD}spec: !!python/object/apply:os.system [touch ran]\n",
+    "a key twice": f"{HEAD}spec: {{}}\nspec: {{}}\n",
+    "keys that are no strings": f"{HEAD}spec: {{1: 2, true: 3, null: 4, 1.5: 5, 2026-01-01: 6, [a]: 7, {{b: c}}: 8}}\n",
+    "keys of the object that are no strings": f"{HEAD}spec: {{}}\n1: 2\ntrue: x\n",
+    "a merge of a list": f"{HEAD}spec: {{<<: {{{SECTION}}}, <<: [a]}}\n",
+    "an alias of itself": f"{HEAD}spec: &a {{topologyAwareScheduling: *a}}\n",
+    "aliases of aliases": "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]\n" for n in range(8))
+    + f"{HEAD}spec: *a7\n",
+    "depth": f"{HEAD}spec: {{topologyAwareScheduling: {DEEP}}}\n",
+    "more depth": f"{HEAD}spec: {{x: {'[' * 5000}{']' * 5000}}}\n",
+    "empty documents": f"---\n---\n{spec('annotate: true')}---\n...\n---\n",
+    "two": f"{spec('annotate: true')}---\n{spec('annotate: false')}",
+    "nothing": "",
+    "a scalar": "text\n",
+    "a list of anything": "apiVersion: v1\nkind: List\nitems: [1, null, [a], {kind: TopologyRender}]\n",
+    "a section that is a list": f"{HEAD}spec: {{topologyAwareScheduling: [enabled], topology: text}}\n",
+    "levels that are a mapping": levels("{domain: rack, key: example.com/rack}"),
+    "levels of anything": levels("[rack, 1, null, [a], {}, {domain: 1, key: true}, {domain: [a], key: {a: b}}]"),
+    "levels by aliases": levels("[&a {domain: rack, key: a/b}, *a, *a]"),
+    "a revision that is a list": spec("revision: [v0.1.0-alpha.8]"),
+    "a revision of signs": spec('revision: "v0\\0\\x1b[31m\\u202e\\r\\n\\ud800"'),
+    "numbers without end": spec(f"podGangEpoch: {'9' * 5000}\n  limits: {{gangs: .inf}}"),
+    "numbers below zero": spec("podGangEpoch: -1\n  limits: {gangs: -0x5}"),
+    "lists that are none": spec("emit: {PodGang: true}\n  gitops: argocd\n  exclude: '*'"),
+    "lists of anything": spec("emit: [[PodGang], {a: b}, null]\n  gitops: [1]\n  exclude: [1, null, {a: b}]"),
+    "globs": spec(f"exclude: ['{'*a' * 500}b', '[', '\\', '**', '/', '', '../../..', /etc/passwd]"),
+    "rules of anything": spec("rules: {ignore: text, warn: {a: b}, error: [1, [a], {rule: [a], paths: {}}]}"),
+    "schedulers of anything": spec(
+        "scheduler: {profiles: [1, null, {name: 1}, {name: kai-scheduler, config: [x]}]}\n  network: [a]"
+    ),
+    "values of a template": spec(f"osmo: {{values: {{1: 2, a: 2026-01-01, b: !!binary aGk=, c: .nan, d: {DEEP}}}}}"),
+    "other sections of anything": spec("kai: [v0.12]\n  kueue: {flavors: {name: a}}\n  dynamo: {release: 1.4}"),
+    "names that lead out": spec("emit: [KueueTopology]\n  kueue: {flavors: [{name: ../../x, nodeLabels: {../a: b}}]}"),
+    "flags of anything": spec("annotate: 1\n  apply: null\n  finalizers: []\n  topologyNameAnnotation: {}"),
+    "Grove's of anything": (
+        "apiVersion: operator.config.grove.io/v1alpha1\nkind: OperatorConfiguration\nmetadata: 1\n"
+        "topologyAwareScheduling: {enabled: [], levels: {a: b}}\nscheduler: {profiles: [[a]]}\nnetwork: .nan\n"
+    ),
+    "data that are a list": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: [a]\n",
+    "data of anything": "apiVersion: v1\nkind: ConfigMap\nmetadata: 1\ndata: {revision: [a], 1: 2, emit: '['}\n",
+    "JSON": '{"apiVersion":"packwise.dev/v1alpha1","kind":"TopologyRender","metadata":{"name":1},"spec":null}',
+    "no UTF-8": HEAD.encode() + b"spec: {revision: \xe9}\n",
+    "a NUL": f"{HEAD}spec: {{revision: a\0}}\n",
+    "UTF-16": spec("annotate: true").encode("utf-16"),
+    "half of it": spec("annotate: true").encode()[:-90],
+}
+
+NODES = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {topology.kubernetes.io/zone: z, example.com/rack: r}}
+status: {allocatable: {cpu: "8", memory: 8Gi, pods: "10"}}
+"""
+
+IN_A_FILE = (
+    "check in -v",
+    "check in -o sarif --baseline before",
+    "check in --fix --unsafe-fixes",
+    "check . --nodes nodes.yaml",
+    "render in -o out",
+    "render in --in-place",
+    "migrate in --to upstream",
+    "doctor in",
+    "diff in before",
+    "explain in",
+    "topologies in",
+    "place in --nodes nodes.yaml",
+    "report in -o report.html",
+    "comment in --baseline before --nodes nodes.yaml",
+    "fleet render . -o fleet --no-cache",
+    "init new --from in/topology.yaml --for kustomize",
+    "init in",
+    "topology import in/topology.yaml",
+)
+AS_CONFIG = ("check before --config in/topology.yaml", "render before -o out --config in/topology.yaml")
+IN_A_LIST = ("fn", "check in", "render in/topology.yaml", "doctor in", "explain in", "migrate in --to upstream")
+QUICK = ("check in -v", "render in -o out", "migrate in --to upstream", "diff in before", "doctor in", "fn")
+"""The others are run with the laws."""
+
+WRITTEN = {
+    "check in --fix --unsafe-fixes": "in",
+    "render in -o out": "out",
+    "render in --in-place": "in",
+    "migrate in --to upstream": "in",
+    "fleet render . -o fleet --no-cache": "fleet",
+    "init new --from in/topology.yaml --for kustomize": "new",
+    "init in": "in",
+    "report in -o report.html": "report.html",
+    "render before -o out --config in/topology.yaml": "out",
+}
+"""What a command may write to; any other changes nothing."""
+ALSO_WITH_ERRORS = ("check in --fix --unsafe-fixes", "report in -o report.html", "fleet render . -o fleet --no-cache")
+"""These write what is right, and tell the errors beside."""
+
+
+def cases(*commands: str) -> list[Any]:
+    return [pytest.param(command, marks=() if command in QUICK else pytest.mark.slow) for command in commands]
+
+
+@pytest.fixture(params=ODD.values(), ids=list(ODD))
+def content(request: pytest.FixtureRequest) -> bytes:
+    """The text of the settings."""
+    odd: str | bytes = request.param
+    return odd if isinstance(odd, bytes) else odd.encode()
+
+
+@pytest.mark.parametrize("command", cases(*IN_A_FILE))
+def test_in_a_file(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
+    answers(command, content, call, tmp_path)
+
+
+@pytest.mark.parametrize("command", cases(*AS_CONFIG))
+def test_as_the_configuration_that_is_named(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
+    answers(command, content, call, tmp_path)
+
+
+@pytest.mark.parametrize("command", cases(*IN_A_LIST))
+def test_as_the_configuration_of_a_function(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
+    item = indented(WORKLOAD.encode(), 2).replace(b"  #", b"- #", 1)
+    head = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    answers(command, head + item + b"functionConfig:\n" + indented(content, 2), call, tmp_path)
+
+
+@pytest.mark.parametrize("command", cases(*IN_A_LIST[1:], *AS_CONFIG))
+def test_in_a_config_map(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
+    head = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\ndata:\n  settings.yaml: |\n"
+    answers(command, head + indented(content, 4), call, tmp_path)
+
+
+def indented(text: bytes, by: int) -> bytes:
+    return b"".join(b" " * by + line + b"\n" for line in text.split(b"\n"))
+
+
+def answers(command: str, content: bytes, call: Call, folder: Path) -> None:
+    """A documented exit code; what is changed stands where the command may write, and nothing is on an error."""
+    files = {"in/web.yaml": WORKLOAD, "in/service.yaml": SERVICE, "before/web.yaml": WORKLOAD, "nodes.yaml": NODES}
+    write(folder, {**files, "before/topology.yaml": CONFIG, ".git/HEAD": ""})
+    (folder / "in" / "topology.yaml").write_bytes(content)
+    before = state(folder)
+
+    ran = call(*command.split(), stdin=content.decode("utf-8", "replace") if command == "fn" else "")
+
+    assert ran.code in (0, 1, 2)
+    assert "internal error" not in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    after = state(folder)
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    if ran.code and command not in ALSO_WITH_ERRORS:
+        assert not changed
+    assert {path.partition("/")[0] for path in changed} <= {WRITTEN.get(command)}
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder, and of the one it stands in, and what it holds."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    beside = [path for path in folder.parent.iterdir() if path.is_file()]
+    return {os.path.relpath(path, folder): path.read_bytes() for path in (*paths, *beside)}
