@@ -94,7 +94,7 @@ COMMANDS = (
 )
 
 
-def answers(call: Call, tmp_path: Path, objects: str, nodes: str) -> None:
+def assert_answered(call: Call, tmp_path: Path, objects: str, nodes: str) -> None:
     write(tmp_path, {"in/topology.yaml": CONFIG, "in/objects.yaml": objects, "nodes.yaml": nodes})
     for words in COMMANDS:
         ran = call(*words)
@@ -105,12 +105,12 @@ def answers(call: Call, tmp_path: Path, objects: str, nodes: str) -> None:
 
 @pytest.mark.parametrize("objects", OBJECTS.values(), ids=OBJECTS)
 def test_in_an_object(objects: str, call: Call, tmp_path: Path) -> None:
-    answers(call, tmp_path, objects, node())
+    assert_answered(call, tmp_path, objects, node())
 
 
 @pytest.mark.parametrize("nodes", NODES.values(), ids=NODES)
 def test_in_a_cluster(nodes: str, call: Call, tmp_path: Path) -> None:
-    answers(call, tmp_path, WORKLOAD, nodes)
+    assert_answered(call, tmp_path, WORKLOAD, nodes)
 
 
 @pytest.mark.parametrize("revision", [f"v{N}.0.0", f"v0.1.0-alpha.{N}", f"alpha.{N}", f"v0.1.0-alpha.12-rc{N}"])

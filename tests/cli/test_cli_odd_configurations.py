@@ -160,32 +160,32 @@ def content(request: pytest.FixtureRequest) -> bytes:
 
 @pytest.mark.parametrize("command", cases(*IN_A_FILE))
 def test_in_a_file(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
-    answers(command, content, call, tmp_path)
+    assert_answered(command, content, call, tmp_path)
 
 
 @pytest.mark.parametrize("command", cases(*AS_CONFIG))
 def test_as_the_configuration_that_is_named(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
-    answers(command, content, call, tmp_path)
+    assert_answered(command, content, call, tmp_path)
 
 
 @pytest.mark.parametrize("command", cases(*IN_A_LIST))
 def test_as_the_configuration_of_a_function(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
     item = indented(WORKLOAD.encode(), 2).replace(b"  #", b"- #", 1)
     head = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    answers(command, head + item + b"functionConfig:\n" + indented(content, 2), call, tmp_path)
+    assert_answered(command, head + item + b"functionConfig:\n" + indented(content, 2), call, tmp_path)
 
 
 @pytest.mark.parametrize("command", cases(*IN_A_LIST[1:], *AS_CONFIG))
 def test_in_a_config_map(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
     head = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\ndata:\n  settings.yaml: |\n"
-    answers(command, head + indented(content, 4), call, tmp_path)
+    assert_answered(command, head + indented(content, 4), call, tmp_path)
 
 
 def indented(text: bytes, by: int) -> bytes:
     return b"".join(b" " * by + line + b"\n" for line in text.split(b"\n"))
 
 
-def answers(command: str, content: bytes, call: Call, folder: Path) -> None:
+def assert_answered(command: str, content: bytes, call: Call, folder: Path) -> None:
     """A documented exit code; what is changed stands where the command may write, and nothing is on an error."""
     files = {"in/web.yaml": WORKLOAD, "in/service.yaml": SERVICE, "before/web.yaml": WORKLOAD, "nodes.yaml": NODES}
     write(folder, {**files, "before/topology.yaml": CONFIG, ".git/HEAD": ""})
