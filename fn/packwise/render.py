@@ -136,7 +136,7 @@ def _spliced(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeO
 
 
 CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "spec/packwise.md#1.4")
-TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "spec/grove.md#6")
+TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "spec/grove.md#6.3")
 RULES = (CLASH, TWICE)
 """Rules of generated objects."""
 

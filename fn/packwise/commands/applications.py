@@ -29,7 +29,7 @@ __all__ = ["RULES", "Folders", "unnamed_plugins"]
 UNNAMED = Rule(
     "argocd-plugin-unnamed",
     "An Application over a folder that packwise renders names the plugin.",
-    "spec/gitops.md#3",
+    "spec/gitops.md#3.8",
     Severity.WARNING,
 )
 RULES = (UNNAMED,)

@@ -94,18 +94,22 @@ def _is_near(word: str, vendor: str) -> bool:
     return letters_apart(word, vendor) <= (_LETTERS_OF_A_SLIP if len(vendor) > len("intel") else 0)
 
 
-_SOURCE = "spec/kubernetes.md#2"
-_CONTAINER = Rule("pod-container", "Each container of a pod has a name and an image.", _SOURCE)
-_RESOURCE = Rule("pod-resource", "The API server takes the resources that a container asks for.", _SOURCE)
-_TOLERATION = Rule("pod-toleration", "The API server takes the tolerations of a pod.", _SOURCE)
+_CONTAINER = Rule("pod-container", "Each container of a pod has a name and an image.", "spec/kubernetes.md#2.1")
+_RESOURCE = Rule(
+    "pod-resource", "The API server takes the resources that a container asks for.", "spec/kubernetes.md#2.2"
+)
+_TOLERATION = Rule("pod-toleration", "The API server takes the tolerations of a pod.", "spec/kubernetes.md#2.3")
 _NAME = Rule(
     "pod-resource-name",
     "A resource has the name that its device plugin gives it.",
-    "spec/placement.md#9",
+    "spec/kubernetes.md#2.8",
     Severity.WARNING,
 )
 _HUGE = Rule(
-    "pod-huge-pages", "A container that asks for huge pages has them in limits too.", _SOURCE, Severity.WARNING
+    "pod-huge-pages",
+    "A container that asks for huge pages has them in limits too.",
+    "spec/kubernetes.md#2.7",
+    Severity.WARNING,
 )
 RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE)
 """The rules of pods, whoever creates them."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_WORKLOADS", "RULES", "Rendered", "read_package", "render", "results_of", "unreadable"]
 
-NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "spec/clients.md#5", Severity.INFO)
+NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "spec/clients.md#5.1", Severity.INFO)
 RULES = (NO_WORKLOADS,)
 """Rules of a whole render."""
 

@@ -94,15 +94,17 @@ class Package(NamedTuple):
 SETTINGS = Rule(
     "configuration-fields", "packwise's own configuration has known fields of the right type.", "spec/packwise.md#2.2"
 )
-UNSUPPORTED = Rule("configuration-unsupported", "A setting that has no effect.", "spec/packwise.md#2", Severity.WARNING)
+UNSUPPORTED = Rule(
+    "configuration-unsupported", "A setting that has no effect.", "spec/packwise.md#2.8", Severity.WARNING
+)
 LEVELS_UNUSED = Rule(
-    "configuration-levels-unused", "Levels that this revision does not look at.", "spec/grove.md#9", Severity.WARNING
+    "configuration-levels-unused", "Levels that this revision does not look at.", "spec/grove.md#9.3", Severity.WARNING
 )
 ABSENT = Rule(
     "configuration-absent", "Some object configures the topology.", "spec/designs.md#2", Severity.WARNING, once=True
 )
 APPLY = Rule(
-    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "spec/grove-releases.md#3.4"
+    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "spec/grove-releases.md#3.4.6"
 )
 RULES = (*CHOICE_RULES, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""

@@ -31,11 +31,13 @@ SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own 
 LEVELS = Rule(
     "configuration-levels",
     "While enabled, there is at least one level, and no more than the API takes.",
-    "spec/grove.md#9",
+    "spec/grove.md#9.1",
 )
-DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "spec/grove.md#9")
-UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "spec/grove.md#9")
-KEY = Rule("configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "spec/grove.md#3")
+DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "spec/grove.md#9.1")
+UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "spec/grove.md#9.1")
+KEY = Rule(
+    "configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "spec/grove.md#3.4"
+)
 NAME = Rule("configuration-name", "The ClusterTopology's name is one that an object can have.", _SOURCE)
 RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 """Rules of the topology configuration."""

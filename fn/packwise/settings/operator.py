@@ -222,14 +222,15 @@ def _go_kind(value: Value, go: str) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
-_SOURCE = "spec/grove.md#14"
-DECODE = Rule("operator-decode", "Every field of an OperatorConfiguration has the type that Grove gives it.", _SOURCE)
-FIELD = Rule("operator-field", "The operator knows every field of its configuration.", _SOURCE)
-LOG = Rule("operator-log", "logLevel and logFormat are some that the operator has.", _SOURCE)
-ELECTION = Rule("operator-leader-election", "The times of the leader election fit together.", _SOURCE)
-CLIENT = Rule("operator-client", "The burst of the operator's client is not negative.", _SOURCE)
-SYNCS = Rule("operator-syncs", "Every controller has a worker.", _SOURCE)
-SERVER = Rule("operator-server", "The operator's servers have ports and certificates that exist.", _SOURCE)
+DECODE = Rule(
+    "operator-decode", "Every field of an OperatorConfiguration has the type that Grove gives it.", "spec/grove.md#14.1"
+)
+FIELD = Rule("operator-field", "The operator knows every field of its configuration.", "spec/grove.md#14.1")
+LOG = Rule("operator-log", "logLevel and logFormat are some that the operator has.", "spec/grove.md#14.2")
+ELECTION = Rule("operator-leader-election", "The times of the leader election fit together.", "spec/grove.md#14.3")
+CLIENT = Rule("operator-client", "The burst of the operator's client is not negative.", "spec/grove.md#14.4")
+SYNCS = Rule("operator-syncs", "Every controller has a worker.", "spec/grove.md#14.5")
+SERVER = Rule("operator-server", "The operator's servers have ports and certificates that exist.", "spec/grove.md#14.6")
 RULES = (DECODE, FIELD, LOG, ELECTION, CLIENT, SYNCS, SERVER)
 """Rules of the operator's own configuration."""
 

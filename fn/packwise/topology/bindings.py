@@ -37,12 +37,12 @@ KIND = "ClusterTopologyBinding"
 REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
 """The topologies that others keep, one for each scheduler."""
 
-SHAPE = Rule("binding-schema", "A ClusterTopologyBinding has the shape its CRD gives it.", "spec/grove.md#3")
-UNIQUE = Rule("binding-unique", "No two levels of a binding have the same domain or the same key.", "spec/grove.md#9")
+SHAPE = Rule("binding-schema", "A ClusterTopologyBinding has the shape its CRD gives it.", "spec/grove.md#3.4")
+UNIQUE = Rule("binding-unique", "No two levels of a binding have the same domain or the same key.", "spec/grove.md#9.3")
 SCHEDULER = Rule(
     "binding-scheduler",
     "schedulerTopologyBindings names each scheduler once, enabled ones with topologies only.",
-    "spec/grove.md#9",
+    "spec/grove.md#9.3",
 )
 RULES = (SHAPE, UNIQUE, SCHEDULER)
 """Rules of ClusterTopologyBinding objects."""

@@ -179,7 +179,7 @@ def _different(other: Definition, first: Definition) -> Finding:
 OBJECT = Rule(
     "object-schema",
     "Rendered objects, and users' own of the same kinds, keep the schema of their CRD.",
-    "spec/packwise.md#3",
+    "spec/packwise.md#3.7",
 )
 OBJECT_RULES = (OBJECT,)
 """Rules of the objects that no front end sees to."""

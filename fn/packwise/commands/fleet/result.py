@@ -268,9 +268,9 @@ def _badness(group: Group) -> tuple[object, ...]:
 FIT = Rule(
     "fleet-package",
     "A fleet renders what its clients would, and runs nothing that a repository names.",
-    "spec/clients.md#2a",
+    "spec/packwise.md#1.7",
 )
-BUILD = Rule("fleet-build", "kustomize builds the package.", "spec/clients.md#2a")
+BUILD = Rule("fleet-build", "kustomize builds the package.", "spec/packwise.md#1.7")
 LOST = Rule("fleet-lost", "Every package comes to a result.", "spec/packwise.md#3.4")
 WRITTEN = Rule("fleet-output", "A package is written whole.", "spec/packwise.md#1.5")
 RULES = (FIT, BUILD, LOST, WRITTEN)

@@ -85,8 +85,10 @@ def _sorted(names: Value) -> Value:
     return cast("Value", sorted([str(name) for name in names])) if isinstance(names, list) else names
 
 
-GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/designs.md#1", Severity.WARNING)
-MEANING = Rule("migrate-meaning", "The scheduler is told the same before and after a migration.", "spec/designs.md#1")
+GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/packwise.md#6.3", Severity.WARNING)
+MEANING = Rule(
+    "migrate-meaning", "The scheduler is told the same before and after a migration.", "spec/packwise.md#6.2"
+)
 
 _COMPARED = (TOPOLOGY.name, PODGANG.name)
 

@@ -149,11 +149,12 @@ def text_at(place: Place) -> tuple[str, FieldPath]:
     return source.text, (*source.root, *place.path)
 
 
-_SOURCE = "spec/designs.md#1"
-UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.", _SOURCE)
-ORDER = Rule("migrate-order", "A listed order becomes a fixed one only where the two are the same.", _SOURCE)
-COMMENT = Rule("migrate-comment", "A migration loses no comment.", "spec/packwise.md#1.2")
-LOST = Rule("migrate-lost", "What the later revision cannot say.", _SOURCE, Severity.WARNING)
+UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.", "spec/packwise.md#6.1")
+ORDER = Rule(
+    "migrate-order", "A listed order becomes a fixed one only where the two are the same.", "spec/designs.md#1"
+)
+COMMENT = Rule("migrate-comment", "A migration loses no comment.", "spec/packwise.md#6.4")
+LOST = Rule("migrate-lost", "What the later revision cannot say.", "spec/packwise.md#6.3", Severity.WARNING)
 RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 """Rules of migrations."""
 

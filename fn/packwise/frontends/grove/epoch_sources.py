@@ -166,11 +166,11 @@ def _order(entry: Entry) -> int:
 
 
 MAP = Rule("podgang-map", "A PodGangMap has entries that PodGangs can be built from.", "spec/grove-releases.md#3.1")
-EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "spec/grove-releases.md#2.5", Severity.WARNING)
+EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "spec/grove-releases.md#2.5.3", Severity.WARNING)
 UNKNOWN = Rule(
     "podgang-epoch-unknown",
     "The epochs in the names of PodGangs are those of the cluster.",
-    "spec/grove-releases.md#3.4",
+    "spec/grove-releases.md#3.4.3",
     Severity.INFO,
     once=True,
 )

@@ -93,7 +93,7 @@ def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
 DROPPED = Rule(
     "constraint-dropped",
     "A constraint of an existing workload whose level is gone.",
-    "spec/designs.md#3",
+    "spec/designs.md#3.2",
     Severity.WARNING,
 )
 PREFERRED = Rule(
@@ -196,7 +196,7 @@ def _instead(path: FieldPath) -> str | None:
 
 KIND = POD_CLIQUE_SET.name
 
-DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "spec/grove.md#1")
+DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "spec/grove.md#1.2")
 SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "spec/grove.md#3")
 UNKNOWN = Rule(
     "unknown-field", "Every field of a workload is one that the API server knows.", "spec/packwise.md#unknown-fields"

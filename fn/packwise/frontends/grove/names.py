@@ -56,7 +56,7 @@ def group_podgang(workload: str, replica: int, epoch: str, group: str, group_rep
 LENGTH = Rule(
     "podgang-name-length",
     "The name of a PodGang with an epoch is one that pods can have as a label.",
-    "spec/grove-releases.md#3.3",
+    "spec/grove-releases.md#length",
     Severity.WARNING,
 )
 NAME_RULES = (LENGTH,)

@@ -240,14 +240,12 @@ def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
     return [entry if isinstance(entry, dict) else {} for entry in entries] if isinstance(entries, list) else []
 
 
-_SPEC = "spec/grove-releases.md#2.6"
-
 STORED: tuple[Check[_Change], ...] = (
     Check(
         Rule(
             "rolling-update-stored",
             "A rollingUpdate that stays in the cluster goes with what is applied.",
-            _SPEC,
+            "spec/grove-releases.md#2.6.7",
             Severity.WARNING,
         ),
         _kept_updates,
@@ -256,7 +254,7 @@ STORED: tuple[Check[_Change], ...] = (
         Rule(
             "min-available-default",
             "A release that fills in another minAvailable makes no smaller gang.",
-            _SPEC,
+            "spec/grove-releases.md#2.6.10",
             Severity.WARNING,
         ),
         _smaller,

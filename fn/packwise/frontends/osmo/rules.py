@@ -183,7 +183,7 @@ SECTIONS = Check(
     Stage.DECODE,
 )
 GROUPS_OR_TASKS = Check(
-    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "spec/osmo.md#2"),
+    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "spec/osmo.md#2.1"),
     _groups_or_tasks,
     Stage.SCHEMA,
 )
@@ -191,7 +191,7 @@ NAMES_UNIQUE = Check(
     Rule(
         "osmo-names-unique",
         "Tasks and groups of a workflow have names that differ in more than case and - or _.",
-        "spec/osmo.md#2",
+        "spec/osmo.md#2.2",
     ),
     _names_unique,
     Stage.SCHEMA,
@@ -329,16 +329,16 @@ POOLS = (
 
 POOL = (
     Check(
-        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "spec/osmo.md#1"),
+        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "spec/osmo.md#1.4"),
         _default_platform,
         Stage.CONFIG,
     ),
     Check(
-        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "spec/osmo.md#1"),
+        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "spec/osmo.md#1.2"),
         _scheduler,
         Stage.CONFIG,
     ),
-    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1"), _keys, Stage.CONFIG),
+    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG),
     Check(
         Rule(
             "osmo-pool-order",
@@ -678,15 +678,15 @@ SUBMISSION = (
         ),
         _quantities,
     ),
-    Check(Rule("osmo-platform", "Every resource has a platform.", "spec/osmo.md#2"), _platforms),
+    Check(Rule("osmo-platform", "Every resource has a platform.", "spec/osmo.md#2.6"), _platforms),
     Check(
         Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "spec/osmo.md#3.1"),
         _topology_keys,
     ),
-    Check(Rule("osmo-resource", "Tasks name resources that the workflow has.", "spec/osmo.md#2"), _resources),
-    Check(Rule("osmo-name-length", "Names have at most 64 characters.", "spec/osmo.md#2"), _name_lengths),
+    Check(Rule("osmo-resource", "Tasks name resources that the workflow has.", "spec/osmo.md#2.5"), _resources),
+    Check(Rule("osmo-name-length", "Names have at most 64 characters.", "spec/osmo.md#2.2"), _name_lengths),
     Check(
-        Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "spec/osmo.md#3"), _gpus
+        Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "spec/osmo.md#3.4"), _gpus
     ),
     Check(Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "spec/osmo.md#3.2"), _key_sets),
     Check(
@@ -735,7 +735,7 @@ DUPLICATE_KEY = Rule("osmo-duplicate-key", "A key stands once in its mapping.", 
 TOKEN = Rule(
     "osmo-token",
     "What OSMO fills in while a workflow runs stands in the Pods as it is.",
-    "spec/osmo.md#2",
+    "spec/osmo.md#6.1",
     Severity.INFO,
 )
 DIFFERS = Rule(

@@ -60,24 +60,26 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "advice", "no_group", "unscheduled_keys"]
 
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
-_DEADLOCK = Rule("workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6")
+_DEADLOCK = Rule(
+    "workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6.7"
+)
 _SHORT = Rule("workload-short", "A gang needs no more pods than there are.", "spec/podgrouper.md#4")
 _ALONE = Rule("workload-alone", "Pods that belong together are one gang.", "spec/podgrouper.md#10", Severity.WARNING)
 _DIFFERENT = Rule(
     "workload-pods-differ",
     "The pods of a gang agree on its queue and priority.",
-    "spec/podgrouper.md#3",
+    "spec/podgrouper.md#3.10",
     Severity.WARNING,
 )
 _IGNORED = Rule(
     "workload-ignored", "What a workload asks of KAI is read as it stands.", "spec/podgrouper.md#10", Severity.WARNING
 )
 _UNSCHEDULED = Rule(
-    "workload-unscheduled", "Pods of a workload with KAI's keys name KAI as their scheduler.", "spec/podgrouper.md#1",
+    "workload-unscheduled", "Pods of a workload with KAI's keys name KAI as their scheduler.", "spec/podgrouper.md#1.1",
     Severity.WARNING,
 )  # fmt: skip
 _UNGROUPED = Rule(
-    "workload-ungrouped", "Pods that KAI's pod-grouper passes over have their PodGroup.", "spec/podgrouper.md#1",
+    "workload-ungrouped", "Pods that KAI's pod-grouper passes over have their PodGroup.", "spec/podgrouper.md#1.2",
     Severity.WARNING,
 )  # fmt: skip
 RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, _UNSCHEDULED, _UNGROUPED)

@@ -49,7 +49,7 @@ SPLIT = Rule(
 STALE = Rule(
     "topology-in-cluster-differs",
     "The cluster's Topology has the levels by which gangs are placed.",
-    "spec/placement.md#7",
+    "spec/placement.md#7.6",
     Severity.WARNING,
 )
 NODE_RULES = (UNUSED, OUTSIDE, SPLIT, STALE)
@@ -193,11 +193,13 @@ def _few(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-_PARENT = Rule("queue-parent", "The parent of a Queue is there.", "spec/placement.md#9", Severity.WARNING)
-_KNOWN = Rule("queue-known", "The queue of a workload is there.", "spec/placement.md#9", Severity.WARNING)
-_LEAF = Rule("queue-leaf", "A workload is in a queue that has none below it.", "spec/placement.md#9", Severity.WARNING)
+_PARENT = Rule("queue-parent", "The parent of a Queue is there.", "spec/placement.md#9.2", Severity.WARNING)
+_KNOWN = Rule("queue-known", "The queue of a workload is there.", "spec/placement.md#9.2", Severity.WARNING)
+_LEAF = Rule(
+    "queue-leaf", "A workload is in a queue that has none below it.", "spec/placement.md#9.2", Severity.WARNING
+)
 _CLASS = Rule(
-    "priority-class-known", "The PriorityClass of a workload is there.", "spec/podgrouper.md#3", Severity.WARNING
+    "priority-class-known", "The PriorityClass of a workload is there.", "spec/podgrouper.md#2.3", Severity.WARNING
 )
 _POD_CLASS = Rule("pod-priority-class", "The PriorityClass that a pod names is there.", "spec/kubernetes.md#2.6")
 QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)

@@ -43,7 +43,7 @@ IGNORED = Rule(
     "spec/kai.md#4",
     Severity.WARNING,
 )
-QUEUE = Rule("podgroup-queue", "A PodGroup is of one queue.", "spec/grove.md#4.4", Severity.WARNING)
+QUEUE = Rule("podgroup-queue", "A PodGroup is of one queue.", "spec/grove.md#kai-backend", Severity.WARNING)
 NOTE = Rule("podgroup-note", "What is not rendered of PodGroups, and why.", "spec/grove.md#10", Severity.INFO)
 PODGROUP_RULES = (REFUSED, IGNORED, QUEUE, NOTE)
 """Rules of PodGroups."""
@@ -268,7 +268,7 @@ def _subgroups(value: Mapping[str, Value]) -> Sequence[Value]:
 
 
 _REFUSED = Rule(
-    "own-podgroup", "KAI's API server takes the PodGroup that KAI makes of a workload.", "spec/podgrouper.md#3"
+    "own-podgroup", "KAI's API server takes the PodGroup that KAI makes of a workload.", "spec/podgrouper.md#3.6"
 )
 _UNPLACED = Rule(
     "workload-topology",

@@ -40,11 +40,14 @@ __all__ = ["RULES", "referenced_topologies", "with_reference"]
 UNLISTED = Rule(
     "binding-reference",
     "A binding lists the topology that is applied from Git, so that the operator makes none.",
-    "spec/gitops.md#4",
+    "spec/gitops.md#4.2",
     Severity.WARNING,
 )
 DRIFT = Rule(
-    "binding-drift", "The topology that a binding lists has the binding's levels.", "spec/grove.md#9", Severity.WARNING
+    "binding-drift",
+    "The topology that a binding lists has the binding's levels.",
+    "spec/grove.md#9.4",
+    Severity.WARNING,
 )
 UNFOLLOWED = Rule(
     "binding-reference-unfollowed",
@@ -53,7 +56,7 @@ UNFOLLOWED = Rule(
     Severity.WARNING,
 )
 UNSEEN = Rule(
-    "binding-unseen", "The topology that a binding lists is among the input.", "spec/grove.md#9", Severity.INFO
+    "binding-unseen", "The topology that a binding lists is among the input.", "spec/grove.md#9.4", Severity.INFO
 )
 RULES = (UNLISTED, DRIFT, UNFOLLOWED, UNSEEN)
 """Rules of the topologies that bindings list."""

@@ -81,7 +81,7 @@ def _fields(value: Value) -> dict[str, Value]:
 REPLACED = Rule(
     "topology-replaced",
     "The levels of a scheduler's topology stay, for it does not let them change.",
-    "spec/osmo.md#5",
+    "spec/kai.md#1.3",
     Severity.WARNING,
 )
 RULES = (REPLACED,)

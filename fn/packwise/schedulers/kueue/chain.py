@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "Chain", "check_chain", "queued_pods"]
 
-QUEUE = Rule("kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#8", Severity.WARNING)
+QUEUE = Rule(
+    "kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#6.7", Severity.WARNING
+)
 INACTIVE = Rule(
     "kueue-inactive",
     "The flavors of a ClusterQueue, and their Topologies, are there.",

@@ -64,7 +64,7 @@ IGNORED = Rule(
 )
 REFUSED = Rule("kueue-topology", "Kueue's API server takes what is made of every topology.", "spec/kueue.md#5")
 UNUSED = Rule(
-    "kueue-flavors", "There is a topology for the flavors of the settings.", "spec/packwise.md#1", Severity.WARNING
+    "kueue-flavors", "There is a topology for the flavors of the settings.", "spec/packwise.md#2.9", Severity.WARNING
 )
 RULES = (REFUSED, UNUSED, OBJECT, VERSION, IGNORED)
 """Rules of Kueue's own objects, and of those that are made."""

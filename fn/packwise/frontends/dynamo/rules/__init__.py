@@ -23,12 +23,12 @@ VERSION = Rule(
 SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its type.", "spec/dynamo.md#2")
 FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "spec/dynamo.md#2", Severity.WARNING)
 TEMPLATED = Rule(
-    "dynamo-template", "A manifest is filled in before it is rendered.", "spec/dynamo.md#4", Severity.WARNING
+    "dynamo-template", "A manifest is filled in before it is rendered.", "spec/dynamo.md#4.22", Severity.WARNING
 )
-UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "spec/dynamo.md#3.1", Severity.INFO)
-CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "spec/dynamo.md#4")
+UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "spec/dynamo.md#3.1.1", Severity.INFO)
+CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "spec/dynamo.md#3.2.2")
 LIVE = Rule(
-    "dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "spec/dynamo.md#3.11", Severity.INFO
+    "dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "spec/dynamo.md#3.11.1", Severity.INFO
 )
 
 CHECKS = (*PAIRING, *ADMISSION, *IMAGES, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)

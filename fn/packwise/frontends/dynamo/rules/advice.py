@@ -85,7 +85,7 @@ def _gpus_of(node: Mapping[str, Value]) -> int:
 
 
 APART = (
-    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4",
+    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4.14",
                Severity.WARNING), _apart),
 )  # fmt: skip
 """The rule about nodes."""
@@ -228,25 +228,25 @@ def _rigid(at: Subject) -> Iterator[Problem]:
 
 
 ADVICE = (
-    Check(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4", Severity.WARNING),
+    Check(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4.7", Severity.WARNING),
           _partial),
-    Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4",
+    Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4.15",
                Severity.WARNING), _pinned_components),
     *APART,
-    Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "spec/dynamo.md#4",
+    Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "spec/dynamo.md#4.12",
                Severity.WARNING), _narrow),
-    Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.", "spec/dynamo.md#4",
-               Severity.WARNING), _rigid),
-    Check(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2",
+    Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.",
+               "spec/dynamo.md#4.13", Severity.WARNING), _rigid),
+    Check(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2.2",
                Severity.WARNING), _shortened_name),
-    Check(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.", "spec/dynamo.md#4",
-               Severity.WARNING), _lost_annotations),
+    Check(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.",
+               "spec/dynamo.md#4.19", Severity.WARNING), _lost_annotations),
     Check(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
-               "spec/dynamo.md#4", Severity.WARNING), _zero),
-    Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#5",
+               "spec/dynamo.md#4.16", Severity.WARNING), _zero),
+    Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#3.4.6",
                Severity.WARNING), _failover),
-    Check(Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6", Severity.WARNING), _queue),
-    Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "spec/dynamo.md#3.11",
+    Check(Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6.33", Severity.WARNING), _queue),
+    Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "spec/dynamo.md#3.11.4",
                Severity.INFO), _waits),
     Check(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "spec/dynamo.md#1.2",
                Severity.WARNING), _unsure),
@@ -367,14 +367,14 @@ def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ..
 RUNTIME_VERSION = Rule(
     "dynamo-runtime-version",
     "Images tell the version of Dynamo, where its release may ask for that.",
-    "spec/dynamo.md#2.6",
+    "spec/dynamo.md#2.6.20",
     Severity.WARNING,
     once=True,
 )
 
 IMAGES = (
-    Check(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.", "spec/dynamo.md#2.6"),
-          _runtime_refusals),
+    Check(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.",
+               "spec/dynamo.md#2.6.20"), _runtime_refusals),
     Check(RUNTIME_VERSION, _runtime_warnings),
 )  # fmt: skip
 """Rules of the images of main containers."""

@@ -227,18 +227,19 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 TOPOLOGY = (
     Check(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
-               "spec/dynamo.md#2.6"), _missing_constraint),
+               "spec/dynamo.md#2.6.7"), _missing_constraint),
     Check(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
-               "spec/dynamo.md#2.6"), _somewhere),
+               "spec/dynamo.md#2.6.8"), _somewhere),
     Check(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
                "spec/dynamo.md#1.2",
                Severity.WARNING), _alone_unsure),
-    Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6"), _pattern),
-    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6"), _unknown_topology),
-    Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6"), _domain_known),
-    Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6"),
+    Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6.27"), _pattern),
+    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6.10"),
+          _unknown_topology),
+    Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6.11"), _domain_known),
+    Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6.12"),
           _narrower),
-    Check(Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6"), _transfer),
+    Check(Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6.5"), _transfer),
 )  # fmt: skip
 """Rules of topology constraints, in the webhook's order."""
 

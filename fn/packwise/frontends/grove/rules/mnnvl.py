@@ -175,7 +175,7 @@ _FEATURE = Check(
 _NAME = Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "spec/grove.md#r46")
 _GROUP_FEATURE = Rule("mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "spec/grove.md#r46")
 _CONFLICT = Rule(
-    "mnnvl-conflict", "A group of MNNVL is not named where MNNVL is disabled.", "spec/grove-releases.md#2.1"
+    "mnnvl-conflict", "A group of MNNVL is not named where MNNVL is disabled.", "spec/grove-releases.md#2.1.5"
 )
 _UPDATE = Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "spec/grove.md#u13")
 _GROUP_UPDATE = Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "spec/grove.md#u13")

@@ -215,9 +215,9 @@ BACKEND_ENABLED = (_backend("is not enabled in OperatorConfiguration"),)
 """The same in later words."""
 
 OTHER_SCHEDULERS = (
-    Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.", "spec/grove.md#4.4"),
-          _constraints),
-    Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "spec/grove-releases.md#2.3"),
+    Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.",
+               "spec/grove-releases.md#2.3.3"), _constraints),
+    Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "spec/grove-releases.md#2.3.3"),
           _volcano_queue),
 )  # fmt: skip
 """The rules of LPX and Volcano for their workloads."""

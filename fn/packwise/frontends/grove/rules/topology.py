@@ -507,7 +507,7 @@ PACK = (
         Check(UNKNOWN, _domain_known),
         Check(HIERARCHY, _hierarchy),
         Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.",
-                   "spec/grove.md#4.3", Severity.WARNING), _redundant),
+                   "spec/grove.md#4.3.1", Severity.WARNING), _redundant),
     )),
 )  # fmt: skip
 """Rules of a new PodCliqueSet's constraints; they come before all others."""

@@ -436,7 +436,7 @@ def _deprecated_names(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 NAMED_UPDATE = (
-    Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5"),
+    Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5.2"),
           _contradiction),
     Check(CONSTRAINT, _changed_constraints),
     Scope(_with_mended_names, PACK),
@@ -445,7 +445,7 @@ NAMED_UPDATE = (
 
 PACK_UPDATE = (
     Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
-               "spec/grove.md#5", Severity.WARNING), _deprecated_names),
+               "spec/grove.md#5.1", Severity.WARNING), _deprecated_names),
 )  # fmt: skip
 """Run after these, where a constraint has required and preferred domains."""
 
@@ -494,11 +494,15 @@ _CLIQUE_SHARING = (
     ),
 )
 _GROUP_SHARING = (
-    Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "spec/grove.md#5"), _group_sharing),
+    Check(
+        Rule("update-group-sharing", "A group's resourceSharing never changes.", "spec/grove.md#u11"), _group_sharing
+    ),
 )
 _SET = (
-    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "spec/grove.md#5"), _claim_templates),
-    Check(Rule("update-sharing", "resourceSharing never changes.", "spec/grove.md#5"), _sharing),
+    Check(
+        Rule("update-claim-templates", "resourceClaimTemplates never change.", "spec/grove.md#5.3"), _claim_templates
+    ),
+    Check(Rule("update-sharing", "resourceSharing never changes.", "spec/grove.md#5.3"), _sharing),
 )
 
 
