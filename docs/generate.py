@@ -16,9 +16,9 @@ from packwise.cli.parser import parsers
 from packwise.cli.rules import RULES_BY_NAME
 from packwise.commands.rules import explanation, refusal
 from packwise.findings.finding import Rule
-from packwise.frontends.key_rules import FORMS, parts_of, where
-from packwise.frontends.known_keys import KEYS, Key, Part
+from packwise.frontends.known_keys import KEYS
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
+from packwise.keys import FORMS, Key, Part, parts_of, where
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES

@@ -21,7 +21,7 @@ MODULES = sorted(FN.rglob("*.py"))
 LAYERS = (
     ("account", "confined", "extras", "findings", "globs", "jsontext", "kubernetes", "wording"),
     ("fields", "objects", "revisions"),
-    ("validate",),
+    ("keys", "validate"),
     ("topology",),
     ("placement",),
     ("settings",),
@@ -89,7 +89,7 @@ def test_the_sdk_imports_nothing_of_packwise() -> None:
 def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
     """Every other module imports from at most one of them: its own."""
 
-    shared = {"frontend", "key_rules", "known_keys", "pod_rules", "scheduler"}
+    shared = {"frontend", "known_keys", "pod_rules", "scheduler"}
     of_side = {
         side: {path.stem for path in (FN / "packwise" / side).iterdir() if path.stem.isidentifier()} - shared
         for side in ("frontends", "schedulers")

@@ -8,8 +8,7 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
-from packwise.frontends.key_rules import key_findings
-from packwise.frontends.known_keys import KEYS, PARTS
+from packwise.frontends.known_keys import KEYS, PARTS, key_findings
 from packwise.objects.index import Index
 from packwise.pipeline import render
 from packwise.revisions.records import RECORDS

@@ -8,30 +8,24 @@ spec/dynamo.md#2.4 and #3.9; Grove's labels.go, KAI's constants.go, Dynamo's con
 
 from __future__ import annotations
 
+from functools import partial
+
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
+from packwise.frontends.workloads.recognition import has_candidates
+from packwise.keys import Key, KeyTable, Part, Releases, findings_at, key_places, key_problems
+from packwise.objects.kinds import DYNAMO_GRAPH, POD, POD_CLIQUE_SET, PODGROUP, QUEUE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from krmfn.value import Value
+    from packwise.findings.finding import Finding, Problem, Rule
+    from packwise.keys import KeyPlace
+    from packwise.objects.index import Index
     from packwise.revisions.revision import Revision
 
-__all__ = ["GRAPH", "KEYS", "PARTS", "Key", "Part", "Releases"]
-
-
-class Part(NamedTuple):
-    """A part of the objects of one kind that has labels and annotations."""
-
-    kind: tuple[str, str]
-    path: tuple[str, ...]
-    """The steps to it; `*` is every entry of a list or a mapping."""
-
-    title: str
-    """The part's name in messages and pages."""
-
-    takes_any: bool = False
-    """True if others copy keys there, so that none is in the wrong place."""
+__all__ = ["KEYS", "PARTS", "key_findings", "pod_key_problems"]
 
 
 _COMPONENT_TITLE = "components of a DynamoGraphDeployment"
@@ -39,7 +33,10 @@ _COMPONENT_TITLE = "components of a DynamoGraphDeployment"
 _SET = Part(POD_CLIQUE_SET.key, ("metadata",), "a PodCliqueSet")
 _CLIQUE = Part(POD_CLIQUE_SET.key, ("spec", "template", "cliques", "*"), "cliques")
 _GROUP = Part(POD_CLIQUE_SET.key, ("spec", "template", "podCliqueScalingGroups", "*"), "scaling groups")
-GRAPH = Part(DYNAMO_GRAPH.key, ("metadata",), "a DynamoGraphDeployment")
+_MOVED = ("grove.io/", "scheduling.grove.io/")
+"""Annotations of a graph that begin so, `dynamo-annotation-lost` reports."""
+
+GRAPH = Part(DYNAMO_GRAPH.key, ("metadata",), "a DynamoGraphDeployment", has_webhook=True, told_elsewhere=_MOVED)
 """A graph itself; its operator reads keys of its own there."""
 _GRAPH_SET = Part(DYNAMO_GRAPH.key, ("spec",), "the spec of a DynamoGraphDeployment")
 _COMPONENT = Part(DYNAMO_GRAPH.key, ("spec", "components", "*", "podTemplate", "metadata"), _COMPONENT_TITLE)
@@ -58,62 +55,6 @@ _SETS = (_SET, _GRAPH_SET)
 _COMPONENTS = (_COMPONENT, _SERVICE, _SERVICE_POD)
 _PODS = (_CLIQUE, *_COMPONENTS)
 """The parts that become the metadata of pods."""
-
-
-class Releases(NamedTuple):
-    """The releases of Grove that read a key: `words` say which, as in "read by …"."""
-
-    words: str
-    read: Callable[[Revision], bool]
-    otherwise: str = ""
-    """The consequence in all other releases."""
-
-
-class Key(NamedTuple):
-    """One key; `labels` and `annotations` are the parts in which it is read as such."""
-
-    name: str
-    reader: str
-    labels: tuple[Part, ...] = ()
-    annotations: tuple[Part, ...] = ()
-    values: tuple[str, ...] = ()
-    """The values that count; empty: any."""
-
-    any_case: bool = False
-    """True if the case of a value's letters does not matter."""
-
-    otherwise: str = ""
-    """The consequence of any other value."""
-
-    is_refused: bool = False
-    """True if Dynamo's webhook refuses a graph that has another value itself."""
-
-    releases: Releases | None = None
-    """The releases that read it; None: all."""
-
-    annotation_releases: Releases | None = None
-    """The releases that read it as an annotation, where others read it as a label alone."""
-
-    is_written: bool = False
-    """True if an operator or KAI writes it itself: where it stands is not judged."""
-
-    elsewhere: str = ""
-    """Where it is read of workloads that have no parts here, in words."""
-
-    instead: Mapping[Part, str] = {}
-    """For a part in which it is not read, what is read there."""
-
-    successor: str = ""
-    """The key that has taken its place in every release that is still met."""
-
-    since: int = 0
-    """The first minor release of KAI that reads it of workloads that KAI groups itself; 0: all that are known."""
-
-    since_of: Mapping[Part, int] = {}
-    """The same of parts where it is read later than elsewhere."""
-
-    only_beside: Mapping[Part, tuple[str, ...]] = {}
-    """Of parts where it is read beside one of other keys alone: these."""
 
 
 def _operator_makes_podgroups(revision: Revision) -> bool:
@@ -249,3 +190,49 @@ _ROWS = (
 
 KEYS: Mapping[str, Key] = {key.name: key for key in _ROWS}
 """Every key by its name."""
+
+
+_TABLE = KeyTable(KEYS, PARTS)
+
+
+def key_findings(
+    index: Index, revision: Revision | None, kai_version: str | None = None, kai_name: str = KAI_PROFILE
+) -> Iterator[Finding]:
+    """The keys of users' objects that nobody reads.
+
+    Of releases of Grove nothing is said where the `revision` is None; the release of KAI is named by its version, and
+    pods ask for KAI by the `kai_name`.
+    """
+    for part in PARTS:
+        for item in index.by_kind.get(part.kind, ()):
+            for place in key_places(item.value, part):
+                yield from findings_at(item, place, _TABLE, partial(_of_other_releases, revision=revision))
+    if has_candidates(index):
+        # Few inputs have workloads that KAI groups itself.
+        from packwise.frontends.workloads.keys import workload_key_findings
+
+        yield from workload_key_findings(index, kai_version, kai_name)
+
+
+def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
+    """Problems of the keys of a pod that KAI schedules, whoever makes it."""
+    # Few inputs have pods.
+    from packwise.frontends.workloads.keys import WORKLOAD_KEYS
+
+    for part in WORKLOAD_KEYS.parts:
+        for place in key_places(pod, part) if part.kind == POD.key else ():
+            yield from key_problems(place, WORKLOAD_KEYS, lambda _key, _place: "")
+
+
+def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
+    """The releases that read a key which this one does not read; "" where it does, or where nobody names it."""
+    if revision is None:
+        return ""
+    only = key.annotation_releases if place.form == "annotations" else None
+    if only is not None and not only.read(revision) and not place.has_beside("labels", key.name):
+        return f"must be a label: as an annotation it is read by {only.words}, and this is {revision.name}"
+    releases = key.releases
+    if releases is None or releases.read(revision):
+        return ""
+    why = f": {releases.otherwise}" if releases.otherwise else ""
+    return f"is read by {releases.words}, and this is {revision.name}{why}"

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends.key_rules import key_findings
+from packwise.frontends.known_keys import key_findings
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline.registry import front_ends

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
-from packwise import annotate, placement, render
-from packwise.frontends import key_rules
+from packwise import annotate, keys, placement, render
 from packwise.objects import index, kinds
 from packwise.pipeline import choice, judge, registry, steps
 from packwise.select import evidence, kai, selection
@@ -47,7 +46,7 @@ _AFTER_SCHEDULERS = (
     *definitions.VERDICT_RULES,
     *definitions.OBJECT_RULES,
     *judge.RULES,
-    *key_rules.RULES,
+    *keys.RULES,
     *render.RULES,
     *annotate.RULES,
 )

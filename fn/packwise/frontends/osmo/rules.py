@@ -356,7 +356,7 @@ POOL = (
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
     """Findings about a template that OSMO lays over the pods of its pools."""
     # Most inputs have no such templates.
-    from packwise.frontends.key_rules import pod_key_problems
+    from packwise.frontends.known_keys import pod_key_problems
     from packwise.frontends.pod_rules import layer_problems
 
     spec = template.get("spec")

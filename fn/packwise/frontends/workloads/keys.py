@@ -9,12 +9,11 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.key_rules import FORMS, KeyTable, findings_at, is_read_at, key_places, parts_of
 from packwise.frontends.known_keys import KEYS as ALL_KEYS
-from packwise.frontends.known_keys import Key, Part
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.train_job import derived_job_sets
 from packwise.frontends.workloads.workload import mapping
+from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, is_read_at, key_places, parts_of
 from packwise.objects.workload_kinds import (
     ANYWHERE,
     WORKLOAD_KINDS,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.frontends.key_rules import KeyPlace
+    from packwise.keys import KeyPlace
     from packwise.objects.index import Index
     from packwise.revisions.kai import KaiRelease
 

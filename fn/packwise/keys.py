@@ -1,21 +1,18 @@
 """Labels and annotations that nobody reads as they stand: misspelt, in the wrong place, or of no value that counts.
 
-Whoever reads them takes any others in silence.
+Whoever reads them takes any others in silence. A table has a row for each key: who reads it, where it stands, which
+values count. Front ends and schedulers have the rows; the rules are the same for all of them.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule
-from packwise.frontends.known_keys import GRAPH, KEYS, PARTS
-from packwise.frontends.workloads.recognition import has_candidates
 from packwise.objects.identity import is_placeholder
-from packwise.objects.kinds import POD
-from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import closest, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
@@ -24,23 +21,22 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.frontends.known_keys import Key, Part
-    from packwise.objects.index import Index
     from packwise.revisions.revision import Revision
 
 __all__ = [
     "FORMS",
     "RULES",
+    "Key",
     "KeyPlace",
     "KeyTable",
+    "Part",
+    "Releases",
     "findings_at",
     "holders",
     "is_read_at",
-    "key_findings",
     "key_places",
     "key_problems",
     "parts_of",
-    "pod_key_problems",
     "where",
 ]
 
@@ -65,8 +61,81 @@ _SHORT_DOMAIN = 6
 _SHORT_NAME = 8
 """Letters of a name in which only one may be wrong, and with which a longer one may begin."""
 
-_MOVED = ("grove.io/", "scheduling.grove.io/")
-"""Annotations of a graph that begin so, `dynamo-annotation-lost` reports."""
+
+class Part(NamedTuple):
+    """A part of the objects of one kind that has labels and annotations."""
+
+    kind: tuple[str, str]
+    path: tuple[str, ...]
+    """The steps to it; `*` is every entry of a list or a mapping."""
+
+    title: str
+    """The part's name in messages and pages."""
+
+    takes_any: bool = False
+    """True if others copy keys there, so that none is in the wrong place."""
+
+    has_webhook: bool = False
+    """True if a webhook judges the values of the keys there that are `is_refused`."""
+
+    told_elsewhere: tuple[str, ...] = ()
+    """Prefixes of annotations of which another rule says that they are not read there."""
+
+
+class Releases(NamedTuple):
+    """The releases of Grove that read a key: `words` say which, as in "read by …"."""
+
+    words: str
+    read: Callable[[Revision], bool]
+    otherwise: str = ""
+    """The consequence in all other releases."""
+
+
+class Key(NamedTuple):
+    """One key; `labels` and `annotations` are the parts in which it is read as such."""
+
+    name: str
+    reader: str
+    labels: tuple[Part, ...] = ()
+    annotations: tuple[Part, ...] = ()
+    values: tuple[str, ...] = ()
+    """The values that count; empty: any."""
+
+    any_case: bool = False
+    """True if the case of a value's letters does not matter."""
+
+    otherwise: str = ""
+    """The consequence of any other value."""
+
+    is_refused: bool = False
+    """True if a webhook, where the part has one, refuses another value."""
+
+    releases: Releases | None = None
+    """The releases that read it; None: all."""
+
+    annotation_releases: Releases | None = None
+    """The releases that read it as an annotation, where others read it as a label alone."""
+
+    is_written: bool = False
+    """True if an operator or KAI writes it itself: where it stands is not judged."""
+
+    elsewhere: str = ""
+    """Where it is read of workloads that have no parts here, in words."""
+
+    instead: Mapping[Part, str] = {}
+    """For a part in which it is not read, what is read there."""
+
+    successor: str = ""
+    """The key that has taken its place in every release that is still met."""
+
+    since: int = 0
+    """The first minor release of KAI that reads it of workloads that KAI groups itself; 0: all that are known."""
+
+    since_of: Mapping[Part, int] = {}
+    """The same of parts where it is read later than elsewhere."""
+
+    only_beside: Mapping[Part, tuple[str, ...]] = {}
+    """Of parts where it is read beside one of other keys alone: these."""
 
 
 class KeyTable:
@@ -130,38 +199,6 @@ class KeyTable:
         longer = [each for each in self._of_users if name.startswith(f"{each}-")]
         best = min(cut, key=len, default=max(longer, key=len, default=""))
         return self._of_users.get(best, "")
-
-
-_TABLE = KeyTable(KEYS, PARTS)
-
-
-def key_findings(
-    index: Index, revision: Revision | None, kai_version: str | None = None, kai_name: str = KAI_PROFILE
-) -> Iterator[Finding]:
-    """The keys of users' objects that nobody reads.
-
-    Of releases of Grove nothing is said where the `revision` is None; the release of KAI is named by its version, and
-    pods ask for KAI by the `kai_name`.
-    """
-    for part in PARTS:
-        for item in index.by_kind.get(part.kind, ()):
-            for place in key_places(item.value, part):
-                yield from findings_at(item, place, _TABLE, partial(_of_other_releases, revision=revision))
-    if has_candidates(index):
-        # Few inputs have workloads that KAI groups itself.
-        from packwise.frontends.workloads.keys import workload_key_findings
-
-        yield from workload_key_findings(index, kai_version, kai_name)
-
-
-def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Problems of the keys of a pod that KAI schedules, whoever makes it."""
-    # Few inputs have pods.
-    from packwise.frontends.workloads.keys import WORKLOAD_KEYS
-
-    for part in WORKLOAD_KEYS.parts:
-        for place in key_places(pod, part) if part.kind == POD.key else ():
-            yield from key_problems(place, WORKLOAD_KEYS, lambda _key, _place: "")
 
 
 class KeyPlace(NamedTuple):
@@ -235,7 +272,7 @@ def key_problems(
         elif isinstance(value, str):
             wrong = _wrong_value(key, value)
             if wrong:
-                is_refused = key.is_refused and place.part == GRAPH
+                is_refused = key.is_refused and place.part.has_webhook
                 yield (_REFUSED if is_refused else _VALUE), Problem(at, wrong)
 
 
@@ -261,23 +298,9 @@ def is_read_at(key: Key, place: KeyPlace) -> bool:
     return place.part in parts_of(key, place.form) and beside
 
 
-def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
-    """The releases that read a key which this one does not read; "" where it does, or where nobody names it."""
-    if revision is None:
-        return ""
-    only = key.annotation_releases if place.form == "annotations" else None
-    if only is not None and not only.read(revision) and not place.has_beside("labels", key.name):
-        return f"must be a label: as an annotation it is read by {only.words}, and this is {revision.name}"
-    releases = key.releases
-    if releases is None or releases.read(revision):
-        return ""
-    why = f": {releases.otherwise}" if releases.otherwise else ""
-    return f"is read by {releases.words}, and this is {revision.name}{why}"
-
-
 def _other_place(key: Key, place: KeyPlace) -> str:
     """The place where a key is read that is not read at this one; "" where another rule says so."""
-    if place.part == GRAPH and place.form == "annotations" and key.name.startswith(_MOVED):
+    if place.form == "annotations" and key.name.startswith(place.part.told_elsewhere):
         return ""
     if place.part in key.instead:
         return f"is not read here: {key.instead[place.part]}"
