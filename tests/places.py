@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-__all__ = ["CRDS", "NO_CRDS", "ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing", "needs_command"]
+__all__ = ["CRDS", "NO_CORE", "NO_CRDS", "ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing", "needs_command"]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -19,6 +19,9 @@ CRDS = Path(os.environ.get("PACKWISE_CRDS") or SHARED / "crds").resolve()
 """Upstream's CustomResourceDefinitions: testdata/golden/README.md says which folder has which."""
 
 NO_CRDS = "left out: upstream's CRDs are not there; `make test CRDS=DIR` names their folder (testdata/golden/README.md)"
+NO_CORE = "krmfn-native is not installed: `make setup` builds it where there is cargo"
+"""The reason where a test is about the native core, or about what only a run with it leaves out."""
+
 TESTDATA = ROOT / "testdata"
 TOOLS = ROOT / ".cache" / "tools"
 

@@ -13,7 +13,7 @@ import pytest
 
 from krmfn.yamltext import native
 from packwise.revisions.records import REVISIONS
-from tests.places import ROOT
+from tests.places import NO_CORE, ROOT
 
 FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
@@ -157,7 +157,7 @@ def test_every_file_and_folder_of_the_page_is_there() -> None:
 def test_a_usual_run_imports_nothing_heavy() -> None:
     """Each costs as much as rendering a hundred workloads; docs/dependencies.md has the figures."""
     if not native.is_installed:
-        pytest.skip("without the native core, PyYAML reads everything")
+        pytest.skip(NO_CORE)
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
     command = [sys.executable, "-X", "importtime", "-m", "packwise", "fn"]
 
@@ -230,7 +230,7 @@ MODULES_LOADED, FILES_WALKED = 103, 64
 
 def test_a_workload_goes_through_few_files() -> None:
     if not native.is_installed:
-        pytest.skip("without the native core, PyYAML reads everything")
+        pytest.skip(NO_CORE)
     command = [sys.executable, "-c", WALK, str(ROOT / "benchmarks")]
 
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,16 @@ def requirements(project: dict[str, Any]) -> list[str]:
 
 def pins(lock: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.slow
+def test_the_demo_takes_nothing_of_the_system(tmp_path: Path, packwise: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    words = [sys.executable, "examples/demo.py", str(packwise)]
+
+    done = subprocess.run(words, cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert "  build/demo/packwise/workloads/inference/podgang-llm-0.yaml: 1 PodGang\n" in done.stdout
+    assert "+    packwise.dev/conditions: " in done.stdout
+    assert "\n      podgroups:\n      - name: llm-0-router\n" in done.stdout

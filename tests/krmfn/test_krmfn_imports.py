@@ -7,6 +7,7 @@ import pytest
 
 import krmfn
 from krmfn.yamltext import native
+from tests.places import NO_CORE
 
 
 def loaded(code: str) -> set[str]:
@@ -38,7 +39,7 @@ assert not run(edit, stdin=io.BytesIO(text), stdout=io.BytesIO())
 
 def test_a_plain_run_loads_nothing_that_takes_long() -> None:
     if not native.is_installed:
-        pytest.skip("without the native core, PyYAML reads everything")
+        pytest.skip(NO_CORE)
     unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "dataclasses", "inspect", "typing", "krmfn.config"}
     unwanted |= {f"krmfn.yamltext.{name}" for name in ("places", "pyyaml")}
     assert loaded(HOT) & unwanted == set()

@@ -10,6 +10,7 @@ from yamltext_calls import calls_of
 from yamltext_documents import KEYS, SCALARS, VALUES, documents
 
 from krmfn.yamltext import Span, YamlError, locate, locate_nearest, native, read, remove_value, set_value
+from tests.places import NO_CORE
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
@@ -323,7 +324,7 @@ def test_spans_count_characters_and_lines_as_editors_do() -> None:
     assert locate_nearest("", ("a",)) == Span(0, 0, 1, 1)
 
 
-@pytest.mark.skipif(not native.is_installed, reason="without the native core Python reads all of a text")
+@pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
 def test_an_annotation_is_set_without_a_look_at_what_follows() -> None:
     def work(entries: int) -> int:
         text = CHUNK + "".join(f"    - name: n{i}\n      value: v{i}\n" for i in range(entries))

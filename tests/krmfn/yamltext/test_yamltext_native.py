@@ -16,8 +16,9 @@ from krmfn import Value
 from krmfn.run import NO_MEMORY
 from krmfn.yamltext import native, write
 from krmfn.yamltext.writer import write_entry
+from tests.places import NO_CORE
 
-needs_core = pytest.mark.skipif(not native.is_installed, reason="the native core is not installed")
+needs_core = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
 
 
 def absent(*_: object) -> None:

@@ -13,13 +13,13 @@ from yamltext_documents import TEXT, VALUES, documents
 
 from krmfn.yamltext import native, reader, write
 from tests.mutation import mutated
-from tests.places import ROOT, TESTDATA, missing
+from tests.places import NO_CORE, ROOT, TESTDATA, missing
 from tests.readers import assert_told_alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-needs_core = pytest.mark.skipif(not native.is_installed, reason="the native core is not installed")
+needs_core = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
 
 FOLDERS = (ROOT / "examples", TESTDATA)
 FILES = sorted(path for folder in FOLDERS for path in folder.rglob("*.yaml") if path.stat().st_size < 200_000)
@@ -29,7 +29,7 @@ FUZZED = sorted(path for path in (TESTDATA / "fuzz").rglob("*") if path.is_file(
 def test_the_core_is_installed(request: pytest.FixtureRequest) -> None:
     is_left_out = bool(request.config.getoption("--without-native"))
     if not native.is_installed and not is_left_out:
-        missing("krmfn-native is not installed: `make setup` builds it where there is cargo")
+        missing(NO_CORE)
     assert native.is_installed is not is_left_out
 
 
