@@ -154,7 +154,7 @@ def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: b
 
 
 def _takes_string(model: Any, path: FieldPath) -> bool:
-    """Whether the field at `path` is a string (or an enum or literal of strings), so that its text is its value."""
+    """True if the field at `path` is a string (or an enum or literal of strings), so that its text is its value."""
     from enum import Enum
     from typing import Literal, get_args, get_origin
 
@@ -192,15 +192,15 @@ def _annotation(model: Any, path: FieldPath) -> Any:
             continue
         inner = None
         for option in _options(current):
-            if step in _known(option):
-                inner = _known(option)[step]
+            if step in _known_fields(option):
+                inner = _known_fields(option)[step]
             elif get_args(option)[1:]:
                 inner = get_args(option)[1]
         current = inner
     return current
 
 
-def _known(model: Any) -> dict[str, Any]:
+def _known_fields(model: Any) -> dict[str, Any]:
     """The fields of a model or dataclass by the names that a configuration spells."""
     from dataclasses import fields as fields_of
     from dataclasses import is_dataclass
@@ -261,13 +261,13 @@ def _true_path(model: Any, loc: Sequence[str | int], *, names_field: bool) -> Fi
 def _holds(option: Any, step: str) -> bool:
     from typing import get_args
 
-    return step in _known(option) or len(get_args(option)) > 1
+    return step in _known_fields(option) or len(get_args(option)) > 1
 
 
 def _message(model: Any, path: FieldPath, detail: ErrorDetails) -> str:
     kind, value, context = detail["type"], cast("Value", detail["input"]), detail.get("ctx", {})
     if kind in _UNKNOWN:
-        return _unknown(model, path)
+        return _unknown_message(model, path)
     if kind == "missing":
         return "must be given; there is none"
     if kind in ("enum", "literal_error"):
@@ -282,8 +282,8 @@ def _message(model: Any, path: FieldPath, detail: ErrorDetails) -> str:
     return f"{text}; got {describe(value)}" if text.startswith("must ") and "got " not in text else text
 
 
-def _unknown(model: Any, path: FieldPath) -> str:
-    known = {name for option in _options(_annotation(model, path[:-1])) for name in _known(option)}
+def _unknown_message(model: Any, path: FieldPath) -> str:
+    known = {name for option in _options(_annotation(model, path[:-1])) for name in _known_fields(option)}
     return unknown_field(str(path[-1]), known)
 
 

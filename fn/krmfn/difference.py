@@ -19,16 +19,16 @@ from krmfn.record import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Change", "changes", "difference", "unified"]
+__all__ = ["Change", "changes", "difference", "unified_diff"]
 
 _CONTEXT = 3
-"""How many lines stand around a change."""
+"""The number of lines around a change."""
 
 _SHORT = 1_000
 """Of a piece that is compared line by line: at most so many pairs of lines."""
 
 _DEEPEST = 8
-"""How often a piece is divided again. Source: patience diff, which divides as long as it can."""
+"""The number of times that a piece is divided again. Source: patience diff, which divides as long as it can."""
 
 
 class Change(NamedTuple):
@@ -40,7 +40,7 @@ class Change(NamedTuple):
     new_end: int
 
 
-def unified(name: str, before: str, after: str) -> str:
+def unified_diff(name: str, before: str, after: str) -> str:
     """The change of the file `name`, which is a new one where there was no text `before`; "" where nothing changes."""
     return difference(before, after, f"a/{name}" if before else "/dev/null", f"b/{name}")
 
@@ -48,17 +48,17 @@ def unified(name: str, before: str, after: str) -> str:
 def difference(before: str, after: str, old_name: str, new_name: str) -> str:
     """The change of a text, under the names of both; "" where they are the same."""
     old, new = _lines(before), _lines(after)
-    lines = [line for hunk in _hunks(changes(old, new)) for line in _shown(hunk, old, new)]
+    lines = [line for hunk in _hunks(changes(old, new)) for line in _hunk_lines(hunk, old, new)]
     return "".join([f"--- {old_name}\n", f"+++ {new_name}\n", *lines]) if lines else ""
 
 
 def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """What makes `new` of `old`, in the order of the lines; it need not be the least that does."""
+    """The changes that make `new` of `old`, in the order of the lines; they need not be the fewest."""
     pieces = [(Change(0, len(old), 0, len(new)), 0)]
     changed: list[Change] = []
     while pieces:
         piece, depth = pieces.pop()
-        piece = _trimmed(piece, old, new)
+        piece = _trim(piece, old, new)
         start, end, new_start, new_end = piece
         size, new_size = end - start, new_end - new_start
         anchors: list[tuple[int, int]] = []
@@ -77,7 +77,7 @@ def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     return sorted(changed)
 
 
-def _trimmed(piece: Change, old: Sequence[str], new: Sequence[str]) -> Change:
+def _trim(piece: Change, old: Sequence[str], new: Sequence[str]) -> Change:
     """The piece without the lines that both start with, and those that both end with."""
     start, end, new_start, new_end = piece
     while start < end and new_start < new_end and old[start] == new[new_start]:
@@ -123,17 +123,17 @@ def _hunks(changed: Sequence[Change]) -> list[list[Change]]:
     return hunks
 
 
-def _shown(hunk: Sequence[Change], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _hunk_lines(hunk: Sequence[Change], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     above = min(_CONTEXT, hunk[0].start)
     below = min(_CONTEXT, len(old) - hunk[-1].end)
     start, end = hunk[0].start - above, hunk[-1].end + below
     yield f"@@ -{_range(start, end)} +{_range(hunk[0].new_start - above, hunk[-1].new_end + below)} @@\n"
     for change in hunk:
-        yield from (_marked(" ", line) for line in old[start : change.start])
-        yield from (_marked("-", line) for line in old[change.start : change.end])
-        yield from (_marked("+", line) for line in new[change.new_start : change.new_end])
+        yield from (_mark(" ", line) for line in old[start : change.start])
+        yield from (_mark("-", line) for line in old[change.start : change.end])
+        yield from (_mark("+", line) for line in new[change.new_start : change.new_end])
         start = change.end
-    yield from (_marked(" ", line) for line in old[start:end])
+    yield from (_mark(" ", line) for line in old[start:end])
 
 
 def _range(start: int, end: int) -> str:
@@ -143,7 +143,7 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1 if end > start else start},{end - start}"
 
 
-def _marked(mark: str, line: str) -> str:
+def _mark(mark: str, line: str) -> str:
     return f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
 
 

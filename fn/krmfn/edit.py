@@ -166,7 +166,7 @@ def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Value) -> _E
 
 
 def _means(text: str, source: Source, value: Value) -> bool:
-    """Whether `text`, put in the place of that of `source`, holds `value` where the object is."""
+    """True if `text`, put in the place of that of `source`, holds `value` where the object is."""
     try:
         part: Any = read(text, is_kept=False)
         for step in source.root:
@@ -177,7 +177,7 @@ def _means(text: str, source: Source, value: Value) -> bool:
 
 
 def _needs_others(source: Source) -> bool:
-    """Whether the text means nothing alone: an alias to another item's anchor, or JSON that is no YAML.
+    """True if the text means nothing alone: an alias to another item's anchor, or JSON that is no YAML.
 
     Such an item is written anew from its value, since there is nothing to splice into.
     """
@@ -244,29 +244,29 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
             out.append(line.lstrip(" \t\r"))
         else:
             return write(value)
-    return _checked("\n".join(out), value)
+    return _text_or_rewrite("\n".join(out), value)
 
 
 def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value]) -> str:
     """`text`, a document of its own, as an entry of a block list whose dashes stand at `indent`."""
     if _UNMOVABLE.search(text):
-        return _indented(write([value]), indent, newline)
+        return _indent(write([value]), indent, newline)
     lines = [line.removesuffix("\r") for line in text.rstrip("\n").split("\n")]
     at = next(
         (n for n, line in enumerate(lines) if line.strip(" \t\r") and not line.lstrip(" \t\r").startswith("#")), 0
     )
     body = [f"{indent}- {lines[at]}", *(f"{indent}  {line}" if line else "" for line in lines[at + 1 :])]
     entry = newline.join([*(f"{indent}{line}" if line else "" for line in lines[:at]), *body]) + newline
-    return entry if _reads_as(entry, [value]) else _indented(write([value]), indent, newline)
+    return entry if _reads_as(entry, [value]) else _indent(write([value]), indent, newline)
 
 
-def _indented(text: str, indent: str, newline: str) -> str:
+def _indent(text: str, indent: str, newline: str) -> str:
     if indent:
         text = "".join([f"{indent}{line}\n" if line else "\n" for line in text.removesuffix("\n").split("\n")])
     return text if newline == "\n" else text.replace("\n", newline)
 
 
-def _checked(text: str, value: Mapping[str, Value]) -> str:
+def _text_or_rewrite(text: str, value: Mapping[str, Value]) -> str:
     return text if _reads_as(text, value) else write(value)
 
 
@@ -283,12 +283,12 @@ _ANNOTATIONS = ("metadata", "annotations")
 
 
 def identity(item: KubeObject) -> tuple[str, str, str, str]:
-    """What an API server tells objects apart by: group, kind, namespace and name; not the version."""
+    """Group, kind, namespace and name, by which an API server tells objects apart; the version does not count."""
     group, slash, _ = item.api_version.rpartition("/")
     return group if slash else "", item.kind, item.namespace, item.name
 
 
-def replaced(old: KubeObject, new: KubeObject) -> KubeObject:
+def replace(old: KubeObject, new: KubeObject) -> KubeObject:
     """`new` with the comments, the order of fields and the spelling of `old`, and where a client has it from.
 
     `old` itself where the values are the same; `new` in its own text where that of `old` takes no such edit.

@@ -13,7 +13,7 @@ from krmfn.record import NamedTuple
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.error import line_and_column
-from krmfn.yamltext.reader import MOST_KEPT, Node, after_gap, keep, read_tree, unified
+from krmfn.yamltext.reader import MOST_KEPT, Node, after_gap, keep, read_tree, unify_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ITEMS", "Envelope", "cut", "cut_at", "fields_of", "too_many_items"]
 
 MAX_ITEMS = 1_000_000
-"""How many items are read; each costs memory beyond its text, however small it is."""
+"""The largest number of items that are read; each costs memory beyond its text, however small it is."""
 
 _SPACE = " \t\r\n"
 _TAGS = re.compile(r"^%TAG", re.MULTILINE)
@@ -98,7 +98,7 @@ def _without_items(text: str, *, missing: bool) -> Envelope:
 
 def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[dict[str, Value]]) -> Envelope:
     nodes = [Node(*row) for row in tree.find(("items",), False)]
-    whole = _Whole(text, unified(text), tree, rest, values, nodes)
+    whole = _Whole(text, unify_breaks(text), tree, rest, values, nodes)
     envelope = None
     if len(nodes) == 2 and nodes[-1].kind == "list":
         envelope = _flow(whole) if nodes[-1].is_flow else _block(whole)
@@ -310,7 +310,7 @@ def fields_of(head: str, tail: str) -> dict[str, Value] | None:
 
 
 def _has_no_node(tail: str) -> bool:
-    """Whether there are comments and blank lines only: `!` alone is null too, and no YAML behind a mapping."""
+    """True if there are comments and blank lines only: `!` alone is null too, and no YAML behind a mapping."""
     lines = [line.lstrip(" \t") for line in tail.splitlines()]
     return all(not line or line.startswith("#") for line in lines)
 

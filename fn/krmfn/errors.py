@@ -64,7 +64,7 @@ def describe(value: Value) -> str:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
-    """What is said of a field that nobody knows: the nearest known name, and all of them."""
+    """The message about a field that nobody knows: the nearest known name, and all of them."""
     from difflib import get_close_matches
 
     names = sorted(known)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Fields", "Refusal"]
 
 Refusal: TypeAlias = "Callable[[FieldPath, str], object]"
-"""What is done with a field that is not what it must be, by its path and a message such as `must be a string; got 3`.
+"""The action on a field that is not what it must be, by its path and a message such as `must be a string; got 3`.
 
 It raises, or it notes the problem and returns: the field then counts as absent.
 """
@@ -60,7 +60,7 @@ class Fields:
 
     def text(self, name: str, *, known: Sequence[str] = ()) -> str | None:
         """A string; with `known`, one of those."""
-        text: str | None = self._typed(name, str)
+        text: str | None = self._of_type(name, str)
         if text is not None and known and text not in known:
             quoted = ", ".join(f'"{choice}"' for choice in known)
             self.refuse(name, f"must be one of {quoted}; got {describe(text)}")
@@ -69,24 +69,24 @@ class Fields:
 
     def integer(self, name: str) -> int | None:
         """An integer."""
-        return self._typed(name, int)
+        return self._of_type(name, int)
 
     def number(self, name: str) -> float | None:
         """An integer or a float."""
         value = self.value.get(name)
-        return value if type(value) is int else self._typed(name, float)
+        return value if type(value) is int else self._of_type(name, float)
 
     def flag(self, name: str) -> bool | None:
         """A boolean."""
-        return self._typed(name, bool)
+        return self._of_type(name, bool)
 
     def mapping(self, name: str) -> Fields:
         """The view of a mapping within this one; an empty view where there is none."""
-        return self._view(self._typed(name, dict) or _EMPTY, name)
+        return self._view(self._of_type(name, dict) or _EMPTY, name)
 
     def list(self, name: str) -> tuple[Value, ...]:
         """The items of a list, of whatever type they are."""
-        return tuple(cast("list[Value]", self._typed(name, list) or ()))
+        return tuple(cast("list[Value]", self._of_type(name, list) or ()))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The items of a list of strings."""
@@ -107,27 +107,27 @@ class Fields:
 
     def required_text(self, name: str, *, known: Sequence[str] = ()) -> str:
         """A string; with `known`, one of those. "" where it was refused and nothing raised."""
-        return self._required(name, self.text(name, known=known), str, "")
+        return self._require(name, self.text(name, known=known), str, "")
 
     def required_integer(self, name: str) -> int:
         """An integer; 0 where it was refused and nothing raised."""
-        return self._required(name, self.integer(name), int, 0)
+        return self._require(name, self.integer(name), int, 0)
 
     def required_number(self, name: str) -> float:
         """An integer or a float; 0 where it was refused and nothing raised."""
-        return self._required(name, self.number(name), float, 0)
+        return self._require(name, self.number(name), float, 0)
 
     def required_flag(self, name: str) -> bool:
         """A boolean; false where it was refused and nothing raised."""
-        return self._required(name, self.flag(name), bool, False)
+        return self._require(name, self.flag(name), bool, False)
 
     def required_mapping(self, name: str) -> Fields:
         """The view of a mapping within this one; it may be empty."""
-        return self._required(name, self.mapping(name), dict, self._view(_EMPTY, name))
+        return self._require(name, self.mapping(name), dict, self._view(_EMPTY, name))
 
     def required_entries(self, name: str) -> tuple[Fields, ...]:
         """The views of the items of a list of mappings; there may be none."""
-        return self._required(name, self.entries(name), list, ())
+        return self._require(name, self.entries(name), list, ())
 
     def refuse_unknown(self, *known: str) -> None:
         """Refuses every field but these, with the nearest of them."""
@@ -142,14 +142,14 @@ class Fields:
     def _view(self, value: Mapping[str, Value], *steps: str | int) -> Fields:
         return Fields(value, (*self.path, *steps), refuse=self._refuse)
 
-    def _typed(self, name: str, kind: type[Any]) -> Any:
+    def _of_type(self, name: str, kind: type[Any]) -> Any:
         value = self.value.get(name)
         if value is None or type(value) is kind:
             return value
         self.refuse(name, _message(kind, value))
         return None
 
-    def _required(self, name: str, value: T | None, kind: type, instead: T) -> T:
+    def _require(self, name: str, value: T | None, kind: type, instead: T) -> T:
         if self.value.get(name) is None:
             self.refuse(name, f"must be {_NOUNS[kind]}; there is none")
         return instead if value is None else value

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
 
-__all__ = ["Shown", "grouped", "grouped_lines", "rest_line"]
+__all__ = ["Shown", "group_results", "grouped_lines", "rest_line"]
 
 SHOWN = 3
-"""How many results of one form are shown."""
+"""The number of results of one form that are shown."""
 
 _VARIABLE = re.compile(r'"[^"]*"|\d+')
 
@@ -29,7 +29,7 @@ class Shown(NamedTuple):
     alike: int = 0
 
 
-def grouped(results: Sequence[Result], shown: int = SHOWN, alone: Collection[str] = ()) -> list[Shown]:
+def group_results(results: Sequence[Result], shown: int = SHOWN, alone: Collection[str] = ()) -> list[Shown]:
     """The first `shown` results of each form, in their order; the last of these counts those that are left out.
 
     Results are of one form when severity and rule are the same, and the messages but for quoted values and numbers. A
@@ -61,7 +61,7 @@ def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> l
     """
     kept = [result for result in results if result.severity is not Severity.INFO or result.resource_ref is None]
     lines: list[str] = []
-    for each in grouped(kept, shown):
+    for each in group_results(kept, shown):
         lines.append(each.result.line_of_text())
         if each.alike:
             lines.append(rest_line(each, hint))
@@ -75,5 +75,5 @@ def rest_line(shown: Shown, hint: str) -> str:
 
 
 def form_of(result: Result) -> tuple[str, str, str]:
-    """What results of one form share: severity, rule, and the message without what differs from object to object."""
+    """The parts that results of one form share: severity, rule, and the message without quoted values and numbers."""
     return result.severity.value, result.tags.get("rule", ""), _VARIABLE.sub("…", result.message)

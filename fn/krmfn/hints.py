@@ -1,4 +1,4 @@
-"""What code needs of `typing` at run time, without `typing`: importing that takes a twentieth of a short run.
+"""The names of `typing` that code needs at run time, without its import, which takes a twentieth of a short run.
 
 To a type checker each name is that of `typing`. Names that stand in annotations alone are imported from `typing` below
 `if TYPE_CHECKING:`, where no run comes by.

@@ -74,7 +74,7 @@ class KubeObject:
 
         Clients then write it there. The text is written when it is first asked for.
         """
-        item = cls._edited(None, value, None)
+        item = cls._with_text(None, value, None)
         return item if path is None else item.with_annotation(PATH_KEYS[1], path)
 
     @classmethod
@@ -85,7 +85,7 @@ class KubeObject:
         return item
 
     @classmethod
-    def _edited(cls, source: Source | None, value: Mapping[str, Value], origin: KubeObject | None) -> KubeObject:
+    def _with_text(cls, source: Source | None, value: Mapping[str, Value], origin: KubeObject | None) -> KubeObject:
         item = cls.__new__(cls)
         item._source = source
         item._value = value
@@ -152,7 +152,7 @@ class KubeObject:
 
     @property
     def id(self) -> ObjectId:
-        """What tells it from other objects; a part that is absent is "". Raises FieldError: a part is no string."""
+        """API version, kind, namespace and name; an absent part is "". Raises FieldError: a part is no string."""
         if self._id is None:
             name, namespace = self.string("metadata.name"), self.string("metadata.namespace")
             self._id = ObjectId(self.api_version, self.kind, namespace or "", name or "")
@@ -239,23 +239,23 @@ class KubeObject:
 
     def required_string(self, path: FieldPath | str) -> str:
         """The string at `path`. Raises FieldError when it is absent or of another type."""
-        return self._required(path, str)
+        return self._require(path, str)
 
     def required_integer(self, path: FieldPath | str) -> int:
         """The integer at `path`. Raises FieldError when it is absent or of another type."""
-        return self._required(path, int)
+        return self._require(path, int)
 
     def required_boolean(self, path: FieldPath | str) -> bool:
         """The boolean at `path`. Raises FieldError when it is absent or of another type."""
-        return self._required(path, bool)
+        return self._require(path, bool)
 
     def required_mapping(self, path: FieldPath | str) -> Mapping[str, Value]:
         """The mapping at `path`. Raises FieldError when it is absent or of another type."""
-        return cast("Mapping[str, Value]", self._required(path, dict))
+        return cast("Mapping[str, Value]", self._require(path, dict))
 
     def required_sequence(self, path: FieldPath | str) -> Sequence[Value]:
         """The list at `path`. Raises FieldError when it is absent or of another type."""
-        return cast("Sequence[Value]", self._required(path, list))
+        return cast("Sequence[Value]", self._require(path, list))
 
     def fields(self, path: FieldPath | str = ()) -> Fields:
         """The view of the mapping at `path`, of which every error names this object, the field and its place.
@@ -277,7 +277,7 @@ class KubeObject:
             self.refuse(steps_of(path), kind, value)
         return value
 
-    def _required(self, path: FieldPath | str, kind: type[Any]) -> Any:
+    def _require(self, path: FieldPath | str, kind: type[Any]) -> Any:
         value = self.typed(path, kind)
         if value is None:
             raise self.error(path, f"must be {_NAMES[kind]}; there is none")
@@ -294,7 +294,7 @@ class KubeObject:
         """
         from krmfn.edit import with_value
 
-        return self._spliced(*with_value(self, steps_of(path), value))
+        return self._splice(*with_value(self, steps_of(path), value))
 
     def remove(self, path: FieldPath | str, *, prune: bool = False, keep_comments: bool = False) -> KubeObject:
         """The object without what is at `path`; itself when there is nothing. `prune` removes emptied parents too.
@@ -304,7 +304,7 @@ class KubeObject:
         """
         from krmfn.edit import without_value
 
-        return self._spliced(*without_value(self, steps_of(path), prune=prune, keep_comments=keep_comments))
+        return self._splice(*without_value(self, steps_of(path), prune=prune, keep_comments=keep_comments))
 
     def quote(self, path: FieldPath | str) -> KubeObject:
         """The object with the plain scalar at `path` in quotes, a string; itself when it is quoted already.
@@ -313,7 +313,7 @@ class KubeObject:
         """
         from krmfn.edit import with_quotes
 
-        return self._spliced(*with_quotes(self, steps_of(path)))
+        return self._splice(*with_quotes(self, steps_of(path)))
 
     def rename(self, path: FieldPath | str, name: str) -> KubeObject:
         """The object with the key at `path` spelt `name`, at its place.
@@ -322,7 +322,7 @@ class KubeObject:
         """
         from krmfn.edit import with_name
 
-        return self._spliced(*with_name(self, steps_of(path), name))
+        return self._splice(*with_name(self, steps_of(path), name))
 
     def nest(self, path: FieldPath | str, outer: str) -> KubeObject:
         """The object with the entry at `path` moved into a new mapping `outer`, which stands in its place.
@@ -331,7 +331,7 @@ class KubeObject:
         """
         from krmfn.edit import with_nesting
 
-        return self._spliced(*with_nesting(self, steps_of(path), outer))
+        return self._splice(*with_nesting(self, steps_of(path), outer))
 
     def with_annotation(self, key: str, value: str) -> KubeObject:
         """The object with this annotation; itself when it has it already."""
@@ -387,10 +387,10 @@ class KubeObject:
 
         return result_of(self, Severity.INFO, path, message, rule=rule, proposed=proposed)
 
-    def _spliced(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
+    def _splice(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
         if value is self._value:
             return self
-        return self._edited(source, value, self if self._origin is None and self.written else self._origin)
+        return self._with_text(source, value, self if self._origin is None and self.written else self._origin)
 
     def _strings(self, path: FieldPath) -> Mapping[str, str]:
         entries = self.typed(path, dict)

@@ -20,7 +20,7 @@ else:
     _field = type(namedtuple("_Sample", ("field",)).field)
 
     class _Methods(tuple):
-        """What named tuples have beside their fields."""
+        """The methods of named tuples beside their fields."""
 
         __slots__ = ()
 

@@ -12,7 +12,7 @@ from krmfn.errors import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.source import Location
 from krmfn.yamltext import YamlError, read, write
-from krmfn.yamltext.reader import BREAKS, check_nodes, unified
+from krmfn.yamltext.reader import BREAKS, check_nodes, unify_breaks
 from krmfn.yamltext.writer import write_entry
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
     """
     kept = envelope.items if items is None else items
     if envelope.simple:
-        return _joined(envelope, kept, results)
-    wanted = _wanted(envelope, kept, results)
+        return _join(envelope, kept, results)
+    wanted = _expected_fields(envelope, kept, results)
     if envelope.head != envelope.text:
         # An anchor of an item may be gone while another item still refers to it: read again, and written out then.
         for expand in (False, True):
@@ -54,22 +54,20 @@ def _attempt(
 ) -> str | None:
     """The pieces put together, None where the text around them cannot take it."""
     try:
-        return _joined(envelope, items, results, expand=expand)
+        return _join(envelope, items, results, expand=expand)
     except FieldError:
         raise
     except ValueError:
         return None
 
 
-def _joined(
-    envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool = False
-) -> str:
+def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool = False) -> str:
     if envelope.indent is None:
         return _joined_flow(envelope, items, results, expand=expand)
     head, tail = _around(envelope, results)
     entries = entries_of(envelope, items, expand=expand)
     if not entries:
-        return _emptied(head, envelope.newline) + tail
+        return _with_empty_list(head, envelope.newline) + tail
     if not head.endswith(BREAKS):
         head += envelope.newline
     for number, entry in enumerate(entries):
@@ -86,7 +84,7 @@ def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
     # What an alias brings from another item is seen when the whole is read again.
     if not envelope.simple or _reads_as(text, [item.value]):
         return text
-    return _written(item, cast("str", envelope.indent), envelope.newline)
+    return _write_item(item, cast("str", envelope.indent), envelope.newline)
 
 
 def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
@@ -102,7 +100,7 @@ def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool 
         if id(item) in own and not expand:
             entries.append(item.source.text)
         elif not item.written or (expand and not _stands_alone(item)):
-            entries.append(_written(item, indent, newline))
+            entries.append(_write_item(item, indent, newline))
         elif item.source.root == (0,) and _dash_at(item.source.text, mark):
             entries.append(item.source.text)
         else:
@@ -113,7 +111,7 @@ def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool 
 
 
 def _dash_at(text: str, mark: str) -> bool:
-    """Whether the entry's dash stands where `mark` has it; comment lines may stand above it."""
+    """True if the entry's dash stands where `mark` has it; comment lines may stand above it."""
     at = 0
     while text.startswith("#", at) or text.startswith(mark[:-1] + "#", at) or text[at : at + 1] in ("\n", "\r"):
         at = text.find("\n", at) + 1
@@ -127,7 +125,7 @@ def _stands_alone(item: KubeObject) -> bool:
     return source.root == (0,) and _reads_as(source.text, [item.value])
 
 
-def _written(item: KubeObject, indent: str, newline: str) -> str:
+def _write_item(item: KubeObject, indent: str, newline: str) -> str:
     try:
         text = write_entry(item.value, indent)
     except YamlError as error:
@@ -135,9 +133,9 @@ def _written(item: KubeObject, indent: str, newline: str) -> str:
     return text if newline == "\n" else text.replace("\n", newline)
 
 
-def _emptied(head: str, newline: str) -> str:
+def _with_empty_list(head: str, newline: str) -> str:
     """`head` with an empty list at its key, which is on its last line but for comments."""
-    lined = unified(head)
+    lined = unify_breaks(head)
     at = lined.rfind("\n", 0, _key_end(lined)) + 1
     key_end = head.index(":", at) + 1
     text = head[:key_end] + " []" + head[key_end:]
@@ -176,7 +174,7 @@ def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, st
     tail, newline = envelope.tail, envelope.newline
     if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
         return None
-    tail = _ended(tail, newline)
+    tail = _end_line(tail, newline)
     # An empty list in their place: results can be many.
     if not _are(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
         return None
@@ -189,7 +187,7 @@ def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str,
     frame = f"{head}{'' if head.endswith(BREAKS) else newline}{envelope.indent}- 0{newline}{tail}"
     frame = _set_results(frame, results)
     span = _locate(frame, ("items", 0))
-    lined = unified(frame)
+    lined = unify_breaks(frame)
     start = lined.rfind("\n", 0, span.start) + 1
     head, tail = frame[:start], frame[lined.find("\n", start) + 1 :]
     if envelope.simple and not _are(fields_of(head, tail), wanted):
@@ -197,7 +195,7 @@ def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str,
     return head, tail
 
 
-def _ended(text: str, newline: str) -> str:
+def _end_line(text: str, newline: str) -> str:
     if not text or text.endswith("\n"):
         return text
     from krmfn.yamltext.reader import with_last_break
@@ -270,7 +268,7 @@ def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool)
     return "".join(pieces) + last
 
 
-def _wanted(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None) -> dict[str, Value]:
+def _expected_fields(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None) -> dict[str, Value]:
     rest = _fields(envelope.rest, results)
     after = {name: rest.pop(name) for name in ("functionConfig", "results") if name in rest}
     return {**rest, "items": [item.value for item in items], **after}
@@ -398,12 +396,12 @@ class ResourceList:
         Objects are the same by group, kind, namespace and name. What takes another's place keeps its comments, its
         order of fields and its file, as far as its text allows. Raises FieldError where one of these is no string.
         """
-        from krmfn.edit import identity, replaced
+        from krmfn.edit import identity, replace
 
         key = identity(item)
         for index, old in enumerate(self.items):
             if old is item or (old.kind == item.kind and identity(old) == key):
-                new = item if old is item else replaced(old, item)
+                new = item if old is item else replace(old, item)
                 return self.with_items((*self.items[:index], new, *self.items[index + 1 :]))
         return self.with_items((*self.items, item))
 

@@ -22,7 +22,7 @@ __all__ = ["ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "ex
 
 
 class Severity(StrEnum):
-    """How grave a result is; one ERROR makes the function fail."""
+    """The severity of a result; one ERROR makes the function fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -47,7 +47,7 @@ class ResourceRef(NamedTuple):
 
     @property
     def typed(self) -> bool:
-        """Whether anything tells what kind of object it is; the schema has a place for its field then."""
+        """True if the version or kind of the object is known; the schema has a place for its field then."""
         return bool(self.api_version or self.kind)
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class ResultFile(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a function has to say about its input.
+    """A message of a function about its input.
 
     `tags` are free; these are read here: `line` and `column` (1-based, in the file), `rule` (a stable id), and
     `order`, the place among the texts of the `stage` that refuses the object.

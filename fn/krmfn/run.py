@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_INPUT", "NO_MEMORY", "read_input", "run"]
 
 MAX_INPUT = 512 * 1024 * 1024
-"""How many bytes are read from stdin; more is an error."""
+"""The largest number of bytes that are read from stdin; more is an error."""
 
 NO_MEMORY = "error: there must be more memory for an input of this size; split it, or raise the limit"
-"""What is said where the system gives no more memory."""
+"""The message where the system gives no more memory."""
 
 _PIECE = 1 << 20
 
@@ -117,22 +117,22 @@ def _answer(
 ) -> tuple[Iterable[bytes], list[str], int]:
     """The bytes for stdout, the lines for stderr, the exit code. Raises MemoryError."""
     try:
-        read = _parsed(decode(_input(source)))
+        read = _parse(decode(_input(source)))
     except ResourceListError as error:
         return (), [f"error: {error}"], 1
-    answered, raised = _called(function, config, read)
+    answered, raised = _call(function, config, read)
     if validator:
         read, answered = read.with_items(()), answered.with_items(())
     answer, lines, code = _outcome(read, answered, raised, lines_of)
-    return _encoded(answer), lines, code
+    return _encode(answer), lines, code
 
 
-def _encoded(text: str) -> Iterator[bytes]:
+def _encode(text: str) -> Iterator[bytes]:
     for start in range(0, len(text), _PIECE):
         yield text[start : start + _PIECE].encode("utf-8")
 
 
-def _parsed(text: str) -> ResourceList:
+def _parse(text: str) -> ResourceList:
     # What is read lives as long as the process: the collector would walk it again and again, half of the time for
     # 10,000 items.
     enabled = gc.isenabled()
@@ -156,10 +156,10 @@ def _input(stdin: IO[bytes]) -> bytes:
     return data
 
 
-def _called(
+def _call(
     function: Callable[..., ResourceList], config: type[Any] | None, read: ResourceList
 ) -> tuple[ResourceList, tuple[Result, ...]]:
-    """What the function returned, and the results of what it raised."""
+    """The function's answer, and the results of what it raised."""
     try:
         if config is None:
             return function(read), ()
@@ -202,7 +202,7 @@ def _outcome(
         return _text_or_error(read, answered)
     from krmfn.result import exit_code
 
-    old, new = _divided(read.results, raised or answered.results, keeps_old=not raised)
+    old, new = _divide(read.results, raised or answered.results, keeps_old=not raised)
     code = exit_code(new)
     kept = read if code else answered
     results = (*old, *new)
@@ -211,7 +211,7 @@ def _outcome(
     return text, [*lines, *own] if written else own, code or written
 
 
-def _divided(
+def _divide(
     read: tuple[Result, ...], answered: tuple[Result, ...], *, keeps_old: bool
 ) -> tuple[list[Result], tuple[Result, ...]]:
     """The results that came in and were handed on, and the function's own, which may say the same once more."""
@@ -272,7 +272,7 @@ def _visible(line: str) -> str:
 
 
 def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
-    """Whether all of `pieces` went out; why not, on stderr, unless the reader went away."""
+    """True if all of `pieces` went out; otherwise the reason is on stderr, unless the reader went away."""
     try:
         for piece in pieces:
             stdout.write(piece)

@@ -1,4 +1,4 @@
-"""Which objects a function is about: by group, version, kind, name, namespace, labels and annotations.
+"""Selectors of objects: by group, version, kind, name, namespace, labels and annotations.
 
 Source: kustomize api/types/selector.go (SelectorRegex: each part matched whole, an absent part matches everything);
 apimachinery labels.Parse (label selectors).
@@ -73,7 +73,7 @@ class Selector:
             _requirements(part)
 
     def matches(self, item: KubeObject) -> bool:
-        """Whether `item` is selected. What is no string where a string must be matches nothing but an absent part."""
+        """True if `item` is selected. What is no string where a string must be matches nothing but an absent part."""
         group, slash, version = _text(item, ("apiVersion",)).rpartition("/")
         parts = (
             (self.group, group if slash else ""),
@@ -99,12 +99,12 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def _requirements(part: str | Mapping[str, str]) -> tuple[_Requirement, ...]:
     if isinstance(part, str):
-        return _parsed(part)
+        return _parse(part)
     return tuple(_Requirement(key, frozenset([value]), wanted=True) for key, value in part.items())
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> tuple[_Requirement, ...]:
+def _parse(text: str) -> tuple[_Requirement, ...]:
     requirements: list[_Requirement] = []
     at = 0
     while at < len(text):

@@ -46,7 +46,7 @@ _PREFIXES = (
 
 
 def is_client_key(key: str) -> bool:
-    """Whether the annotation `key` is a client's own bookkeeping, which a derived object must not copy."""
+    """True if the annotation `key` is a client's own bookkeeping, which a derived object must not copy."""
     return key.startswith(_PREFIXES)
 
 
@@ -96,7 +96,7 @@ class Location(NamedTuple):
 
 
 class ObjectId(NamedTuple):
-    """What tells one Kubernetes object from another; `namespace` is "" when the object names none."""
+    """API version, kind, namespace and name of an object; `namespace` is "" when the object names none."""
 
     api_version: str
     kind: str
@@ -157,7 +157,7 @@ def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
 
 
 def _lines_added(source: Source, before_line: int) -> int:
-    """How many lines above `before_line` are annotations that the client wrote."""
+    """The number of lines above `before_line` that are annotations of a client."""
     from krmfn.yamltext import YamlError
 
     try:
@@ -181,5 +181,5 @@ def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]
 
 
 def _are_clients(lines: Iterable[str]) -> tuple[bool, ...]:
-    """Whether each of `lines` is an annotation that a client wrote."""
+    """For each of `lines`, True if it is an annotation that a client wrote."""
     return tuple(is_client_key(line.lstrip(" \"'")) for line in lines)

@@ -49,7 +49,7 @@ def collect_cases(root: Path | str) -> tuple[Path, ...]:
 
 
 def case_input(folder: Path | str) -> bytes:
-    """What stdin holds in the case: `input.yaml` as it is, or a list made of the folder's manifests as kpt would."""
+    """The bytes on stdin in the case: `input.yaml` as it is, or a list made of the folder's manifests as kpt would."""
     folder = Path(folder)
     if (folder / _INPUT).is_file():
         return (folder / _INPUT).read_bytes()
@@ -94,7 +94,7 @@ def _entries(name: str, text: str) -> list[str]:
     for number, document in enumerate(split_documents(text)):
         if read(document.text) is None:
             continue
-        head, body = _divided(document.text)
+        head, body = _split_comments(document.text)
         item = KubeObject.parse(body, file=name, line=document.line + document.text[: -len(body)].count("\n"))
         item = item.with_annotation("config.kubernetes.io/index", str(number))
         item = item.with_annotation("config.kubernetes.io/path", name)
@@ -103,7 +103,7 @@ def _entries(name: str, text: str) -> list[str]:
     return entries
 
 
-def _divided(text: str) -> tuple[str, str]:
+def _split_comments(text: str) -> tuple[str, str]:
     """The comment lines directly above the first field, as kpt writes them after the dash; the document below them.
 
     kpt drops a comment that a blank line parts from what is below it.

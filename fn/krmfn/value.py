@@ -1,4 +1,4 @@
-"""What a YAML value is once read: the JSON types, with string keys."""
+"""The type of a YAML value once it is read: the JSON types, with string keys."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krmfn.difference import Change, changes, unified
+from krmfn.difference import Change, changes, unified_diff
 
 
 def applied(folder: Path, before: str, after: str) -> str:
     """What git makes of `before` by the difference."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.yaml").write_bytes(before.encode())
-    patch = unified("a.yaml", before, after)
+    patch = unified_diff("a.yaml", before, after)
     subprocess.run(["git", "apply", "--unidiff-zero", "-"], cwd=folder, input=patch.encode(), check=True)
     return (folder / "a.yaml").read_bytes().decode()
 
@@ -45,15 +45,15 @@ def test_git_applies_it(before: str, after: str, tmp_path: Path) -> None:
 
 
 def test_a_new_file_and_none() -> None:
-    assert unified("b.yaml", "", "a\n") == "--- /dev/null\n+++ b/b.yaml\n@@ -0,0 +1 @@\n+a\n"
-    assert unified("b.yaml", "a\n", "a\n") == ""
+    assert unified_diff("b.yaml", "", "a\n") == "--- /dev/null\n+++ b/b.yaml\n@@ -0,0 +1 @@\n+a\n"
+    assert unified_diff("b.yaml", "a\n", "a\n") == ""
 
 
 def test_changes_that_are_near_are_one_hunk() -> None:
     before = [f"{n}\n" for n in range(20)]
     after = [f"{line[:-1]}!\n" if number in (2, 9, 17) else line for number, line in enumerate(before)]
 
-    text = unified("a", "".join(before), "".join(after))
+    text = unified_diff("a", "".join(before), "".join(after))
 
     assert [line for line in text.splitlines() if line.startswith("@@")] == ["@@ -1,13 +1,13 @@", "@@ -15,6 +15,6 @@"]
 

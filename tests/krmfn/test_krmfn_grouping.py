@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from krmfn.grouping import grouped, grouped_lines
+from krmfn.grouping import group_results, grouped_lines
 from krmfn.result import ResourceRef, Result, ResultFile, Severity
 
 
@@ -20,7 +20,7 @@ def warning(number: int, text: str = 'must not be "a"', severity: Severity = Sev
 def test_the_first_three_are_shown_and_no_line_stands_for_one_alone(number: int, shown: list[int]) -> None:
     results = [warning(each) for each in range(number)]
 
-    kept = grouped(results)
+    kept = group_results(results)
 
     assert [each.alike for each in kept] == shown
     assert [each.result for each in kept] == results[: len(shown)]
@@ -29,7 +29,7 @@ def test_the_first_three_are_shown_and_no_line_stands_for_one_alone(number: int,
 def test_values_and_numbers_make_no_other_form() -> None:
     results = [warning(each, f'must be {each} or more; got "{each}a"') for each in range(9)]
 
-    assert [each.alike for each in grouped(results)] == [0, 0, 6]
+    assert [each.alike for each in group_results(results)] == [0, 0, 6]
 
 
 ROWS: list[tuple[str, Sequence[Result], list[str]]] = [
@@ -72,6 +72,6 @@ def test_lines(results: Sequence[Result], lines: list[str]) -> None:
 def test_of_a_rule_whose_results_have_one_cause_the_first_is_shown_alone() -> None:
     results = [*[warning(each) for each in range(9)], warning(9, 'must not be "b"'), warning(10)]
 
-    kept = grouped(results, alone={"r"})
+    kept = group_results(results, alone={"r"})
 
     assert kept == [(results[0], 9), (results[9], 0)]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn import FieldError, KubeObject, ResourceList, Severity, Value
-from krmfn.edit import replaced, same
+from krmfn.edit import replace, same
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 FIRST = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: first}\n"
@@ -96,7 +96,7 @@ def test_what_comes_out_has_the_new_value(text: str, spec: Value) -> None:
     old = KubeObject.parse(text)
     new = KubeObject.new({"kind": "A", "spec": spec})
 
-    result = replaced(old, new)
+    result = replace(old, new)
 
     assert same(result.value, new.value)
     assert same(KubeObject.parse(result.text).value, new.value)

@@ -11,10 +11,10 @@ from krmfn.yamltext.reader import (
     ends_in_block_scalar,
     find,
     read,
-    restored,
-    stripped,
+    restore_breaks,
+    strip_header,
     tree_of,
-    unified,
+    unify_breaks,
     with_last_break,
 )
 from krmfn.yamltext.scalars import scalar_value
@@ -91,7 +91,7 @@ def remove_item(text: str, nodes: Sequence[Node]) -> str:
 
 
 def _opens_up(text: str, node: Node) -> bool:
-    """Whether an empty `{}` or `[]` may become a block: nothing stands in it, and no flow collection holds it."""
+    """True if an empty `{}` or `[]` may become a block: nothing stands in it, and no flow collection holds it."""
     return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip(_BLANK)
 
 
@@ -113,7 +113,7 @@ def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
     at = _end_of_line(text, after)
     lines = block_lines(entry, " " * column, literals=_takes_literals(text, at))
     end = _line_end(text)
-    kept = text[:at] if at < len(text) else stripped(text)
+    kept = text[:at] if at < len(text) else strip_header(text)
     return kept + end + end.join(lines) + text[at:]
 
 
@@ -139,7 +139,7 @@ def _replace_entry(text: str, nodes: Sequence[Node], value: Value) -> str:
 
 
 def _takes_literals(text: str, at: int) -> bool:
-    """Whether lines put before the end of line `at` may end with a block scalar: it needs a break, and no comment."""
+    """True if lines put before the end of line `at` may end with a block scalar: it needs a break, and no comment."""
     return at < len(text) and not _DEEP_COMMENT.match(text, at)
 
 
@@ -150,7 +150,7 @@ def _space(text: str, colon: int, start: int, inline: str) -> str:
 def _entry_text(
     text: str, nodes: Sequence[Node], value: Value, at: int, *, allow_literal: bool
 ) -> tuple[str, list[str]]:
-    """What stands on the key's line, and the lines below it."""
+    """The text on the key's line, and the lines below it."""
     parent, node = nodes[-2:]
     column = _column(text, _own_start(text, parent))
     literals = allow_literal and _takes_literals(text, at)
@@ -214,7 +214,7 @@ def _remove_in_flow(text: str, parent: Node, node: Node, start: int) -> str:
 
 
 def _quotes_keys(text: str, nodes: Sequence[Node]) -> bool:
-    """Whether the keys around the last node are in double quotes, as in JSON."""
+    """True if the keys around the last node are in double quotes, as in JSON."""
     if nodes[-1].last_key is not None:
         return nodes[-1].last_key == '"'
     keys = [node.key_start for node in nodes if node.key_start >= 0]
@@ -222,7 +222,7 @@ def _quotes_keys(text: str, nodes: Sequence[Node]) -> bool:
 
 
 def _indent_step(text: str, nodes: Sequence[Node]) -> int:
-    """How much deeper the document indents a mapping inside a mapping; 2 where it does not show."""
+    """The number of columns by which a nested mapping is indented; 2 where the document does not show it."""
     columns = [_column(text, _own_start(text, node)) for node in nodes[:-1] if node.kind == "mapping"]
     if len(columns) < 2 or nodes[-3].kind != "mapping":
         return 2
@@ -278,14 +278,14 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
     """
     nodes = find(text, path)
     if not nodes:
-        return with_last_break(text) + write(_nested(path, value))
+        return with_last_break(text) + write(_nest(path, value))
     exists = len(nodes) > len(path)
     if exists and _is_already(text, nodes[-1], path, value):
         return text
     _refuse_shared(text, nodes, path)
-    lined = unified(text)
+    lined = unify_breaks(text)
     edited = replace(lined, nodes, value) if exists else _insert(text, lined, nodes, path, value)
-    return restored(text, lined, edited)
+    return restore_breaks(text, lined, edited)
 
 
 def remove_value(text: str, path: FieldPath, *, prune: bool = False, keep_comments: bool = False) -> str:
@@ -311,17 +311,17 @@ def _without_value(text: str, path: FieldPath, *, prune: bool) -> str:
     if not nodes:
         return text
     _refuse_shared(text, nodes, path)
-    lined = unified(text)
+    lined = unify_breaks(text)
     if len(nodes) <= len(path):
-        return restored(text, lined, _without_in_alias(text, lined, nodes, path))
+        return restore_breaks(text, lined, _without_in_alias(text, lined, nodes, path))
     if nodes[-2].count == 0 and nodes[-1].next_start < 0:
         # The only entry of its parent.
         if prune and len(path) > 1:
             return _without_value(text, path[:-1], prune=True)
         kept: Value = {} if nodes[-2].kind == "mapping" else []
-        return restored(text, lined, replace(lined, nodes[:-1], kept))
+        return restore_breaks(text, lined, replace(lined, nodes[:-1], kept))
     edited = (remove_entry if nodes[-2].kind == "mapping" else remove_item)(lined, nodes)
-    return restored(text, lined, edited)
+    return restore_breaks(text, lined, edited)
 
 
 def _insert(text: str, lined: str, nodes: Sequence[Node], path: FieldPath, value: Value) -> str:
@@ -331,17 +331,17 @@ def _insert(text: str, lined: str, nodes: Sequence[Node], path: FieldPath, value
     step = path[depth]
     if node.kind == "mapping" and isinstance(step, str):
         if node.merges:
-            value = _over_merged(text, path[: depth + 1], path[depth + 1 :], value)
+            value = _override_merged(text, path[: depth + 1], path[depth + 1 :], value)
         else:
-            value = _nested(path[depth + 1 :], value)
+            value = _nest(path[depth + 1 :], value)
         return insert_entry(lined, nodes, step, value)
     if node.kind == "list" and step == node.count:
-        return insert_item(lined, nodes, _nested(path[depth + 1 :], value))
+        return insert_item(lined, nodes, _nest(path[depth + 1 :], value))
     if node.kind == "alias":
         whole = _value_at(read(text), path[:depth])
         return replace(lined, nodes, _with(whole, path[depth:], value))
     if node.kind == "scalar" and scalar_value(node.value, node.tag, is_plain=not node.style) is None:
-        return replace(lined, nodes, _nested(path[depth:], value))
+        return replace(lined, nodes, _nest(path[depth:], value))
     raise error_at(text, node.start, _mismatch(path, depth, node))
 
 
@@ -404,7 +404,7 @@ def _refuse_shared(text: str, nodes: Sequence[Node], path: FieldPath) -> None:
             )
 
 
-def _nested(path: FieldPath, value: Value) -> Value:
+def _nest(path: FieldPath, value: Value) -> Value:
     """`value` inside the mappings and lists that `path` names."""
     for step in reversed(path):
         if isinstance(step, int):
@@ -428,7 +428,7 @@ def _with(value: Value, path: FieldPath, new: Value) -> Value:
         return new
     step = path[0]
     if value is None:
-        return _nested(path, new)
+        return _nest(path, new)
     if isinstance(value, dict) and isinstance(step, str):
         return {**value, step: _with(value.get(step), path[1:], new)}
     if isinstance(value, list) and isinstance(step, int) and step <= len(value):
@@ -446,8 +446,8 @@ def _without(value: Value, path: FieldPath) -> Value:
     return [v for i, v in enumerate(cast("list[Value]", value)) if i != step]
 
 
-def _over_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) -> Value:
-    """What an explicit key must hold that hides a merged one: the merged value, with `value` at `rest`."""
+def _override_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) -> Value:
+    """The value of an explicit key that hides a merged one: the merged value, with `value` at `rest`."""
     try:
         merged = _value_at(read(text), at)
     except KeyError:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext.error import YamlError, error_at, line_and_column
-from krmfn.yamltext.reader import find, read, tree_of, unified
+from krmfn.yamltext.reader import find, read, tree_of, unify_breaks
 from krmfn.yamltext.writer import double_quoted, scalar
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def split_documents(text: str) -> tuple[Document, ...]:
     if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
         # Most files hold one document, and no marker.
         return (Document(text, 1),) if text else ()
-    lined = unified(text)
+    lined = unify_breaks(text)
     documents: list[Document] = []
     lines = _Lines(text)
     separator_start = start = 0

@@ -13,7 +13,7 @@ from yaml.reader import ReaderError
 from krmfn.hints import TYPE_CHECKING, Protocol, cast
 from krmfn.yamltext import reader
 from krmfn.yamltext.error import YamlError, error_at
-from krmfn.yamltext.reader import after_gap, unified
+from krmfn.yamltext.reader import after_gap, unify_breaks
 from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.yamltext.reader import Row
 
 MAX_DEPTH = 500
-"""How many levels of mappings and lists a document may nest; more is an error."""
+"""The largest depth of mappings and lists in a document; more is an error."""
 
 _BOM = "\ufeff"
 
@@ -78,7 +78,7 @@ def event_source(text: str) -> Callable[[], Event]:
         try:
             return next_event()
         except (MarkedYAMLError, ReaderError) as error:
-            raise _translated(text, error) from None
+            raise _translate(text, error) from None
 
     return step
 
@@ -107,7 +107,7 @@ def count_nodes(text: str) -> None:
         event = step()
 
 
-def _translated(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
+def _translate(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
     if isinstance(error, ReaderError):
         # The position of a reader's error counts bytes.
         before = text.encode("utf-8", "replace")[: int(error.position)].decode("utf-8", "ignore")
@@ -125,7 +125,7 @@ def _translated(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
 # document are errors here; integers beyond 64 bits are floats in both.
 
 MAX_NODES = 1_000_000
-"""How many nodes a document with aliases may have once each alias is written out."""
+"""The largest number of nodes in a document with aliases once each alias is written out."""
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -512,7 +512,7 @@ class _Filler:
     """Reads the events of a text into `nodes`."""
 
     def __init__(self, text: str, nodes: list[_Node]) -> None:
-        self._text = unified(text)
+        self._text = unify_breaks(text)
         self._next, self._first, self._skipped = start_of_document(text)
         self.nodes = nodes
         self._opened = list[_Node]()

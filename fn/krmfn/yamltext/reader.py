@@ -36,30 +36,30 @@ def after_gap(text: str, offset: int) -> int:
 
 
 def has_odd_breaks(text: str) -> bool:
-    """Whether a line of `text` ends with something else than LF or CRLF."""
+    """True if a line of `text` ends with something else than LF or CRLF."""
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return True
     return not text.isascii() and any(mark in text for mark in BREAKS[2:])
 
 
-def unified(text: str) -> str:
+def unify_breaks(text: str) -> str:
     """`text` with LF for each odd break: as long as `text`, so that offsets count in both."""
     return _odd().sub("\n", text) if has_odd_breaks(text) else text
 
 
-def restored(text: str, lined: str, edited: str) -> str:
-    """What `edited` makes of `lined`, which is `unified(text)`, made of `text`: odd breaks outside the edit stay."""
+def restore_breaks(text: str, lined: str, edited: str) -> str:
+    """The edit of `lined`, which is `unify_breaks(text)`, to `edited`, made in `text`: odd breaks outside it stay."""
     if lined is text:
         return edited
     if edited == lined:
         return text
-    start = _shared(lined, edited)
-    back = _shared(lined[start:][::-1], edited[start:][::-1])
+    start = _common_prefix(lined, edited)
+    back = _common_prefix(lined[start:][::-1], edited[start:][::-1])
     return text[:start] + edited[start : len(edited) - back] + text[len(text) - back :]
 
 
-def _shared(first: str, other: str) -> int:
-    """How many characters both start with."""
+def _common_prefix(first: str, other: str) -> int:
+    """The number of characters that both start with."""
     low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -76,7 +76,7 @@ def _odd() -> re.Pattern[str]:
 
 
 MAX_NODES = 5_000_000
-"""How many mappings, lists and scalars a text may hold, keys too. That many take about 1 GiB."""
+"""The largest number of mappings, lists and scalars in a text, keys too. That many take about 1 GiB."""
 
 _LEAST = 1
 """Characters that a node takes at least, with the mark before it."""
@@ -115,7 +115,7 @@ def _of_json(text: str) -> int:
 
 
 def too_many_nodes() -> str:
-    """What the error says of a text with more than MAX_NODES nodes."""
+    """The error about a text with more than MAX_NODES nodes."""
     return f"must hold at most {MAX_NODES} mappings, lists and scalars; split it into smaller ones"
 
 
@@ -193,7 +193,7 @@ class Node(NamedTuple):
     merges: int
     """1 where a key `<<` stands among these entries."""
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
-    """How many these entries are."""
+    """The number of these entries."""
     next_start: int
     """Start of the key or item behind it in its parent; -1 where there is none."""
 
@@ -319,10 +319,10 @@ def with_last_break(text: str, newline: str = "\n") -> str:
 
     Raises YamlError where the text cannot be read.
     """
-    return text if not text or text.endswith(BREAKS) else stripped(text) + newline
+    return text if not text or text.endswith(BREAKS) else strip_header(text) + newline
 
 
-def stripped(text: str) -> str:
+def strip_header(text: str) -> str:
     """`text`, whose last line has no break, so that its value stays when it gets one.
 
     A block scalar that ends there has a last line without break, and says so (`|-`) from now on. Raises YamlError where
@@ -334,7 +334,7 @@ def stripped(text: str) -> str:
 
 
 def ends_in_block_scalar(text: str) -> bool:
-    """Whether the last value of `text` is a block scalar. Raises YamlError where the text cannot be read."""
+    """True if the last value of `text` is a block scalar. Raises YamlError where the text cannot be read."""
     return ("|" in text or ">" in text) and _last_header(text) >= 0
 
 
@@ -345,6 +345,6 @@ def _last_header(text: str) -> int:
     if style not in ("|", ">"):
         return -1
     # Past its anchor and tag, which may hold the mark too.
-    line = re.compile(r"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+)*").match(unified(text), start)
+    line = re.compile(r"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+)*").match(unify_breaks(text), start)
     header = start if line is None else line.end()
     return header if end == len(text) and text[header : header + 1] == style else -1

@@ -1,4 +1,4 @@
-"""What a scalar means: the rules of go yaml.v3, which kyaml, kustomize and kpt read with.
+"""The values of scalars: the rules of go yaml.v3, which kyaml, kustomize and kpt read with.
 
 Source: gopkg.in/yaml.v3 resolve.go (`resolve`), decode.go (`scalar`); sigs.k8s.io/yaml yaml.go (keys).
 """
@@ -37,7 +37,7 @@ _MOST_DIGITS = 64
 
 
 def resolve(plain: str) -> Scalar:
-    """What the plain (unquoted, untagged) scalar `plain` means.
+    """The value of the plain (unquoted, untagged) scalar `plain`.
 
     `012` is 10 and `0o14` 12; `yes`, `on`, dates and `1:30` are strings; `1_000` is 1000. An integer outside 64 bits
     becomes a float; a float beyond a double's range stays a string.
@@ -59,14 +59,14 @@ def resolve(plain: str) -> Scalar:
 
 
 def scalar_value(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
-    """What a scalar means, its tag included. Raises ValueError where the tag and the text do not fit."""
+    """The value of a scalar, its tag included. Raises ValueError where the tag and the text do not fit."""
     if tag is None or tag == "!":
         return resolve(text) if is_plain else text
     return tagged(tag, text)
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """What a scalar with a tag means. Raises ValueError where the two do not fit."""
+    """The value of a scalar with a tag. Raises ValueError where the two do not fit."""
     kind = tag.removeprefix(_TAG)
     if kind in ("str", "timestamp", tag):
         return text

@@ -34,7 +34,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _MOST_QUOTED = 2048
 _LONGEST_QUOTED = 256
 AFTER_MARK: dict[str, str] = {}
-"""What `after_mark` has answered: strings only, since 1, 1.0 and true are one key."""
+"""The answers of `after_mark`: strings only, since 1, 1.0 and true are one key."""
 
 
 def scalar(value: Scalar) -> str:
@@ -71,7 +71,7 @@ def flow_key(text: str) -> str:
 
 def double_quoted(text: str) -> str:
     """`text` in double quotes, as JSON spells it; other than ASCII stands as it is where it can be printed."""
-    return f'"{_escaped().sub(_escape, text)}"'
+    return f'"{_to_escape().sub(_escape, text)}"'
 
 
 def literal_lines(text: str) -> list[str] | None:
@@ -87,7 +87,7 @@ def _flow_plain() -> re.Pattern[str]:
 
 
 @cache
-def _escaped() -> re.Pattern[str]:
+def _to_escape() -> re.Pattern[str]:
     return re.compile(rf'["\\\x0a{_ODD}]')
 
 
@@ -133,12 +133,12 @@ def write(value: Value) -> str:
     out: list[str] = []
     place = _at(0)
     if not isinstance(value, (dict, list, tuple)) or not value:
-        _held(value, place, out, 0, True)
+        _append_value(value, place, out, 0, True)
     elif isinstance(value, dict):
         _mapping(value, place, out, 0, True)
     else:
         _sequence(value, place, out, 0, True)
-    return _joined(out)
+    return _join(out)
 
 
 def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
@@ -152,7 +152,7 @@ def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
         _mapping(value, place, out, 1, True)
     else:
         out.append(place.lead + "{}")
-    return _joined(out)
+    return _join(out)
 
 
 def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> list[str]:
@@ -168,7 +168,7 @@ def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> lis
     return "".join(out)[1:].split("\n")
 
 
-def _joined(out: list[str]) -> str:
+def _join(out: list[str]) -> str:
     # Each line brings the break before it, the first one too.
     out.append("\n")
     return "".join(out)[1:]
@@ -203,7 +203,7 @@ class _Place(dict[str, str]):
 
     @cached_property
     def dash(self) -> str:
-        """What comes before an item's value on this line."""
+        """The text before an item's value on this line."""
         return self.lead + "-"
 
     @cached_property
@@ -240,7 +240,7 @@ def _mapping(value: Mapping[str, Any], place: _Place, out: list[str], depth: int
         elif kind is int:
             append(f" {item}")
         else:
-            _held(item, below, out, depth, literals)
+            _append_value(item, below, out, depth, literals)
         place = below
 
 
@@ -270,11 +270,11 @@ def _item(item: Value, place: _Place, out: list[str], depth: int, literals: bool
         _sequence(cast("Sequence[Value]", item), place.dashed, out, depth + 1, literals)
     else:
         out.append(place.dash)
-        _held(item, place.below, out, depth, literals)
+        _append_value(item, place.below, out, depth, literals)
 
 
-def _held(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
-    """Appends what a key or dash holds, whatever it is; `place` is that of the line after it."""
+def _append_value(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
+    """Appends the value of a key or dash, whatever it is; `place` is that of the line after it."""
     if isinstance(item, str):
         lines = literal_lines(item) if literals else None
         if lines is None:

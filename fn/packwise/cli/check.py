@@ -139,9 +139,9 @@ def _absence(command: Check, checked: Checked) -> int:
 
 
 def _show(fixed: Fixed) -> int:
-    from krmfn.difference import unified
+    from krmfn.difference import unified_diff
 
-    shown = show("".join([unified(*text) for text in fixed.texts]))
+    shown = show("".join([unified_diff(*text) for text in fixed.texts]))
     say(_hidden(fixed))
     return int(bool(fixed.texts) or not shown)
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from krmfn.grouping import Shown, form_of, grouped, rest_line
+from krmfn.grouping import Shown, form_of, group_results, rest_line
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
@@ -42,7 +42,9 @@ def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
     """
     if verbosity is Verbosity.VERBOSE:
         return [Shown(result) for result in _by_rule(results)]
-    return grouped([result for result in causes(results) if result.severity is not Severity.INFO], alone=_OF_ONE_CAUSE)
+    return group_results(
+        [result for result in causes(results) if result.severity is not Severity.INFO], alone=_OF_ONE_CAUSE
+    )
 
 
 def rest(shown: Shown, *, coloured: bool = False) -> str:

@@ -53,9 +53,9 @@ def migrate(command: Migrate) -> int:
         say([f"nothing to migrate to {command.target}"])
     if command.dry_run:
         # What compares texts is imported where a difference is shown.
-        from krmfn.difference import unified
+        from krmfn.difference import unified_diff
 
-        shown = show("".join(unified(name, before, after) for name, before, after in texts))
+        shown = show("".join(unified_diff(name, before, after) for name, before, after in texts))
         return _report(inputs, results, _running(migrated, command.target)) if shown else 1
     try:
         _write(texts, inputs)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krmfn.yamltext import YamlError, locate, read, remove_value, set_value, split_documents
-from krmfn.yamltext.reader import ends_in_block_scalar, has_odd_breaks, restored, unified, with_last_break
+from krmfn.yamltext.reader import ends_in_block_scalar, has_odd_breaks, restore_breaks, unify_breaks, with_last_break
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
@@ -129,9 +129,9 @@ def test_odd_breaks_are_found_and_put_back() -> None:
 
     assert has_odd_breaks(text)
     assert not has_odd_breaks("a\r\nb\né\n")
-    assert unified(text) == "a\r\nb\nc\nd\n"
-    assert restored(text, unified(text), "a\r\nb\nX\nd\n") == "a\r\nb\rX\u2028d\n"
-    assert restored(text, unified(text), unified(text)) == text
+    assert unify_breaks(text) == "a\r\nb\nc\nd\n"
+    assert restore_breaks(text, unify_breaks(text), "a\r\nb\nX\nd\n") == "a\r\nb\rX\u2028d\n"
+    assert restore_breaks(text, unify_breaks(text), unify_breaks(text)) == text
 
 
 @pytest.mark.parametrize(
