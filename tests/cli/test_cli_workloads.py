@@ -26,12 +26,12 @@ spec:
         template:
           spec:
             schedulerName: kai-scheduler
-            containers: [{name: main, resources: {limits: {nvidia.com/gpu: 8}}}]
+            containers: [{name: main, image: example.com/app:1, resources: {limits: {nvidia.com/gpu: 8}}}]
   - name: driver
     template:
       spec:
         template:
-          spec: {schedulerName: kai-scheduler, containers: [{name: main}]}
+          spec: {schedulerName: kai-scheduler, containers: [{name: main, image: example.com/app:1}]}
 """
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -42,7 +42,7 @@ spec:
   template:
     spec:
       schedulerName: kai-scheduler
-      containers: [{name: web, resources: {limits: {nvidia.com/gpu: 8}}}]
+      containers: [{name: web, image: example.com/app:1, resources: {limits: {nvidia.com/gpu: 8}}}]
 """
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
@@ -124,7 +124,7 @@ MISPLACED = """\
 apiVersion: batch/v1
 kind: Job
 metadata: {name: train, namespace: research, labels: {kai.scheduler/quene: research}}
-spec: {template: {spec: {schedulerName: NAME, containers: [{name: main}]}}}
+spec: {template: {spec: {schedulerName: NAME, containers: [{name: main, image: example.com/app:1}]}}}
 """
 QUEUED = """\
 apiVersion: batch/v1
@@ -134,7 +134,7 @@ spec:
   suspend: true
   template:
     metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}
-    spec: {schedulerName: NAME, containers: [{name: main}], restartPolicy: Never}
+    spec: {schedulerName: NAME, containers: [{name: main, image: example.com/app:1}], restartPolicy: Never}
 """
 OWN_NAME = SETTINGS.replace("emit: [PodGroup]", "kai: {schedulerName: my-kai}")
 
@@ -163,3 +163,36 @@ def test_keys_count_where_pods_ask_for_kai_by_the_name_of_the_settings(
     assert found & {"key-spelling", "kueue-scheduler"} == rules
     fixed = "kai.scheduler/queue: research" in (tmp_path / "in" / "train.yaml").read_text(encoding="utf-8")
     assert fixed == bool(rules)
+
+
+GROUPER = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: pod-grouper, namespace: kai}
+spec: {template: {spec: {containers: [{name: main, image: "ghcr.io/nvidia/kai-scheduler/podgrouper:v0.14.2"}]}}}
+"""
+NAMED = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec: {template: {spec: {schedulerName: my-kai, containers: [{name: main, image: example.com/app:1}]}}}
+"""
+
+
+@pytest.mark.parametrize(("settings", "number"), [(OWN_NAME, "1 workload"), (SETTINGS, "no workload")])
+def test_workloads_count_where_pods_ask_for_kai_by_the_name_of_the_settings(
+    call: Call, tmp_path: Path, settings: str, number: str
+) -> None:
+    # The configuration stands above, at the top of the repository.
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, {"topology.yaml": settings})
+    write(tmp_path / "in", {"train.yaml": NAMED + GROUPER})
+
+    answers = [call(command, "in") for command in ("topologies", "doctor")]
+    found = {finding["rule"] for finding in call("check", "in", "-o", "json").findings}
+    fleet = call("fleet", "check", "in")
+
+    assert all(f"{number} read" in answer.stdout + answer.stderr for answer in answers)
+    assert ("kai-unnamed" in found) is (settings == OWN_NAME)
+    assert ("1 workload judged" in fleet.stdout + fleet.stderr) is (settings == OWN_NAME)

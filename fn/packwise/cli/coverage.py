@@ -12,7 +12,7 @@ from packwise.discovery import Reason, passed_over, summary
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings.recognition import kai_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -103,12 +103,15 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
     return Coverage(groups, max(missed, 0), checkup.left_out)
 
 
-def files_covered(files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...]) -> Coverage:
-    """What there is in files that are read, and not judged."""
+def files_covered(
+    files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
+) -> Coverage:
+    """What there is in files that are read, and not judged; configurations are also among those that are `read`."""
     files = tuple(files)
     items = [item for file in files for item in readable_items(file)]
+    names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
     objects = len([item for item in items if _is_workload(item)])
-    others = Counter([item.kind for item in items if _is_of_scheduler(item)])
+    others = Counter([item.kind for item in items if _is_of_scheduler(item, names)])
     number = objects + others.total() + sum([len(file.foreign) for file in files])
     kinds = ", ".join([f"{others[kind]} {kind}" for kind in sorted(others)])
     words = f"({'' if others.total() == number else 'among them '}{kinds})" if others else ""
@@ -135,12 +138,12 @@ def _is_workload(item: KubeObject) -> bool:
     return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
 
 
-def _is_of_scheduler(item: KubeObject) -> bool:
-    """Whether the object is a workload whose pods KAI groups, or Kueue queues."""
+def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
+    """Whether the object is a workload whose pods KAI groups, by one of its names, or Kueue queues."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     if kind is None or is_generated(item.value):
         return False
-    return is_queued(item) or any(spec.get("schedulerName") == KAI_PROFILE for spec in kind.pod_specs(item.value))
+    return is_queued(item) or any(spec.get("schedulerName") in kai for spec in kind.pod_specs(item.value))
 
 
 def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:

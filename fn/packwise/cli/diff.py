@@ -36,7 +36,7 @@ def diff(command: Diff) -> int:
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    before, after = [files_covered(each.files, each.left_out) for each in inputs]
+    before, after = [files_covered(each.files, each.left_out, each.read) for each in inputs]
     lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
     if inputs[0].is_broken or inputs[1].is_broken:
         say(lines)

@@ -66,7 +66,7 @@ def doctor(command: Doctor) -> int:
     errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
     say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
     diagnosis = _diagnosis(checkup)
-    coverage = files_covered(checkup.files, checkup.left_out)
+    coverage = files_covered(checkup.files, checkup.left_out, checkup.read)
     text = (
         json_text(_as_json(checkup, diagnosis, coverage)) if command.as_json else "".join(_as_text(diagnosis, coverage))
     )

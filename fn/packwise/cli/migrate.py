@@ -121,7 +121,7 @@ def _running(migrated: Migrated, target: str) -> Iterator[str]:
 def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> int:
     """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
     results = sort_results(results)
-    coverage = files_covered(inputs.files, inputs.left_out)
+    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
     last_line = coverage.line
     if results:
         checked = Checked(

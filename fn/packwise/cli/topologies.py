@@ -40,7 +40,7 @@ def topologies(command: Topologies) -> int:
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
     results = sort_results([*inputs.results, *listing.results])
     say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    coverage = files_covered(inputs.files, inputs.left_out)
+    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
     if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
         return 1
     say([coverage.line])

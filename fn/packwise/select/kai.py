@@ -14,7 +14,6 @@ from packwise.objects.kinds import PODGROUP
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select.choice import has_grove_workloads
 from packwise.select.evidence import deployments
-from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +55,7 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
         release = known.get(int(match[1])) if match is not None else None
         if release is None:
             continue
-        if release is not NEWEST and _has_users(index):
+        if release is not NEWEST and _has_users(index, settings.kai_name):
             message = (
                 f"deploys KAI {text}, and nothing names a release, so that {NEWEST.name} was assumed; set "
                 f"`kai: {{version: {release.name}}}` in a TopologyRender if this is your cluster's"
@@ -65,16 +64,16 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
         return
 
 
-def _has_users(index: Index) -> bool:
+def _has_users(index: Index, kai_name: str) -> bool:
     """Whether there are workloads that KAI schedules, or PodGroups of its own."""
     if has_grove_workloads(index) or index.of_kind(*PODGROUP.key):
         return True
-    return any(_names_scheduler(item.value) for items in index.by_kind.values() for item in items)
+    return any(_names_scheduler(item.value, kai_name) for items in index.by_kind.values() for item in items)
 
 
-def _names_scheduler(value: Value) -> bool:
+def _names_scheduler(value: Value, kai_name: str) -> bool:
     if isinstance(value, list):
-        return any(_names_scheduler(entry) for entry in value)
+        return any(_names_scheduler(entry, kai_name) for entry in value)
     if not isinstance(value, dict):
         return False
-    return value.get("schedulerName") == KAI_PROFILE or any(_names_scheduler(entry) for entry in value.values())
+    return value.get("schedulerName") == kai_name or any(_names_scheduler(entry, kai_name) for entry in value.values())

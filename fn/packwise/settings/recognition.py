@@ -10,14 +10,14 @@ from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from packwise.objects.identity import identity
 from packwise.settings.sources import OPERATOR_GROUP, OPERATOR_KIND
-from packwise.settings.topologyrender import DIALECTS, GROUP, KIND
+from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from krmfn.value import Value
 
-__all__ = ["has_topology", "held_configuration", "is_operator", "is_settings"]
+__all__ = ["has_topology", "held_configuration", "is_operator", "is_settings", "kai_names"]
 
 
 def is_settings(item: KubeObject) -> bool:
@@ -49,6 +49,17 @@ def held_configuration(item: KubeObject) -> KubeObject | None:
         if value.get("kind") == KIND and str(value.get("apiVersion")).startswith(f"{GROUP}/"):
             return KubeObject.cut(_source(item, key, text), value)
     return None
+
+
+def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
+    """The names by which pods ask for KAI: its own, and those of the configurations among the items."""
+    names = {KAI_PROFILE}
+    for item in items:
+        settings = item if is_settings(item) else held_configuration(item)
+        name = None if settings is None else settings.get(("spec", "kai", "schedulerName"))
+        if isinstance(name, str):
+            names.add(name)
+    return frozenset(names)
 
 
 def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:

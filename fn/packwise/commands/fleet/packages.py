@@ -19,8 +19,7 @@ from packwise.commands.fleet.kustomization import Kustomizations, file_of, folde
 from packwise.commands.fleet.tree import below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
 from packwise.objects.kinds import WORKLOADS
-from packwise.settings.recognition import has_topology, is_settings
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings.recognition import has_topology, is_settings, kai_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -35,8 +34,8 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
 
-_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], KAI_PROFILE.encode(), b"kueue.x-k8s.io/queue-name")
-"""Words of which each workload has one."""
+_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], b"kueue.x-k8s.io/queue-name")
+"""Words of which each workload has one, or the name of its scheduler."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)
 """What the text of a kustomization has that lists plugins: a part of the field's name without "s", which kustomize also
@@ -180,9 +179,10 @@ class Packages:
 
     def _is_package(self, root: str, clients: Mapping[str, Client]) -> bool:
         """Whether files of the root that no client builds hold workloads, for which the configuration above is."""
-        return any(
-            path.endswith(SUFFIXES) and _holds(self._tree, path, _WORKLOAD) for path in self._unbuilt(root, clients)
-        )
+        above = [path for paths in self._outer.values() for path in paths]
+        names = kai_names([item for path in above for item in objects_at(self._tree, path)])
+        words = (*_WORKLOAD, *[name.encode() for name in names])
+        return any(path.endswith(SUFFIXES) and _holds(self._tree, path, words) for path in self._unbuilt(root, clients))
 
     def _unbuilt(self, root: str, clients: Iterable[str]) -> list[str]:
         """The files of the root but for those of the packages in it, and what kustomizations of these reach."""
