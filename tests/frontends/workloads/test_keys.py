@@ -33,6 +33,15 @@ kind: LeaderWorkerSet
 metadata: {{name: serve, OWN}}
 spec: {{leaderWorkerTemplate: {{size: 4, workerTemplate: {{metadata: {{PODS}}, spec: {POD}}}}}}}
 """
+PYTORCH = f"""\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: train, OWN}}
+spec:
+  pytorchReplicaSpecs:
+    Master: {{replicas: 1, template: {{metadata: {{JOBS}}, spec: {POD}}}}}
+    Worker: {{replicas: 4, template: {{metadata: {{PODS}}, spec: {POD}}}}}
+"""
 CRON_JOB = f"""\
 apiVersion: batch/v1
 kind: CronJob
@@ -52,6 +61,7 @@ metadata: {{name: thing, OWN}}
 spec: {{tasks: [{{name: a, template: {{metadata: {{PODS}}, spec: {POD}}}}}]}}
 """
 TOPOLOGY = "kai.scheduler/topology: cluster"
+SEGMENT = "kai.scheduler/segment-topology-required-placement: rack"
 REQUIRED = "kai.scheduler/topology-required-placement: rack"
 
 
@@ -173,6 +183,15 @@ MENDED: list[tuple[str, dict[str, str], dict[str, str]]] = [
      {"own": f"finalizers: [], annotations: {{{REQUIRED}}}", "pods": ""}),
     (JOB_SET, {"jobs": "labels: {kai.scheduler/batch-min-member: '1'}"},
      {"jobs": "annotations: {kai.scheduler/batch-min-member: '1'}"}),
+    (LWS, {"own": "finalizers: []", "pods": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}"},
+     {"own": f"finalizers: [], annotations: {{{TOPOLOGY}, {REQUIRED}}}", "pods": ""}),
+    (LWS, {"own": f"finalizers: [], annotations: {{{TOPOLOGY}, {SEGMENT}}}"},
+     {"pods": f"finalizers: [], annotations: {{{TOPOLOGY}, {SEGMENT}}}"}),
+    (PYTORCH, {"own": f"annotations: {{{TOPOLOGY}, {REQUIRED}, {SEGMENT}, kai.scheduler/segment-size: '2'}}"},
+     {"own": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}",
+      "pods": f"finalizers: [], annotations: {{{SEGMENT}, kai.scheduler/segment-size: '2'}}"}),
+    (PYTORCH, {"jobs": "finalizers: [], annotations: {kai.scheduler/segment-size: '2'}"},
+     {"pods": "finalizers: [], annotations: {kai.scheduler/segment-size: '2'}"}),
 ]  # fmt: skip
 LEFT: list[tuple[str, dict[str, str]]] = [
     (JOB, {"own": f"annotations: {{{REQUIRED}}}", "pods": f"annotations: {{{REQUIRED}}}"}),
@@ -181,6 +200,8 @@ LEFT: list[tuple[str, dict[str, str]]] = [
     (JOB_SET, {"pods": f"annotations: {{{REQUIRED}}}"}),
     (CRON_JOB, {"own": "labels: {kai.scheduler/queue: q}"}),
     (LWS, {"pods": f"annotations: {{{TOPOLOGY}}}"}),
+    (PYTORCH, {"pods": f"annotations: {{{TOPOLOGY}, {REQUIRED}}}"}),
+    (PYTORCH.replace("Worker:", "Other:"), {"own": f"annotations: {{{SEGMENT}}}"}),
     (JOB.replace("kai-scheduler", "volcano"), {"own": "labels: {kai.scheduler/queu: q}"}),
 ]
 

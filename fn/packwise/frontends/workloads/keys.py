@@ -28,7 +28,7 @@ from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -291,8 +291,8 @@ def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
                 key = table.keys.get(name) or table.keys.get(table.nearest(name))
                 if key is None or key.is_written or key.successor or (key.values and value not in key.values):
                     continue
-                target = _target(key, name, place)
-                if target is not None:
+                target = _target(key, name, place) or _worker_target(key, place, item)
+                if target is not None and target != (*place.path, name):
                     yield (*place.path, name), target, value
 
 
@@ -303,8 +303,45 @@ def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
     other = next(form for form in FORMS if form != place.form)
     if place.part in parts_of(key, other) and place.part not in key.only_beside:
         return (*place.path[:-1], other, key.name)
-    read = [(part, form) for form in FORMS for part in parts_of(key, form) if part.kind == place.part.kind]
+    read = [
+        (part, form)
+        for form in FORMS
+        for part in parts_of(key, form)
+        # Beside a level of the whole group, a topology is the whole group's, too.
+        if part.kind == place.part.kind and not (part in key.only_beside and _has_level(place))
+    ]
     if len(read) != 1 or not _IN_MANY.isdisjoint((*place.part.path, *read[0][0].path)):
         return None
     (part, form) = read[0]
     return (*part.path, form, key.name)
+
+
+_WORKERS: Mapping[tuple[str, str], FieldPath] = {
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("spec", "leaderWorkerTemplate", "workerTemplate"),
+    ("kubeflow.org", "PyTorchJob"): ("spec", "pytorchReplicaSpecs", "Worker", "template"),
+}
+"""The template of the pods that are segments."""
+_OF_SEGMENTS = ("kai.scheduler/segment-size", *_SEGMENT_LEVELS)
+_LEVELS = ("kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement")
+
+
+def _has_level(place: KeyPlace) -> bool:
+    return any(place.has_beside(place.form, level) for level in _LEVELS)
+
+
+def _worker_target(key: Key, place: KeyPlace, item: KubeObject) -> FieldPath | None:
+    """Where a key of segments is read that has no effect where it stands: in the template of the workers, if any.
+
+    A topology beside it goes along: without a level of the whole group, no pod would be placed by it.
+    """
+    path = _WORKERS.get(place.part.kind)
+    if path is None or not isinstance(item.get(path), dict):
+        return None
+    if key.name in _OF_SEGMENTS:
+        is_of_master = place.path[:4] == ("spec", "pytorchReplicaSpecs", "Master", "template")
+        moves = is_of_master or not is_read_at(key, place)
+    else:
+        is_of_owner = key.name == "kai.scheduler/topology" and place.path == ("metadata", "annotations")
+        is_of_segments = any(place.has_beside(place.form, level) for level in _SEGMENT_LEVELS)
+        moves = is_of_owner and is_of_segments and not _has_level(place)
+    return (*path, "metadata", "annotations", key.name) if moves else None
