@@ -1,4 +1,4 @@
-"""docs/how-to/extend.md, followed on a copy of the source: a new rule, a new release of Grove, a new kind of gang."""
+"""docs/how-to/extend.md, followed on a copy of the source: a rule, a setting, a command, a format, a release."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -56,10 +57,12 @@ def edit(file: Path, before: str, after: str) -> None:
     file.write_text(text.replace(before, after), encoding="utf-8")
 
 
-def run(source: Path, revision: str, *words: str, text: str = CONFIGURATION) -> subprocess.CompletedProcess[str]:
-    """packwise of `source`, with a workload and its configuration on stdin."""
+def run(
+    source: Path, revision: str, *words: str, text: str = CONFIGURATION, program: Sequence[str] = ("-m", "packwise")
+) -> subprocess.CompletedProcess[str]:
+    """packwise of `source`, or another program with it, with a workload and its configuration on stdin."""
     return subprocess.run(
-        [sys.executable, "-m", "packwise", *words],
+        [sys.executable, *program, *words],
         input=text.replace("REVISION", revision),
         capture_output=True,
         text=True,
@@ -102,6 +105,106 @@ AUTOSCALING = (
     assert checked.returncode == 1
     assert 'maxReplicas: must be at most 1000; got "5000" [autoscaling-cap]' in checked.stdout
     assert "Clusters end." in explained.stdout
+
+
+READ = """
+import sys
+from krmfn import KubeObject
+from packwise.settings import load
+
+print(load(KubeObject.parse(sys.stdin.read())).is_quiet)
+"""
+
+
+def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None:
+    settings = source / "packwise" / "settings" / "topologyrender.py"
+    edit(settings, "    annotate: bool = True\n", "    annotate: bool = True\n    is_quiet: bool = False\n")
+    edit(
+        settings,
+        '        "annotate": _flag(',
+        '        "isQuiet": _flag("Whether it is quiet.", False),\n        "annotate": _flag(',
+    )
+    quiet = CONFIGURATION.replace("spec:\n", "spec:\n  isQuiet: FLAG\n", 1)
+
+    taken = run(source, "grep-244-multi", program=["-c", READ], text=quiet.replace("FLAG", "true").partition("---")[0])
+    refused = run(source, "grep-244-multi", "check", "-", text=quiet.replace("FLAG", "7"))
+    schema = run(source, "", "schema", "TopologyRender")
+
+    assert taken.stdout == "True\n"
+    assert "spec.isQuiet: must be true or false; got 7" in refused.stdout
+    assert "Whether it is quiet." in schema.stdout
+
+
+def test_a_command_is_a_record_three_rows_and_a_module(source: Path) -> None:
+    cli = source / "packwise" / "cli"
+    edit(
+        cli / "arguments.py",
+        "class Version(NamedTuple):",
+        'class Hello(NamedTuple):\n    """Greets."""\n\n    name: str\n\n\nclass Version(NamedTuple):',
+    )
+    edit(cli / "arguments.py", "\n    | Version\n", "\n    | Version\n    | Hello\n")
+    edit(cli / "help_texts.py", 'RENDER = """', 'HELLO = "Greets."\nHELLO_EPILOG = ""\nRENDER = """')
+    (cli / "options" / "greeting.py").write_text(
+        "from packwise.cli import help_texts\n\n\n"
+        "def add_hello(commands):\n"
+        '    hello = commands.add_parser("hello", help="greet", description=help_texts.HELLO)\n'
+        '    hello.add_argument("name")\n',
+        encoding="utf-8",
+    )
+    edit(cli / "parser.py", "    Version,\n)\n", "    Version,\n    Hello,\n)\n")
+    edit(
+        cli / "parser.py",
+        '    "version": lambda',
+        '    "hello": lambda parsed: Hello(parsed.name),\n    "version": lambda',
+    )
+    edit(
+        cli / "parser.py", '    "version": ("about"', '    "hello": ("greeting", "add_hello"),\n    "version": ("about"'
+    )
+    edit(cli / "main.py", "    Version,\n)\n", "    Version,\n    Hello,\n)\n")
+    edit(cli / "main.py", "    Version: (", '    Hello: ("hello", "hello"),\n    Version: (')
+    (cli / "hello.py").write_text(
+        "from packwise.cli.console import show\n\n\n"
+        "def hello(command):\n"
+        '    return 0 if show(f"hello {command.name}\\n") else 1\n',
+        encoding="utf-8",
+    )
+
+    greeted = run(source, "", "hello", "west")
+    listed = run(source, "", "help")
+    misspelt = run(source, "", "helo")
+
+    assert (greeted.returncode, greeted.stdout) == (0, "hello west\n")
+    assert "greet" in listed.stdout
+    assert 'did you mean "hello"' in misspelt.stderr
+
+
+AS_RULES = """\
+def as_rules(checked: Checked) -> str:
+    return "".join([f"{each.tags['rule']}\\n" for each in checked.results])
+
+
+def as_markdown("""
+
+
+def test_a_format_is_a_name_and_a_function(source: Path) -> None:
+    cli = source / "packwise" / "cli"
+    edit(cli / "arguments.py", '"junit", "markdown"]\n    Diff', '"junit", "markdown", "rules"]\n    Diff')
+    edit(
+        cli / "arguments.py", '"junit", "markdown")\n"""How findings', '"junit", "markdown", "rules")\n"""How findings'
+    )
+    formats = cli / "findings_formats.py"
+    edit(
+        formats,
+        "def as_markdown(",
+        AS_RULES,
+    )
+    wrong = CONFIGURATION.replace("replicas: 1\n        podSpec", "replicas: 0\n        podSpec")
+
+    printed = run(source, "grep-244-multi", "check", "-", "-o", "rules", text=wrong)
+    unknown = run(source, "", "check", "-", "-o", "rule")
+
+    assert "clique-min-available\n" in printed.stdout
+    assert "markdown, rules" in unknown.stderr
 
 
 def test_a_release_is_a_record(source: Path) -> None:
