@@ -1,4 +1,4 @@
-"""What each release of Dynamo's operator does differently from the others, as data. Source: spec/dynamo.md#1 and #3.
+"""The differences between releases of Dynamo's operator, as data. Source: spec/dynamo.md#1 and #3.
 
 A minor release is one record: what changed within one is not known (spec/dynamo.md#6).
 """
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Known(Enum):
-    """Whether a release has something."""
+    """The certainty with which a release has something."""
 
     NO = auto()
     UNSURE = auto()
@@ -65,46 +65,46 @@ class Release(NamedTuple):
     """The first Grove that it does not go with; None where none is known."""
 
     constraint: Literal["packDomain", "pack"]
-    """How its PodCliqueSets spell a topology constraint."""
+    """The field of a topology constraint in its PodCliqueSets."""
 
     texts: Texts
     """Whose words its webhook uses."""
 
     serves_v1beta1: bool = False
-    """Whether the API server takes DynamoGraphDeployments of v1beta1."""
+    """True if the API server takes DynamoGraphDeployments of v1beta1."""
 
     stores_v1beta1: bool = False
-    """Whether the operator sees them in the words of v1beta1 whatever was written."""
+    """True if the operator sees them in the words of v1beta1 whatever was written."""
 
     multinode_min_available: bool = True
-    """Whether the gang needs every worker of a multinode replica; otherwise one of them."""
+    """True if the gang needs every worker of a multinode replica; otherwise one of them."""
 
     names_graph: bool = True
-    """Whether a PodCliqueSet carries the label with the name of its graph."""
+    """True if a PodCliqueSet carries the label with the name of its graph."""
 
     shortens_names: bool = True
-    """Whether a name that is too long for the pods' names is shortened."""
+    """True if a name that is too long for the pods' names is shortened."""
 
     min_available: Known = Known.YES
-    """Whether components have `minAvailable`."""
+    """YES if components have `minAvailable`."""
 
     component_topology_alone: Known = Known.YES
-    """Whether components may have a topologyConstraint where the graph states none and another has none."""
+    """YES if components may have a topologyConstraint where the graph states none and another has none."""
 
     force_scaling_group: Known = Known.YES
-    """Whether `experimental.grove.forceScalingGroup` is there."""
+    """YES if `experimental.grove.forceScalingGroup` is there."""
 
     provider_override: Known = Known.YES
-    """Whether `providerOverride` is there."""
+    """YES if `providerOverride` is there."""
 
     roles: Known = Known.YES
-    """Whether `roles` is there."""
+    """YES if `roles` is there."""
 
     coherent: Known = Known.YES
-    """Whether Grove's strategy Coherent may be asked for."""
+    """YES if Grove's strategy Coherent may be asked for."""
 
     runtime_version: Known = Known.YES
-    """Whether an image without a version in its tag needs `runtimeVersionOverride`."""
+    """YES if an image without a version in its tag needs `runtimeVersionOverride`."""
 
 
 _1_0 = Release(
@@ -170,7 +170,7 @@ def release_of(name: str) -> Release | None:
 
 
 def goes_with(release: Release, revision: Revision) -> bool:
-    """Whether the operator of `release` runs with that Grove, by its compatibility table."""
+    """True if the operator of `release` runs with that Grove, by its compatibility table."""
     is_older = release.grove in REVISIONS and precedes(revision, REVISIONS[release.grove])
     is_newer = release.grove_before is not None and not precedes(revision, REVISIONS[release.grove_before])
     return not is_older and not is_newer

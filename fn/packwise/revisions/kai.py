@@ -1,4 +1,4 @@
-"""What each minor release of KAI's pod-grouper makes of workloads, as data. Source: spec/podgrouper.md#11."""
+"""The groups that KAI's pod-grouper makes of workloads, by minor release, as data. Source: spec/podgrouper.md#11."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ class KaiRelease(NamedTuple):
     """Its number, by which KAI's objects are judged."""
 
     source: str
-    """How it is known what it does: the tag whose own code was run, or read."""
+    """The source of what it does: the tag whose own code was run, or read."""
 
     is_run: bool = True
-    """Whether its code was run; of one that was only read, packwise warns, and refuses nothing."""
+    """True if its code was run; of one that was only read, packwise warns, and refuses nothing."""
 
     skips_by_annotation: bool = True
-    """Whether `kai.scheduler/skip-podgrouper` is read."""
+    """True if `kai.scheduler/skip-podgrouper` is read."""
 
     delays: bool = True
-    """Whether preemption-delay and staleness-grace-period are read."""
+    """True if preemption-delay and staleness-grace-period are read."""
 
     groups_jobs: bool = True
-    """Whether the pods of a Job are one group; otherwise each is one."""
+    """True if the pods of a Job are one group; otherwise each is one."""
 
     batch_min_member: bool = True
-    """Whether `kai.scheduler/batch-min-member` is read."""
+    """True if `kai.scheduler/batch-min-member` is read."""
 
     job_sets: Literal["tree", "flat", "counted"] = "tree"
     """A JobSet's group: a tree of its Jobs; flat, of one pod or what the annotation says; flat, with pods counted."""
 
     counts_segments: bool = True
-    """Whether the parent of segments says how many subgroups it needs; otherwise how many pods."""
+    """True if the parent of segments says how many subgroups it needs; otherwise how many pods."""
 
     ray_group_topology: bool = True
-    """Whether topology keys of a Ray group's pod template are read."""
+    """True if topology keys of a Ray group's pod template are read."""
 
     passes_defaults: bool = True
-    """Whether what is made of a TrainJob or a Workflow has the defaults of that type."""
+    """True if what is made of a TrainJob or a Workflow has the defaults of that type."""
 
 
 _17 = KaiRelease(name="v0.17", minor=17, source="v0.17.0, run")

@@ -1,4 +1,4 @@
-"""What each release of Kueue does differently from the others, as data. Source: spec/kueue.md#7.
+"""The differences between releases of Kueue, as data. Source: spec/kueue.md#7.
 
 A minor release is one record. Kueue v0.18 and v0.19 were run; what is said of v0.17 and v0.20 was read.
 """
@@ -17,25 +17,25 @@ class KueueRelease(NamedTuple):
     """The minor release, as `v0.19`."""
 
     multi_layer: bool = True
-    """Whether slices of several levels may be asked for (TASMultiLayerTopology)."""
+    """True if slices of several levels may be asked for (TASMultiLayerTopology)."""
 
     elastic_jobs: bool = True
-    """Whether jobs may be elastic (ElasticJobsViaWorkloadSlices)."""
+    """True if jobs may be elastic (ElasticJobsViaWorkloadSlices)."""
 
     serves_v1beta1: bool = True
-    """Whether the API server takes objects of `kueue.x-k8s.io/v1beta1`."""
+    """True if the API server takes objects of `kueue.x-k8s.io/v1beta1`."""
 
     mutable_levels: bool = False
-    """Whether the levels of a Topology may change while the hostname is the lowest one."""
+    """True if the levels of a Topology may change while the hostname is the lowest one."""
 
     fixes_flavors: bool = True
-    """Whether the node labels and tolerations of a ResourceFlavor with a topology cannot change."""
+    """True if the node labels and tolerations of a ResourceFlavor with a topology cannot change."""
 
     refuses_false: bool = False
-    """Whether `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
+    """True if `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
 
     group_slices: bool = False
-    """Whether pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
+    """True if pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
 
 
 RELEASES = (

@@ -265,7 +265,7 @@ ALPHA_14_RC1 = ALPHA_12._replace(
     rulebook="alpha14-rc1",
     workload_api="alpha14-rc1",
 )
-"""What this release candidate takes from alpha.14 is not known: it is judged as alpha.13, with warnings."""
+"""Its share of alpha.14 is not known: this release candidate is judged as alpha.13, with warnings."""
 
 ALPHA_14 = ALPHA_12._replace(
     name="v0.1.0-alpha.14",
@@ -318,10 +318,10 @@ _AFTER_ALL = (len(RECORDS), 0)
 
 
 def precedes(revision: Revision, other: Revision) -> bool:
-    """Whether `revision` came before `other`; of one record's tags, the order in which they were released counts."""
+    """True if `revision` came before `other`; of one record's tags, the order in which they were released counts."""
     return _PLACES.get(revision.name, _AFTER_ALL) < _PLACES.get(other.name, _AFTER_ALL)
 
 
 def same_record(revision: Revision, other: Revision) -> bool:
-    """Whether both are names of one record, which do the same."""
+    """True if both are names of one record, which do the same."""
     return _PLACES.get(revision.name, _AFTER_ALL)[0] == _PLACES.get(other.name, _AFTER_ALL)[0]

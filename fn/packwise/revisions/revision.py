@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ConditionCase(NamedTuple):
-    """What a condition says in one case; `message` is a format of the names that the case has."""
+    """The text of a condition in one case; `message` is a format of the names that the case has."""
 
     status: str
     reason: str
@@ -46,7 +46,7 @@ class ConditionTexts(NamedTuple):
     """Of a workload without constraints; None: see `constrained_only`."""
 
     constrained_only: bool
-    """Whether a workload without constraints has no condition; otherwise it is judged like any other."""
+    """True if a workload without constraints has no condition; otherwise it is judged like any other."""
 
     unnamed: ConditionCase | None
     """Of a workload whose constraints name no topology; None: there is a default one."""
@@ -61,14 +61,14 @@ class ConditionTexts(NamedTuple):
     """Several do not."""
 
     separator: str
-    """What stands between the missing levels."""
+    """The text between the missing levels."""
 
     available: ConditionCase
     """Every level that the workload names exists."""
 
 
 class TopologyStatus(NamedTuple):
-    """What a ClusterTopology's condition Ready says; `{why}` is what the scheduler's API server answered."""
+    """The condition Ready of a ClusterTopology; `{why}` is the answer of the scheduler's API server."""
 
     ready: ConditionCase
     """The scheduler takes the object made of it."""
@@ -90,8 +90,7 @@ _KEY = re.compile(_PATTERN.removesuffix("$") + r"\Z")
 
 
 class Limits(NamedTuple):
-    """How many levels a topology may have (None: any number), how long a key may be, whether it must be a qualified
-    name.
+    """The largest number of levels (None: any) and length of a key, and if a key must be a qualified name.
 
     A key that need not be one has the pattern of the CRD, which takes a prefix in upper case too.
     """
@@ -101,7 +100,7 @@ class Limits(NamedTuple):
     qualified_keys: bool = False
 
     def key_problem(self, path: FieldPath, key: str) -> Problem | None:
-        """What is wrong with the node label key at `path` of a topology object; None: nothing.
+        """The problem of the node label key at `path` of a topology object; None: no problem.
 
         Where keys must be qualified names, only the operator looks, and its text has no detail.
         """
@@ -150,33 +149,33 @@ class Revision(NamedTuple):
     """The key of the topology section in a configuration."""
 
     chosen_by_key: bool
-    """Whether that key alone chooses this revision, or only `spec.revision` does."""
+    """True if that key alone chooses this revision, False if only `spec.revision` does."""
 
     needs_levels: bool
-    """Whether that takes levels beside the key, which later releases share and have no levels in."""
+    """True if that takes levels beside the key, which later releases share and have no levels in."""
 
     workload_keys: tuple[str, ...]
     """Keys of `spec.template`, of cliques or of groups that came with this revision and show it: of a design, its own
     ones; of the first of the releases, those that the design of the same key lacks."""
 
     named_by_configuration: bool
-    """Whether `name` in that section names the ClusterTopology, or its name is fixed."""
+    """True if `name` in that section names the ClusterTopology, False if its name is fixed."""
 
     limits: Limits
-    """Which levels and keys the configuration and a topology object may have."""
+    """The levels and keys that the configuration and a topology object may have."""
 
     duplicate_level: str | None
     """The operator's whole text for a `{field}` whose `{value}` stands twice in the configuration, where it has no
     text for anything else there; None: field errors, for everything."""
 
     listed_order: bool
-    """Whether the list of the levels is the hierarchy, broadest first, or the fixed order of the domains is."""
+    """True if the list of the levels is the hierarchy, broadest first; False if the fixed order of the domains is."""
 
     topology_kind: str
     """Kind of the objects that hold a topology."""
 
     chosen_by_topologies: bool
-    """Whether such an object in the input chooses this revision."""
+    """True if such an object in the input chooses this revision."""
 
     topology_name_field: str | None
     """Field of `spec.template` that chooses a workload's topology; None where there is none, or constraints do it."""
@@ -188,7 +187,7 @@ class Revision(NamedTuple):
     """Labels of the ClusterTopology that the operator makes."""
 
     user_topologies: Literal["Refused", "Ignored", "Unused", "Used"]
-    """What users' own ClusterTopologies are: an error, nobody's business, a warning, what workloads choose."""
+    """The effect of users' own ClusterTopologies: an error, nobody's business, a warning, the workloads' choice."""
 
     finalizer: str | None
     """The operator's finalizer of ClusterTopologies, which `finalizers` asks for; None: it has none."""
@@ -197,13 +196,13 @@ class Revision(NamedTuple):
     """The status of the ClusterTopology; None: it has none, and what the scheduler refuses is an error."""
 
     scheduler_profiles: bool
-    """Whether `scheduler.profiles` decides if KAI Topologies are made; otherwise they always are."""
+    """True if `scheduler.profiles` decides if KAI Topologies are made; otherwise they always are."""
 
     optional_domain: bool
-    """Whether a constraint may leave out its packDomain, and demand nothing then."""
+    """True if a constraint may leave out its packDomain, and demand nothing then."""
 
     deprecates_pack_domain: bool
-    """Whether packDomain is the deprecated name of pack.required."""
+    """True if packDomain is the deprecated name of pack.required."""
 
     mnnvl_annotation: str | None
     """The annotation that the webhook writes on new workloads with GPUs, where its configuration asks for that; None:
@@ -216,10 +215,10 @@ class Revision(NamedTuple):
     """Those of them that implement topology-aware scheduling."""
 
     mirrors_metadata: bool
-    """Whether PodGangs carry the labels and annotations of their PodCliqueSet."""
+    """True if PodGangs carry the labels and annotations of their PodCliqueSet."""
 
     scheduler_label: Literal["Never", "Named", "Always"]
-    """Which PodGangs carry the name of their scheduler: those whose workload or configuration names it, or all."""
+    """The PodGangs that carry the name of their scheduler: those whose workload or configuration names it, or all."""
 
     apimachinery: str
     """Version of the Kubernetes library that the operator checks names and labels with, as its texts tell it."""
@@ -228,67 +227,70 @@ class Revision(NamedTuple):
     """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
 
     always_preferred: bool
-    """Whether the strictest level is preferred on every PodGang, PodGroup and group config, whatever users wrote."""
+    """True if the strictest level is preferred on every PodGang, PodGroup and group config, whatever users wrote."""
 
     keeps_preferred: bool
-    """Whether PodGangs that had a preferred level keep it while TAS is disabled."""
+    """True if PodGangs that had a preferred level keep it while TAS is disabled."""
 
     mutable_constraints: bool
-    """Whether an update may change constraints, which are judged again then."""
+    """True if an update may change constraints, which are judged again then."""
 
     annotate_topology: bool
-    """Whether PodGangs carry `grove.io/topology-name`; otherwise only `topologyNameAnnotation` asks for it."""
+    """True if PodGangs carry `grove.io/topology-name`; otherwise only `topologyNameAnnotation` asks for it."""
 
     annotate_unconstrained: bool
-    """Whether `grove.io/topology-name` stands on every PodGang while TAS is enabled, or only on translated ones."""
+    """True if `grove.io/topology-name` stands on every PodGang while TAS is enabled; else on translated ones only."""
 
     fixed_domain_order: bool
-    """Whether the operator lists known domains broadest first, or in the configuration's order."""
+    """True if the operator lists known domains broadest first, False if in the configuration's order."""
 
     names_missing_domain: bool
-    """Whether an empty packDomain has a webhook error of its own, or is an unknown domain like any other."""
+    """True if an empty packDomain has a webhook error of its own, False if it is an unknown domain like any other."""
 
     podgroups_by_operator: bool
-    """Whether the operator makes KAI's PodGroups of PodGangs, or KAI's own pod-grouper does once there are pods."""
+    """True if the operator makes KAI's PodGroups of PodGangs; else KAI's pod-grouper does once there are pods."""
 
     follows_references: bool
-    """Whether these PodGroups name the Topology that the ClusterTopologyBinding refers to for KAI, where it does;
-    otherwise they name the binding."""
+    """True if these PodGroups name the Topology that the ClusterTopologyBinding refers to for KAI, where it does;
+    otherwise they name the binding.
+    """
 
     empty_podgroups: bool
-    """Whether a PodGang without pods has such a PodGroup, which needs no member."""
+    """True if a PodGang without pods has such a PodGroup, which needs no member."""
 
     splits_lpx: bool
-    """Whether lpx-scheduler leaves cliques that ask for no LPU to KAI, where that has a profile too."""
+    """True if lpx-scheduler leaves cliques that ask for no LPU to KAI, where that has a profile too."""
 
     podgang_maps: bool
-    """Whether PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
-    PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out."""
+    """True if PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
+    PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out.
+    """
 
     min_available_default: Literal["WrittenReplicas", "One"]
-    """What a clique's minAvailable is where it is absent: the replicas that the author wrote, 0 among them, or 1."""
+    """A clique's minAvailable where it is absent: the replicas that the author wrote, 0 among them, or 1."""
 
     min_replicas_default: Literal["WrittenReplicas", "Replicas"]
-    """What the minReplicas of a clique's autoscaler are where they are absent: the replicas that the author wrote, 0
-    among them, or its replicas."""
+    """The minReplicas of a clique's autoscaler where they are absent: the replicas that the author wrote, 0 among
+    them, or its replicas.
+    """
 
     rolling_updates: bool
-    """Whether cliques and scaling groups have a `rollingUpdate`, which admission fills in with the updateStrategy."""
+    """True if cliques and scaling groups have a `rollingUpdate`, which admission fills in with the updateStrategy."""
 
     conditions: ConditionTexts
     """The condition of workloads."""
 
     @property
     def chooses_topology(self) -> bool:
-        """Whether a workload chooses one of many topologies, which users make."""
+        """True if a workload chooses one of many topologies, which users make."""
         return self.user_topologies == "Used"
 
     @property
     def constraints_choose(self) -> bool:
-        """Whether constraints name the topology, and say `pack`; otherwise they say `packDomain` alone."""
+        """True if constraints name the topology, and say `pack`; otherwise they say `packDomain` alone."""
         return self.chooses_topology and self.topology_name_field is None
 
-    def configured(self, name: str | None, *, annotate_topology: bool) -> Revision:
+    def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
         """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
         return self._replace(
             default_topology=name if name and self.named_by_configuration else self.default_topology,

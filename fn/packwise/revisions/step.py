@@ -1,4 +1,4 @@
-"""What the rewriting of one object must know of the whole: the two revisions, and the topology that workloads mean."""
+"""The facts that the rewriting of one object needs: the two revisions, and the topology that workloads mean."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Step(NamedTuple):
 
     @property
     def changes_topologies(self) -> bool:
-        """Whether topologies are objects of another kind afterwards, which users make of the configuration's levels."""
+        """True if topologies are objects of another kind afterwards, which users make of the configuration's levels."""
         return self.source.topology_kind != self.target.topology_kind
 
     @property
     def packs(self) -> bool:
-        """Whether constraints say `pack` afterwards, and said packDomain before."""
+        """True if constraints say `pack` afterwards, and said packDomain before."""
         return self.target.deprecates_pack_domain and not self.source.deprecates_pack_domain

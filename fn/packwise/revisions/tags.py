@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packwise.revisions.revision import Revision
 
 PATTERN = r"^v[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+(-rc[0-9]+)?)?$"
-"""How Grove spells a tag."""
+"""The pattern of Grove's tags."""
 
 _LOOSE = re.compile(
     r"v?(?:(\d{1,9})\.(\d{1,9})\.(\d{1,9}))?[-.]?(?:(alpha|beta|rc)[-.]?(\d{1,9})(?:[-.]?rc[-.]?(\d{1,9}))?)?",
@@ -67,7 +67,7 @@ NEWEST = max(_TAGS, key=_TAGS.__getitem__)
 
 
 def is_newer(name: str) -> bool:
-    """Whether `name` is the tag of a release after the newest one that has a record."""
+    """True if `name` is the tag of a release after the newest one that has a record."""
     tag = Tag.read(name) if re.match(PATTERN, name) else None
     return tag is not None and tag > _TAGS[NEWEST]
 

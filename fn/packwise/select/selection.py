@@ -197,7 +197,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     if not choice.is_assumed or has_grove_workloads(index):
         settings = _as_applied(settings, revision, findings)
     name = configuration.name if configuration is not None else None
-    revision = revision.configured(name, annotate_topology=settings.topology_name_annotation)
+    revision = revision.with_configuration(name, annotate_topology=settings.topology_name_annotation)
     if configuration is not None and revision.default_topology is not None:
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:

@@ -14,7 +14,7 @@ from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.topology.known import KnownTopologies, KnownTopology
-from packwise.topology.levels import level_problems, levels_of, name_problems, refused, unknown_fields, wrong_type
+from packwise.topology.levels import level_problems, levels_of, name_problems, refusal, unknown_fields, wrong_type
 from packwise.validate.definitions import judge
 from packwise.wording import list_known
 
@@ -67,7 +67,7 @@ def references_of(value: Mapping[str, Value]) -> dict[str, str]:
 
 
 def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
-    """What the API server refuses in a binding, with its texts. Source: crds/head."""
+    """The API server's refusals of a binding, with its texts. Source: crds/head."""
     spec = item.get("spec")
     yield from name_problems(item.name)
     yield from level_problems(spec, _domain_problem, limits)
@@ -79,8 +79,8 @@ def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
 def webhook_problems(
     item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """What the operator's webhook refuses: `enabled` schedulers, and those of them that have topologies."""
-    yield from ((UNIQUE, problem) for problem in _repeated(item))
+    """The refusals of the operator's webhook: `enabled` schedulers, and those of them that have topologies."""
+    yield from ((UNIQUE, problem) for problem in _duplicate_levels(item))
     yield from ((SCHEDULER, problem) for problem in _scheduler_problems(item, enabled, with_topologies))
 
 
@@ -102,7 +102,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
         detail = f"{field} in body should match '{_DOMAIN_PATTERN}'"
     else:
         return None
-    return refused(path, message, OperatorError(field, kind, domain, detail))
+    return refusal(path, message, OperatorError(field, kind, domain, detail))
 
 
 def _reference_problems(references: Value) -> Iterator[Problem]:
@@ -122,7 +122,7 @@ def _reference_problems(references: Value) -> Iterator[Problem]:
                 yield wrong_type((*path, name), entry.get(name), "string")
 
 
-def _repeated(item: KubeObject) -> Iterator[Problem]:
+def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
     """The levels with a domain or key that another one before them has."""
     seen: dict[tuple[str, Value], int] = {}
     for index, level in enumerate(levels_of(item.value)):
@@ -189,7 +189,7 @@ def known_bindings(
 def _problems(
     item: KubeObject, inventory: Inventory, definitions: Definitions, revision: Revision
 ) -> tuple[Finding, ...]:
-    """What the API server refuses: by the cluster's own CRD, where that is at hand."""
+    """The API server's refusals: by the cluster's own CRD, where that is at hand."""
     verdict = judge(
         item.value,
         definitions.of_kind(*CLUSTER_TOPOLOGY_BINDING.key),

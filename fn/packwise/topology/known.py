@@ -26,7 +26,7 @@ from packwise.topology.levels import (
     name_problems,
     rank,
     read_levels,
-    refused,
+    refusal,
 )
 from packwise.validate.definitions import judge
 from packwise.wording import closest, list_known
@@ -152,7 +152,7 @@ def clustertopology_value(
 
 
 def clustertopology_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
-    """What the API server refuses in a ClusterTopology, with its texts. Source: crds/alpha7, schema and CEL."""
+    """The API server's refusals of a ClusterTopology, with its texts. Source: crds/alpha7, schema and CEL."""
     levels = levels_of(item.value)
     yield from name_problems(item.name)
     yield from level_problems(item.get("spec"), _domain_problem, limits)
@@ -161,7 +161,7 @@ def clustertopology_problems(item: KubeObject, limits: Limits) -> Iterator[Probl
         message = f"must hold at most {limits.levels} levels; got {len(levels)}"
         yield Problem(("spec", "levels"), message, text, Stage.SCHEMA)
     for field in ("domain", "key"):
-        yield from _repeated(levels, field)
+        yield from _duplicate_levels(levels, field)
 
 
 def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
@@ -170,7 +170,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
     supported = ", ".join([go_quote(name) for name in DOMAINS])
     message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{closest(domain, DOMAINS)}'
     error = OperatorError(format_path(path), ErrorType.NOT_SUPPORTED, domain, f"supported values: {supported}")
-    return refused(path, message, error)
+    return refusal(path, message, error)
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
@@ -187,7 +187,7 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
     return findings
 
 
-def _repeated(levels: Sequence[Value], field: str) -> Iterator[Problem]:
+def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
     """The levels with a domain or key that another one before them has; the API server has one text for all."""
     first: dict[Value, int] = {}
     text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
@@ -274,7 +274,9 @@ def known_topologies(
     """The topologies that workloads can name. `schedulers` are the names of those that Grove is configured for."""
     unused = tuple(_other_kinds(inventory, revision))
     if revision.default_topology is not None:
-        known = _ClusterTopologies(inventory, definitions, revision, configured).known(revision.default_topology)
+        known = _ClusterTopologies(inventory, definitions, revision, configured).known_topologies(
+            revision.default_topology
+        )
     else:
         from packwise.topology.bindings import known_bindings
 
@@ -300,7 +302,7 @@ def _other_kinds(inventory: Inventory, revision: Revision) -> Iterator[Finding]:
     for kind in _TOPOLOGY_KINDS:
         if kind.name != revision.topology_kind:
             for item in inventory.items.of_kind(*kind.key):
-                yield _unused(item, f'revision "{revision.name}" has no such objects')
+                yield _unused_finding(item, f'revision "{revision.name}" has no such objects')
 
 
 class _ClusterTopologies:
@@ -314,7 +316,7 @@ class _ClusterTopologies:
         self._inventory, self._definitions = inventory, definitions
         self._revision, self._configured = revision, configured
 
-    def known(self, reserved: str) -> KnownTopologies:
+    def known_topologies(self, reserved: str) -> KnownTopologies:
         """All of them; `reserved` is the name of the operator's own."""
         topologies: list[KnownTopology] = []
         written: dict[str, KubeObject] = {}
@@ -322,7 +324,7 @@ class _ClusterTopologies:
         users = self._inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)
         findings = repeated(users)
         for item in users:
-            refusals = self._reserved(item) if item.name == reserved else _users_own(revision, item)
+            refusals = self._reserved_name(item) if item.name == reserved else _users_own(revision, item)
             problems = [] if refusals and revision.user_topologies == "Refused" else self._problems(item)
             findings += problems + refusals
             if item.name == reserved and not refusals:
@@ -337,17 +339,17 @@ class _ClusterTopologies:
         if default is not None:
             topologies.append(default)
             if (*CLUSTER_TOPOLOGY.key, "", reserved) not in self._inventory.items.users:
-                generated.append(self._generated(default))
+                generated.append(self._generate(default))
         topologies.sort(key=lambda known: known.topology.name)
         by_name = {known.topology.name: known for known in topologies}
         return KnownTopologies(by_name, tuple(generated), tuple(findings), written)
 
-    def _generated(self, default: KnownTopology) -> Generated:
+    def _generate(self, default: KnownTopology) -> Generated:
         value = clustertopology_value(default.topology, self._revision.topology_labels, self._configured.finalizers)
         return Generated(value, "the topology configuration", default.item, partial(_origins, default))
 
     def _problems(self, item: KubeObject) -> list[Finding]:
-        """What the API server refuses in a ClusterTopology: by the cluster's own CRD, where that is at hand."""
+        """The API server's refusals of a ClusterTopology: by the cluster's own CRD, where that is at hand."""
         verdict = judge(
             item.value,
             self._definitions.of_kind(*CLUSTER_TOPOLOGY.key),
@@ -356,8 +358,8 @@ class _ClusterTopologies:
         )
         return list(verdict.findings(item, SHAPE))
 
-    def _reserved(self, item: KubeObject) -> list[Finding]:
-        """What is wrong with a user's object of the reserved name; nothing when it is what packwise would write."""
+    def _reserved_name(self, item: KubeObject) -> list[Finding]:
+        """Findings about a user's object of the reserved name; none where it is what packwise would write."""
         name, revision, default = item.name, self._revision, self._configured.topology
         labelled = all(item.labels.get(key) == value for key, value in revision.topology_labels)
         if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:
@@ -367,10 +369,10 @@ class _ClusterTopologies:
             return [Finding.of(RESERVED, item, ("metadata", "name"), message)]
         if default is None:
             if revision.user_topologies == "Refused":
-                return [_created(revision, item)]
+                return [_created_by_others(revision, item)]
             if revision.chooses_topology and not self._configured.exists:
                 return []
-            return [_unused(item, "topology-aware scheduling is disabled, and the operator removes it")]
+            return [_unused_finding(item, "topology-aware scheduling is disabled, and the operator removes it")]
         message = (
             f'must be what the configuration ({default.levels.description}) makes of "{name}"; change the levels '
             "there, and leave this object out"
@@ -395,15 +397,15 @@ def _origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
 
 
 def _users_own(revision: Revision, item: KubeObject) -> list[Finding]:
-    """What there is to say of a ClusterTopology that is not the operator's."""
+    """Findings about a ClusterTopology that is not the operator's."""
     if revision.user_topologies == "Refused":
-        return [_created(revision, item)]
+        return [_created_by_others(revision, item)]
     if revision.user_topologies == "Unused":
-        return [_unused(item, f'revision "{revision.name}" knows only "{revision.default_topology}"')]
+        return [_unused_finding(item, f'revision "{revision.name}" knows only "{revision.default_topology}"')]
     return []
 
 
-def _created(revision: Revision, item: KubeObject) -> Finding:
+def _created_by_others(revision: Revision, item: KubeObject) -> Finding:
     message = (
         f'must not be created by others than the operator, which makes "{revision.default_topology}" from its '
         f'configuration and refuses "{item.name}"; leave it out'
@@ -412,7 +414,7 @@ def _created(revision: Revision, item: KubeObject) -> Finding:
     return Finding.of(RESERVED, item, ("metadata", "name"), message, operator_message=text, stage=Stage.WEBHOOK)
 
 
-def _unused(item: KubeObject, why: str) -> Finding:
+def _unused_finding(item: KubeObject, why: str) -> Finding:
     return Finding.of(UNUSED, item, ("metadata", "name"), f'"{item.name}" is not used: {why}')
 
 
@@ -433,7 +435,7 @@ PROTECTION_RULES = (LOCKED, IN_USE)
 
 
 def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Use]) -> list[Finding]:
-    """What is wrong with the changes of ClusterTopologies since the baseline; nothing where there is none.
+    """Findings about changes of ClusterTopologies since the baseline; none where there is no baseline.
 
     The operator's own topology is not protected: its changes are what workloads' conditions tell.
     """

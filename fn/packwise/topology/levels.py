@@ -66,7 +66,7 @@ def rank(domain: str) -> int:
 
 
 def is_narrower(domain: str, other: str) -> bool:
-    """Whether `domain` is strictly narrower than `other` in the fixed order of the seven. Source: spec/grove.md#r45."""
+    """True if `domain` is strictly narrower than `other` in the fixed order of the seven. Source: spec/grove.md#r45."""
     return rank(domain) > rank(other)
 
 
@@ -98,16 +98,16 @@ def read_levels(item: KubeObject) -> ClusterTopology:
 
 
 def name_problems(name: str) -> Iterator[Problem]:
-    """What the API server refuses in the name of a topology object."""
+    """The API server's refusals of the name of a topology object."""
     for text in dns_subdomain(name):
         error = OperatorError("metadata.name", ErrorType.INVALID, name, text)
-        yield refused(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error)
+        yield refusal(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error)
 
 
 def level_problems(
     spec: Value, domain_problem: Callable[[FieldPath, str], Problem | None], limits: Limits
 ) -> Iterator[Problem]:
-    """What the API server refuses in the levels of `spec`: one at least, each with a domain and a key.
+    """The API server's refusals of the levels of `spec`: one at least, each with a domain and a key.
 
     `domain_problem` answers what is wrong with the domain at a path, for domains differ from one kind to another.
     """
@@ -121,7 +121,7 @@ def level_problems(
         if not levels:
             text = "spec.levels in body should have at least 1 items"
             error = OperatorError("spec.levels", ErrorType.INVALID, 0, text)
-            yield refused(path, "must hold at least one level; got none", error)
+            yield refusal(path, "must hold at least one level; got none", error)
         for index, level in enumerate(levels):
             yield from _level_problems((*path, index), level, domain_problem, limits)
 
@@ -153,12 +153,12 @@ def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
     """`value` is absent, or none of what the API server calls `kind`."""
     field = format_path(path)
     if value is None:
-        return refused(path, f"must be {JSON_NOUNS[kind]}; there is none", OperatorError(field, ErrorType.REQUIRED))
-    return refused(path, *type_error(field, value, kind))
+        return refusal(path, f"must be {JSON_NOUNS[kind]}; there is none", OperatorError(field, ErrorType.REQUIRED))
+    return refusal(path, *type_error(field, value, kind))
 
 
-def refused(path: FieldPath, message: str, error: OperatorError) -> Problem:
-    """What the API server refuses with the text of `error`."""
+def refusal(path: FieldPath, message: str, error: OperatorError) -> Problem:
+    """A problem that the API server refuses with the text of `error`."""
     return Problem(path, message, error.text(), Stage.SCHEMA)
 
 
@@ -182,7 +182,7 @@ _NEW = {
     "core": f"{_FABRIC}2",
     "datacenter": f"{_FABRIC}2",
 }
-"""What the old labels are now; `block` and `datacenter` are topograph's oldest words for leaf and core."""
+"""The new names of the old labels; `block` and `datacenter` are topograph's oldest words for leaf and core."""
 
 _TIER = re.compile(r"tier-(\d+)")
 
@@ -198,7 +198,7 @@ _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
 
 
 def new_label(key: str) -> str | None:
-    """What topograph calls the label `key` now; None where it did not rename it."""
+    """The new name of topograph's label `key`; None where it was not renamed."""
     if not key.startswith(_OLD):
         return None
     word = key.removeprefix(_OLD)
@@ -212,7 +212,7 @@ def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]
     # kpt lists the function's configuration among the items too.
     is_listed = settings is None or any(identity(item.value) == identity(settings.value) for item in listed)
     for item in listed if settings is None or is_listed else (settings, *listed):
-        for path, old, new in _renamed(item):
+        for path, old, new in _renamed_labels(item):
             message = (
                 f'"{old}" is a label that topograph writes as "{new}" since its version 1.0: nodes that lost the old '
                 "one are placed by no level; look whether your nodes carry the new one, and write that here"
@@ -225,7 +225,7 @@ def with_new_labels(item: KubeObject) -> KubeObject:
 
     Raises FieldError where an anchor or alias is in the way.
     """
-    for path, _, new in () if is_generated(item.value) else list(_renamed(item)):
+    for path, _, new in () if is_generated(item.value) else list(_renamed_labels(item)):
         levels = item.get(path[:-2])
         others = range(len(levels) if isinstance(levels, list) else 0)
         if all(item.get((*path[:-2], place, path[-1])) != new for place in others):
@@ -233,7 +233,7 @@ def with_new_labels(item: KubeObject) -> KubeObject:
     return item
 
 
-def _renamed(item: KubeObject) -> Iterator[tuple[FieldPath, str, str]]:
+def _renamed_labels(item: KubeObject) -> Iterator[tuple[FieldPath, str, str]]:
     """The path of each renamed label of the levels of `item`, the label, and its new name."""
     for path, field in _places(identity(item.value)[:2]):
         levels = item.get(path)

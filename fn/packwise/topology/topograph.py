@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 # topology.conf(5) and topology.yaml(5); topograph's engines slurm and slinky.
 
 MAX_NAMES = 200_000
-"""How many names the lists of a file have at most: `n[0-2000000000]` is short."""
+"""The largest number of names in the lists of a file: `n[0-2000000000]` is short."""
 
 _DEEPEST = 16
-"""How many switches are above a node at most: no topology has more levels."""
+"""The largest number of switches above a node: no topology has more levels."""
 
 _CONF = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+[ \t]*+(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.IGNORECASE)
 _PAIR = re.compile(r"(?<![A-Za-z])([A-Za-z]++)[ \t]*+=[ \t]*+(\S+)")
@@ -48,7 +48,7 @@ class _Entry(NamedTuple):
 
 
 def is_conf(text: str) -> bool:
-    """Whether a text is a topology.conf: its first line that is no comment says so."""
+    """True if a text is a topology.conf: its first line that is no comment says so."""
     return _CONF.match(text) is not None
 
 
@@ -79,7 +79,7 @@ def names_of(text: str, most: int = MAX_NAMES) -> list[str]:
     """The names of a list as Slurm shortens it: `a[01-03,7],b`. Raises SlurmError."""
     names: list[str] = []
     for parts in _split(text):
-        names += _expanded(parts, most - len(names))
+        names += _expand(parts, most - len(names))
     return names
 
 
@@ -102,7 +102,7 @@ def _split(text: str) -> Iterator[list[str]]:
     yield ["".join(part) for part in pieces]
 
 
-def _expanded(parts: list[str], most: int) -> list[str]:
+def _expand(parts: list[str], most: int) -> list[str]:
     """The names that parts stand for, of each combination of their ranges."""
     if parts == [""]:
         return []
@@ -220,7 +220,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
             f'topograph\'s output must name nodes of the cluster; got "{next(iter(labels))}", which is the name, '
             f"{_INSTANCE} and providerID of none"
         )
-    return tuple(_labelled(value, labels) if value.get("kind") == "Node" else value for value in listed)
+    return tuple(_with_labels(value, labels) if value.get("kind") == "Node" else value for value in listed)
 
 
 def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -292,7 +292,7 @@ def _label(text: str) -> str:
     return f"x{number:x}"
 
 
-def _labelled(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, Value]:
+def _with_labels(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, Value]:
     metadata = node.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
     written = fields.get("labels")

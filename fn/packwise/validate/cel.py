@@ -47,7 +47,7 @@ _NO_OVERLOAD = "No matching overloads"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an expression gives. With an `error`, which the API server would meet too, there is no value.
+    """The answer of an expression. With an `error`, which the API server would meet too, there is no value.
 
     `trouble` is why nobody can tell here what the API server would say. `cost` is what the evaluation takes at most.
     """
@@ -91,14 +91,14 @@ class Expression:
         return Answer(trouble=text, cost=cost)
 
     def _cost(self, variables: Mapping[str, Value]) -> int | None:
-        """What its evaluation for these values takes at most; None where nothing bounds that."""
+        """The highest cost of its evaluation for these values; None where nothing bounds that."""
         try:
             return None if self._tree is None else cost_of(self._tree, variables)
         except RecursionError:
             return None
 
 
-def compiled(text: str, *, optional: bool = False) -> Expression:
+def compile_expression(text: str, *, optional: bool = False) -> Expression:
     """`text`, of the variables `self` and `oldSelf`, compiled. `optional`: its `oldSelf` is an optional value.
 
     An optional one reads `__old__`, a list that is empty or holds the value.
@@ -148,7 +148,7 @@ _METADATA_FIELDS = ("name", "generateName")
 
 
 @lru_cache(maxsize=4096)
-def escaped(name: str) -> str | None:
+def escape_name(name: str) -> str | None:
     """The name of a property in a rule; None where a rule cannot name it."""
     if name in _RESERVED:
         return f"__{name}__"
@@ -179,7 +179,7 @@ def _mapping(value: Mapping[str, Value], schema: Schema, *, is_object: bool) -> 
         return value
     out: dict[str, Value] = {}
     for name, schema_of_name in schema.properties.items():
-        if name in value and (known := escaped(name)) is not None:
+        if name in value and (known := escape_name(name)) is not None:
             out[known] = cel_value(value[name], schema_of_name)
     if is_object:
         out.update({name: value[name] for name in _OBJECT_FIELDS if name in value})
@@ -201,12 +201,12 @@ def in_order_of(old: Value, new: Value, schema: Schema) -> Value:
         if schema.list_type not in ("map", "set"):
             pairs = [(entry, new[index] if index < len(new) else None) for index, entry in enumerate(old)]
         else:
-            pairs = _paired(old, new, schema)
+            pairs = _pair(old, new, schema)
         return [in_order_of(entry, other, schema.items) for entry, other in pairs]
     return old
 
 
-def _paired(old: Sequence[Value], new: Sequence[Value], schema: Schema) -> list[tuple[Value, Value]]:
+def _pair(old: Sequence[Value], new: Sequence[Value], schema: Schema) -> list[tuple[Value, Value]]:
     places = {key_of(entry, schema): place for place, entry in reversed(list(enumerate(new)))}
     ordered = sorted(old, key=lambda entry: places.get(key_of(entry, schema), len(new)))
     pairs = [places.get(key_of(entry, schema)) for entry in ordered]
@@ -214,7 +214,7 @@ def _paired(old: Sequence[Value], new: Sequence[Value], schema: Schema) -> list[
 
 
 def key_of(entry: Value, schema: Schema) -> str:
-    """What identifies an entry of a set or a list by key: all of it, or its keys."""
+    """The identity of an entry of a set or a list by key: all of it, or its keys."""
     if schema.list_type == "map" and isinstance(entry, dict):
         return identity([entry.get(key) for key in schema.keys])
     return identity(entry)
@@ -243,7 +243,7 @@ class Rules:
         self._reported = set["str | FieldPath"]()
 
     def violations(self, value: Value, old: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-        """What the rules of `schema` and below it say of an object, which was `old` before (None: nothing)."""
+        """Violations of the rules of `schema` and below it in an object, which was `old` before (None: nothing)."""
         self._left = MAX_COST_OF_OBJECT
         yield from self._below(value, old, schema, at, is_object=True)
         if self._left < 0 and _SPENT not in self._reported:
@@ -251,7 +251,7 @@ class Rules:
             # The same text whichever object it is, and whichever rule would be next.
             yield Problem(("spec",), _SPENT, effect=Effect.UNCHECKED)
 
-    def unchecked(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+    def unchecked_once(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Those of `problems` about what is not checked, each field of the CRD once for all objects."""
         for problem in problems:
             if problem.effect is Effect.UNCHECKED and problem.path not in self._reported:
@@ -305,19 +305,19 @@ class Rules:
         answer = self._expression(rule.rule, rule).evaluate(variables)
         self._left -= answer.cost
         if answer.trouble:
-            return self._unchecked(rule, answer.trouble)
+            return self._unchecked_problem(rule, answer.trouble)
         if answer.value is True:
             return None
         if answer.error:
             detail = f"{answer.error} evaluating rule: {rule.text}"
             message = f"must keep a rule of its CRD: {rule.text}; it cannot be evaluated: {answer.error}"
-            return at.refused(ErrorType.INVALID, message, detail, schema.type, Cause.UNANSWERED)
+            return at.refusal(ErrorType.INVALID, message, detail, schema.type, Cause.UNANSWERED)
         for step in rule.field_path:
             at = at.field(str(step))
         text = self._message(rule, variables)
         kind = _REASONS.get(rule.reason, ErrorType.INVALID)
         detail = "" if kind is ErrorType.DUPLICATE else text
-        return at.refused(kind, f"must keep a rule of its CRD: {text}", detail, schema.type)
+        return at.refusal(kind, f"must keep a rule of its CRD: {text}", detail, schema.type)
 
     def _message(self, rule: ValidationRule, variables: Mapping[str, Value]) -> str:
         if rule.message_expression:
@@ -328,7 +328,7 @@ class Rules:
                 return text.strip()
         return rule.message or f"failed rule: {rule.rule}"
 
-    def _unchecked(self, rule: ValidationRule, why: str) -> Problem | None:
+    def _unchecked_problem(self, rule: ValidationRule, why: str) -> Problem | None:
         if rule.rule in self._reported:
             return None
         self._reported.add(rule.rule)
@@ -339,7 +339,7 @@ class Rules:
         key = (text, rule.optional_old_self)
         expression = self._expressions.get(key)
         if expression is None:
-            expression = self._expressions[key] = compiled(text, optional=rule.optional_old_self)
+            expression = self._expressions[key] = compile_expression(text, optional=rule.optional_old_self)
         return expression
 
 

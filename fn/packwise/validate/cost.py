@@ -1,4 +1,4 @@
-"""What an evaluation may take at most, bounded before it runs from the syntax tree and the values it is about.
+"""The highest cost of an evaluation, bounded before it runs from the syntax tree and the values it is about.
 
 The runtime bounds iterations, not memory: it keeps each list and sum of texts until the end, and copies a list for each
 entry that `map` adds. The bound is in bytes: of what is kept, and of what is looked at, so that it bounds time too.
@@ -208,7 +208,7 @@ _ANY_OF = frozenset({"or", "orValue"})
 
 
 class _Bound(NamedTuple):
-    """What a value weighs at most, and each of its entries; `value` is the value itself where it is known."""
+    """The greatest weight of a value, and of each of its entries; `value` is the value itself where it is known."""
 
     weight: int
     entry: int
@@ -221,7 +221,7 @@ class _Bound(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many entries it has at most."""
+        """The largest number of entries that it has."""
         if isinstance(self.value, (list, dict)):
             return len(self.value)
         return max(self.weight // _SCALAR - 1, 0)
@@ -238,7 +238,7 @@ def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
     """An upper bound of what an evaluation costs; None where the tree has a function that nothing bounds."""
     bounding = _Bounding()
     try:
-        bound = bounding.of(tree, {name: bounding.known(value) for name, value in variables.items()}, 1)
+        bound = bounding.of(tree, {name: bounding.bound_of(value) for name, value in variables.items()}, 1)
     except _UnboundedError:
         return None
     return bounding.total + bound.weight
@@ -246,7 +246,7 @@ def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
 
 def weight_of(value: Value) -> int:
     """The bytes of a value as it is handed to an evaluation."""
-    return _Bounding().known(value).weight
+    return _Bounding().bound_of(value).weight
 
 
 class _Bounding:
@@ -258,7 +258,7 @@ class _Bounding:
         self.total = 0
         self._weights: dict[int, int] = {}
 
-    def known(self, value: Value) -> _Bound:
+    def bound_of(self, value: Value) -> _Bound:
         """The bound of a value that is there."""
         weight = self._weight(value)
         entries: list[Value] = []
@@ -357,7 +357,7 @@ class _Bounding:
     def _part(self, whole: _Bound, field: str = "") -> _Bound:
         """A field or an entry of `whole`."""
         if field and isinstance(whole.value, dict):
-            return self.known(whole.value[field]) if field in whole.value else _FLAT
+            return self.bound_of(whole.value[field]) if field in whole.value else _FLAT
         return _Bound(whole.entry, whole.entry)
 
     def _add(self, weight: int, times: int) -> None:
@@ -378,7 +378,7 @@ class _Bounding:
 
 
 def _search_cost(function: str, arguments: list[_Bound]) -> int:
-    """What a search costs beyond a look at each of its arguments."""
+    """The cost of a search beyond a look at each of its arguments."""
     if len(arguments) < 2:
         return 0
     text, wanted = arguments[:2]

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 # apiextensions-apiserver, schema/defaulting.
 
 
-def prepared(value: Value, schema: Schema | None) -> Value:
+def prepare(value: Value, schema: Schema | None) -> Value:
     """`value` as it is validated; what the schema does not speak of stays as it is."""
     if schema is None:
         return value
     if isinstance(value, dict):
         return _mapping(value, schema)
     if isinstance(value, list) and schema.items is not None:
-        return [_filled(entry, schema.items) for entry in value]
+        return [_fill_in(entry, schema.items) for entry in value]
     return value
 
 
@@ -44,16 +44,16 @@ def _mapping(value: Mapping[str, Value], schema: Schema) -> Mapping[str, Value]:
         inner = schema.of_key(name)
         if entry is None and inner is not None and not inner.nullable and not inner.has_default:
             continue
-        out[name] = entry if inner is None else _filled(entry, inner)
+        out[name] = entry if inner is None else _fill_in(entry, inner)
     for name, inner in schema.properties.items():
         if inner.has_default and name not in out:
-            out[name] = prepared(inner.default, inner)
+            out[name] = prepare(inner.default, inner)
     return out
 
 
-def _filled(value: Value, schema: Schema) -> Value:
+def _fill_in(value: Value, schema: Schema) -> Value:
     is_default = value is None and schema.has_default and not schema.nullable
-    return prepared(schema.default if is_default else value, schema)
+    return prepare(schema.default if is_default else value, schema)
 
 
 MAX_RULES = 2_000
@@ -81,7 +81,7 @@ class Definition:
         old: Mapping[str, Value] | None = None,
         written: Mapping[str, Value] | None = None,
     ) -> list[Problem]:
-        """What the API server refuses in an object, which was `old` before the change.
+        """The API server's refusals of an object, which was `old` before the change.
 
         `written` is the object as its author wrote it, where a webhook has filled in something since.
         """
@@ -90,19 +90,19 @@ class Definition:
         if schema is None:
             return [self._not_served(value)]
         unknown = list(unknown_fields(value if written is None else written, schema, _ROOT, is_object=True))
-        now = prepared(value, schema)
+        now = prepare(value, schema)
         metadata = metadata_problems(value.get("metadata", {}), _ROOT.field("metadata"))
         problems = list(violations(now, schema, _ROOT))
         refused = [*metadata, *(problem for problem in problems if problem.effect is not Effect.UNCHECKED)]
         wrong = {problem.path for problem in refused if problem.cause is Cause.TYPE}
         refused += [problem for problem in duplicates(now, schema, _ROOT) if problem.path not in wrong]
         if not wrong:
-            refused += self._broken_rules(now, None if old is None else prepared(old, schema), schema, refused)
-        return [*refused, *unknown, *self.rules.unchecked(problems)]
+            refused += self._broken_rules(now, None if old is None else prepare(old, schema), schema, refused)
+        return [*refused, *unknown, *self.rules.unchecked_once(problems)]
 
     @property
     def needs_expressions(self) -> bool:
-        """Whether it has a rule in CEL or a pattern, which a library evaluates that may not be installed."""
+        """True if it has a rule in CEL or a pattern, which a library evaluates that may not be installed."""
         return any(schema.has_expressions for schema in self.schemas.values())
 
     def _broken_rules(self, value: Value, old: Value, schema: Schema, refused: list[Problem]) -> Iterator[Problem]:

@@ -30,7 +30,7 @@ VERDICT_RULES = (UNCHECKED,)
 
 
 class Verdict(NamedTuple):
-    """What is wrong with an object, in the API server's order.
+    """The problems of an object, in the API server's order.
 
     `unchecked` are findings about rules of the CRD that cannot be evaluated here; `by_definition`: whether a CRD was
     at hand.
@@ -57,7 +57,7 @@ def judge(
     before: Mapping[str, Value] | None = None,
     written: Mapping[str, Value] | None = None,
 ) -> Verdict:
-    """What the API server refuses in `value`, which was `before` the change: by `definition`, else by `own_table`.
+    """The API server's refusals of `value`, which was `before` the change: by `definition`, else by `own_table`.
 
     `written` is the object as its author wrote it, where a webhook has filled in something since.
     """
@@ -107,7 +107,7 @@ NO_DEFINITIONS = Definitions({})
 
 
 def is_definition(item: KubeObject) -> bool:
-    """Whether `item` is the CRD of a kind that packwise reads or writes."""
+    """True if `item` is the CRD of a kind that packwise reads or writes."""
     value = item.value
     group, _, _ = str(value.get("apiVersion")).partition("/")
     return (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in _KINDS
@@ -191,7 +191,7 @@ _RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
 def check_objects(
     generated: Iterable[Generated], inventory: Inventory, definitions: Definitions, unknown: Severity
 ) -> Iterator[Finding]:
-    """What the CRDs say of PodGangs, PodGroups and rendered ClusterTopologies; others are checked where they are read.
+    """Violations of CRDs in PodGangs, PodGroups and rendered ClusterTopologies; others are checked where they are read.
 
     Of the objects of one kind from one source only the first that is refused has findings: the others are like it.
     `unknown` is the severity of unknown fields.

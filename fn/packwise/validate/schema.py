@@ -33,13 +33,13 @@ class ValidationRule:
 
     @property
     def text(self) -> str:
-        """What the API server calls the rule."""
+        """The API server's name of the rule."""
         return self.message or self.rule
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What numbers, texts, lists and mappings are limited to; None: not at all."""
+    """The limits of numbers, texts, lists and mappings; None: no limit."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -98,7 +98,7 @@ class Schema:
 
     @property
     def has_expressions(self) -> bool:
-        """Whether a rule in CEL or a pattern stands anywhere in it."""
+        """True if a rule in CEL or a pattern stands anywhere in it."""
         return any(schema.pattern or schema.rules for schema in self.nodes())
 
     def nodes(self) -> Iterator[Schema]:
@@ -118,7 +118,7 @@ class Schema:
 
 
 MAX_DEPTH = 100
-"""How deep a schema may be nested; Kubernetes' own are below 30."""
+"""The greatest depth of a schema; Kubernetes' own are below 30."""
 
 _LARGEST = 1 << 63
 _TYPES = ("", "array", "boolean", "integer", "number", "object", "string")
@@ -164,7 +164,7 @@ class _Node:
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether a flag is set."""
+        """True if a flag is set."""
         value = self._value.get(name)
         if value is not None and not isinstance(value, bool):
             raise SchemaError((*self.path, name), f"must be true or false; got {describe(value)}")

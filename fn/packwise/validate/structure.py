@@ -51,7 +51,7 @@ _MAC = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|([0-9a-f]{4}\.){2}[0-9a-f]{4
 
 
 def has_format(text: str, name: str) -> bool:
-    """Whether `text` has the format of that name, written with or without dashes."""
+    """True if `text` has the format of that name, written with or without dashes."""
     check = CHECKED.get(name.replace("-", ""))
     return check is None or check(text)
 
@@ -186,7 +186,7 @@ _MOST_REPEATED = 1000
 
 
 def match_cost(pattern: str | None, length: int, text: int) -> int:
-    """What a match may cost in bytes looked at: the states of the pattern for each byte of the text.
+    """The highest cost of a match in bytes looked at: the states of the pattern for each byte of the text.
 
     `length` bounds that of the pattern, and says all where the pattern itself is not known.
     """
@@ -225,7 +225,7 @@ def _states_of_set(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool | None:
-    """Whether `pattern` is found in `text`; None where it is no pattern, or where that costs more than MOST_STATES."""
+    """True if `pattern` is found in `text`; None where it is no pattern, or where that costs more than MOST_STATES."""
     if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
         return None
     return _matcher()(pattern, text)
@@ -250,7 +250,7 @@ def _matcher() -> Callable[[str, str], bool | None]:
 
 
 NO_FIELD = "<nil>"
-"""What the API server calls the field of an error that knows none."""
+"""The API server's name of the field of an error that knows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,16 +272,16 @@ class ValuePath:
         """The path of an entry of a list."""
         return ValuePath((*self.path, index), f"{self.text}[{index}]")
 
-    def refused(
+    def refusal(
         self, kind: ErrorType, message: str, detail: str = "", value: Value = None, cause: Cause = Cause.VALUE
     ) -> Problem:
-        """What is wrong with the value: packwise's own message, and the API server's text."""
+        """The problem of the value: packwise's own message, and the API server's text."""
         text = OperatorError(self.text or NO_FIELD, kind, value, detail).text()
         return Problem(self.path, message, text, Stage.SCHEMA, cause=cause)
 
 
 def violations(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-    """What is wrong with `value`, which is prepared. A value of another type has that one problem."""
+    """Violations of `schema` in `value`, which is prepared. A value of another type has that one problem."""
     wrong = _type(value, schema, at)
     if wrong is not None:
         yield wrong
@@ -311,7 +311,7 @@ def _type(value: Value, schema: Schema, at: ValuePath) -> Problem | None:
         wanted, got = schema.format, {"integer": "int64", "number": "float64"}.get(actual, "")
     noun = " or ".join([JSON_NOUNS[name] for name in types])
     detail = f'{at.text} in body must be of type {wanted}: "{got}"'
-    return at.refused(ErrorType.INVALID, f"must be {noun}; got {describe(value)}", detail, got, Cause.TYPE)
+    return at.refusal(ErrorType.INVALID, f"must be {noun}; got {describe(value)}", detail, got, Cause.TYPE)
 
 
 def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -360,17 +360,17 @@ def _text(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     if bounds.max_length is not None and length > bounds.max_length:
         message = f"must not be longer than {bounds.max_length} characters; got {length}"
         detail = f"may not be more than {bounds.max_length} bytes"
-        yield at.refused(ErrorType.TOO_LONG, message, detail, value)
+        yield at.refusal(ErrorType.TOO_LONG, message, detail, value)
     elif bounds.min_length is not None and length < bounds.min_length:
         message = f"must be at least {bounds.min_length} characters long; got {describe(value)}"
         detail = f"{at.text} in body should be at least {bounds.min_length} chars long"
-        yield at.refused(ErrorType.INVALID, message, detail, value)
+        yield at.refusal(ErrorType.INVALID, message, detail, value)
     elif schema.pattern:
         yield from _pattern(value, schema, at)
     if schema.format and not has_format(value, schema.format):
         message = f"must be a text of the format {schema.format}; got {describe(value)}"
         detail = f"{at.text} in body must be of type {schema.format}: {go_quote(value)}"
-        yield at.refused(ErrorType.INVALID, message, detail, value, Cause.TYPE)
+        yield at.refusal(ErrorType.INVALID, message, detail, value, Cause.TYPE)
 
 
 def _pattern(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -379,7 +379,7 @@ def _pattern(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     if is_match is False:
         message = f"must match the pattern {pattern}; got {describe(value)}"
         detail = f"{at.text} in body should match '{pattern}'"
-        yield at.refused(ErrorType.INVALID, message, detail, value)
+        yield at.refusal(ErrorType.INVALID, message, detail, value)
     elif is_match is None:
         is_long = match_cost(pattern, len(pattern), len(value)) > MOST_STATES
         why = "a text is too long for so large a pattern" if is_long else "it is no pattern of RE2"
@@ -413,7 +413,7 @@ def _is_multiple(value: float, factor: float) -> bool:
 
 def _number_problem(value: float, at: ValuePath, what: str, bound: float) -> Problem:
     shown = int(bound) if float(bound).is_integer() else bound
-    return at.refused(
+    return at.refusal(
         ErrorType.INVALID, f"must be {what} {shown}; got {value}", f"{at.text} in body should be {what} {shown}", value
     )
 
@@ -426,14 +426,14 @@ def _list(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Pro
     if bounds.min_items is not None and size < bounds.min_items:
         message = f"must hold at least {_entries(bounds.min_items)}; got {size or 'none'}"
         detail = f"{at.text} in body should have at least {bounds.min_items} items"
-        yield at.refused(ErrorType.INVALID, message, detail, size)
+        yield at.refusal(ErrorType.INVALID, message, detail, size)
     if bounds.max_items is not None and size > bounds.max_items:
         message = f"must hold at most {_entries(bounds.max_items)}; got {size}"
         detail = f"must have at most {bounds.max_items} items"
-        yield at.refused(ErrorType.TOO_MANY, message, detail, size)
+        yield at.refusal(ErrorType.TOO_MANY, message, detail, size)
     if schema.unique_items and len({go_json(entry) for entry in value}) < size:
         detail = f"{at.text} in body shouldn't contain duplicates"
-        yield at.refused(ErrorType.INVALID, "must not hold an entry twice", detail, "")
+        yield at.refusal(ErrorType.INVALID, "must not hold an entry twice", detail, "")
 
 
 def _entries(number: int) -> str:
@@ -447,7 +447,7 @@ def _enum(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     near = closest(value, names) if isinstance(value, str) else ""
     message = f"must be one of {list_known(names)}; got {describe(value)}{near}"
     detail = f"supported values: {', '.join([go_quote(name) for name in names])}"
-    yield at.refused(ErrorType.NOT_SUPPORTED, message, detail, value)
+    yield at.refusal(ErrorType.NOT_SUPPORTED, message, detail, value)
 
 
 def _is_same(left: Value, other: Value) -> bool:
@@ -459,11 +459,11 @@ def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Itera
     if bounds.min_properties is not None and size < bounds.min_properties:
         message = f"must hold at least {_fields(bounds.min_properties)}; got {size or 'none'}"
         detail = f"{at.text} in body should have at least {bounds.min_properties} properties"
-        yield at.refused(ErrorType.INVALID, message, detail, size)
+        yield at.refusal(ErrorType.INVALID, message, detail, size)
     if bounds.max_properties is not None and size > bounds.max_properties:
         message = f"must hold at most {_fields(bounds.max_properties)}; got {size}"
         detail = f"must have at most {bounds.max_properties} items"
-        yield at.refused(ErrorType.TOO_MANY, message, detail, size)
+        yield at.refusal(ErrorType.TOO_MANY, message, detail, size)
     if isinstance(schema.additional, Schema):
         for name, entry in value.items():
             if name not in schema.properties:
@@ -473,7 +473,7 @@ def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Itera
             yield from violations(value[name], inner, at.field(name))
     for name in schema.required:
         if name not in value:
-            yield at.field(name).refused(ErrorType.REQUIRED, "must be set", cause=Cause.REQUIRED)
+            yield at.field(name).refusal(ErrorType.REQUIRED, "must be set", cause=Cause.REQUIRED)
 
 
 def _fields(number: int) -> str:
@@ -532,7 +532,7 @@ def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]
                 yield from duplicates(entry, schema.properties[name], at.field(name))
     elif isinstance(value, list):
         if schema.list_type == "set":
-            yield from _repeated(value, value, at)
+            yield from _duplicates(value, value, at)
         elif schema.list_type == "map":
             yield from _of_map(value, schema, at)
         if schema.items is not None:
@@ -550,20 +550,20 @@ def _of_map(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[P
     for index, entry in enumerate(value):
         if entry is not None and not isinstance(entry, dict):
             detail = "must be an object for an array of list-type map"
-            yield at.entry(index).refused(ErrorType.INVALID, f"must be a mapping; got {describe(entry)}", detail, entry)
+            yield at.entry(index).refusal(ErrorType.INVALID, f"must be a mapping; got {describe(entry)}", detail, entry)
             return
         keys.append({} if entry is None else {key: entry[key] for key in schema.keys if key in entry})
-    yield from _repeated(value, keys, at)
+    yield from _duplicates(value, keys, at)
 
 
-def _repeated(value: Sequence[Value], keys: Sequence[Value], at: ValuePath) -> Iterator[Problem]:
+def _duplicates(value: Sequence[Value], keys: Sequence[Value], at: ValuePath) -> Iterator[Problem]:
     """The first entry that repeats another, for each that is repeated."""
     seen: dict[str, int] = {}
     for index, key in enumerate(keys):
         text = identity(key)
         seen[text] = seen.get(text, 0) + 1
         if seen[text] == 2:
-            yield at.entry(index).refused(ErrorType.DUPLICATE, _message(key, value[index]), value=key)
+            yield at.entry(index).refusal(ErrorType.DUPLICATE, _message(key, value[index]), value=key)
 
 
 def _message(key: Value, entry: Value) -> str:
@@ -581,7 +581,7 @@ _GO_KINDS = {"boolean": "bool", "integer": "number"}
 
 
 def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
-    """What is wrong with `value` as the metadata of an object."""
+    """Problems of `value` as the metadata of an object."""
     wrong = list(type_problems(value, at))
     yield from wrong
     if not wrong and isinstance(value, dict):
@@ -617,15 +617,15 @@ def _name(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
     name, prefix = str(value.get("name") or ""), str(value.get("generateName") or "")
     if not name and not prefix:
         detail = "name or generateName is required"
-        yield at.field("name").refused(ErrorType.REQUIRED, "must be set", detail, cause=Cause.REQUIRED)
+        yield at.field("name").refusal(ErrorType.REQUIRED, "must be set", detail, cause=Cause.REQUIRED)
     for field, text, checked in (("name", name, name), ("generateName", prefix, mask_trailing_dash(prefix))):
         for fault in dns_subdomain(checked) if text else ():
             message = f"must be a DNS subdomain; got {describe(text)}: {fault}"
-            yield at.field(field).refused(ErrorType.INVALID, message, fault, text)
+            yield at.field(field).refusal(ErrorType.INVALID, message, fault, text)
     namespace = str(value.get("namespace") or "")
     for fault in dns_label(namespace) if namespace else ():
         message = f"must be a DNS label; got {describe(namespace)}: {fault}"
-        yield at.field("namespace").refused(ErrorType.INVALID, message, fault, namespace)
+        yield at.field("namespace").refusal(ErrorType.INVALID, message, fault, namespace)
 
 
 def _keys(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
@@ -634,12 +634,12 @@ def _keys(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
         for key, text in entries.items() if isinstance(entries, dict) else ():
             place = at.field(name)
             for fault in qualified_name(key.lower() if name == "annotations" else key, V35):
-                problem = place.refused(
+                problem = place.refusal(
                     ErrorType.INVALID, f"must be a qualified name; got {describe(key)}: {fault}", fault, key
                 )
                 yield problem._replace(path=(*place.path, key))
             for fault in label_value(str(text or ""), V35) if name == "labels" else ():
-                problem = place.refused(
+                problem = place.refusal(
                     ErrorType.INVALID, f"must be a label's value; got {describe(text)}: {fault}", fault, text
                 )
                 yield problem._replace(path=(*place.path, key))
