@@ -20,6 +20,9 @@ from tests.golden.cases import GOLDEN
 FILE = GOLDEN / "placement" / "clusters.jsonl.gz"
 UNFIT = {"pending", "partial", "notready"}
 
+OTHER_TRIES = ("rnd-0027", "w1-0")
+"""The one gang of which KAI tries a domain less than is told."""
+
 HOST = "kubernetes.io/hostname"
 CONFIG = """\
 apiVersion: packwise.dev/v1alpha1
@@ -63,17 +66,12 @@ def test_states_nodes_and_messages_are_kais(row: Any, tmp_path: Path, call: Call
         assert nodes_of(gang) == {
             (part, node): pods for part, spread in job["podSets"].items() for node, pods in spread.items()
         }
-        if "message" in job and not is_random(gang["message"], job["message"]):
+        if "message" in job and (row["case"], job["name"]) != OTHER_TRIES:
             assert gang["message"] == job["message"]
 
 
 def nodes_of(gang: Any) -> dict[tuple[str, str], int]:
     return {(part["name"], node["name"]): node["pods"] for part in gang["podSets"] for node in part["nodes"]}
-
-
-def is_random(*messages: str) -> bool:
-    """Whether a node may have refused a pod for two reasons, of which KAI names either."""
-    return all(any(reason in text for text in messages) for reason in ("untolerated taint(s)", "affinity/selector"))
 
 
 def node(name: str, gpus: int = 8, labels: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
@@ -632,6 +630,15 @@ def test_nodes_without_the_labels_of_the_topology_are_the_reason(place: Any) -> 
     assert beside.reasons == [
         '1 of 2 nodes lacks "example.com/rack": KAI sees none of these in a domain of the topology "t"'
     ]
+
+
+def test_a_taint_comes_before_what_the_pod_selects(place: Any) -> None:
+    tainted = node("n0")
+    tainted["spec"]["taints"] = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+    selecting = workload(nodeSelector={"zone": "elsewhere"})
+
+    assert "1 node(s) had untolerated taint(s)" in place(selecting, tainted, queue("q")).message
+    assert "1 node(s) didn't match Pod's node affinity/selector" in place(selecting, node("n0"), queue("q")).message
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,9 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
         return (("node is unschedulable",) if node.unschedulable else ()) + node.unready
     if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
         return ()
-    if not selects(pod.rules, node.labels, node.name):
-        return (_NO_MATCH,)
     taint = next((taint for taint in node.taints if not _is_tolerated(taint, pod.rules.tolerations)), None)
     if taint is None:
-        return ()
+        return () if selects(pod.rules, node.labels, node.name) else (_NO_MATCH,)
     return (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}" if names_taints else _UNTOLERATED,)
 
 
