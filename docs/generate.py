@@ -12,9 +12,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from packwise.cli.parser import parsers
-from packwise.cli.rules import RULES_BY_NAME
-from packwise.commands.rules import explanation, refusal
+from packwise.cli.main import parsers
+from packwise.commands.rules import RULES_BY_NAME, explanation, refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.known_keys import KEYS
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner

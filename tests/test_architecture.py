@@ -27,9 +27,10 @@ LAYERS = (
     ("settings",),
     ("select", "frontends", "schedulers", "render", "annotate", "discovery"),
     ("pipeline",),
-    ("commands", "function"),
+    ("function",),
     ("fleet",),
     ("cli",),
+    ("commands",),
     ("start",),
     ("__main__",),
 )

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import krmfn
-from packwise.cli.parser import parsers
-from packwise.cli.rules import RULES_BY_NAME
+from packwise.cli.main import parsers
+from packwise.commands.rules import RULES_BY_NAME
 from tests.places import ROOT, TESTDATA
 
 PAGE = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.result import Severity
-from packwise.cli.rules import RULES_BY_NAME
-from packwise.commands.rules import Explanation, explained, explanation, refusal, results_of
+from packwise.commands.rules import RULES_BY_NAME, Explanation, explained, explanation, refusal, results_of
 from packwise.findings.finding import Stage
 
 EXPLANATIONS = {name: explanation(name) for name in sorted(explained())}

@@ -10,25 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.arguments import (
-    Check,
-    Choice,
-    Diff,
-    Doctor,
-    Explain,
-    Fix,
-    Function,
-    Init,
-    Named,
-    Output,
-    Render,
-    Rules,
-    Schema,
-    Topologies,
-    Verbosity,
-    Version,
-)
-from packwise.cli.parser import parse
+from packwise.cli.arguments import Named, Verbosity
+from packwise.cli.main import parse
+from packwise.commands.check.command import Check, Choice, Fix, Output
+from packwise.commands.diff.command import Diff
+from packwise.commands.doctor import Doctor
+from packwise.commands.explain.command import Explain
+from packwise.commands.fn import Function
+from packwise.commands.init.command import Init
+from packwise.commands.render import Render
+from packwise.commands.rules import Rules
+from packwise.commands.schema import Schema
+from packwise.commands.topologies import Topologies
+from packwise.commands.version import Version
 from tests.cli.calling import CONFIG, SERVICE, Call, write
 from tests.places import ROOT
 
@@ -81,7 +75,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_commands(words: str) -> None:
-    assert parse(words.split()) == COMMANDS[words]
+    assert parse(words.split()).arguments == COMMANDS[words]
 
 
 REFUSED = {

@@ -204,7 +204,7 @@ def test_a_file_that_changed_since_it_was_read_stays(
         write(tmp_path, {"in/b/w.yaml": "mine\n"})
         change_files(folder, changes, as_read)
 
-    monkeypatch.setattr("packwise.cli.fix.change_files", edited_meanwhile)
+    monkeypatch.setattr("packwise.cli.write.change_files", edited_meanwhile)
 
     ran = call("check", "in", "--fix")
 

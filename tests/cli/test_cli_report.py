@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.cli.arguments import FORMATS
-from packwise.cli.findings_formats import as_json
 from packwise.cli.findings_text import Checked, as_lines, as_text, count
-from packwise.cli.rules import RULES_BY_NAME
+from packwise.commands.check.command import FORMATS
+from packwise.commands.check.formats import as_json
+from packwise.commands.rules import RULES_BY_NAME
 from packwise.pipeline.rules import rule_table
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, Ran, write
 

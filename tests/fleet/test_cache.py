@@ -383,7 +383,7 @@ def test_sizes_are_quantities(text: str, size: int, folder: Path, call: Call, mo
         asked.append(size)
         return Contents(0, 0)
 
-    monkeypatch.setattr("packwise.cli.cache.prune", prune_to)
+    monkeypatch.setattr("packwise.commands.cache.prune", prune_to)
     call("cache", "prune", "--cache", str(folder), "--max-size", text)
 
     assert asked == [size]

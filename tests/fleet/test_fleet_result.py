@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.cli.fleet.spool import Spool
 from packwise.commands.fleet import PackageResult, Reach, Status, Tally, reach
 from packwise.commands.fleet.result import MOST_FINDINGS, Group, Summary, kept_findings
+from packwise.commands.fleet.spool import Spool
 
 ERROR = Result(
     'must be "a"; got "b"',

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.console import Meter, meter_text
-from packwise.cli.fleet import kustomize as module
-from packwise.cli.fleet import requests, work
-from packwise.cli.fleet.requests import payload_of, plan_of, result_of
 from packwise.cli.folder import FolderPlan
-from packwise.commands.fleet import PackageResult, Status
+from packwise.commands.fleet import PackageResult, Status, requests, work
+from packwise.commands.fleet import kustomize as module
+from packwise.commands.fleet.requests import payload_of, plan_of, result_of
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet.trees import FUNCTION, overlay
 

@@ -15,7 +15,7 @@ from time import sleep
 import pytest
 from dask import config
 
-from packwise.cli.fleet.requests import Request
+from packwise.commands.fleet.requests import Request
 from packwise.fleet.build import build
 from packwise.fleet.workers import cluster
 from packwise.fleet.workers.run import Cluster, Lost, WorkersError, run
@@ -317,7 +317,7 @@ def test_a_warm_cache_renders_nothing(call: Call, monkeypatch: pytest.MonkeyPatc
 
     words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
     cold = call(*words)
-    monkeypatch.setattr("packwise.cli.fleet.run.work", refuse)
+    monkeypatch.setattr("packwise.commands.fleet.run.work", refuse)
 
     assert call(*words) == cold
 

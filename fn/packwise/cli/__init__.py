@@ -1,4 +1,4 @@
-"""The command line: files in, files out, findings as text."""
+"""The command line, and what its commands share: files in, files out, findings as text."""
 
 from __future__ import annotations
 

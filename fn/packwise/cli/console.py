@@ -6,13 +6,13 @@ import os
 import re
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 
 from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
-    from pathlib import Path
     from typing import IO, Any
 
     from packwise.cli.input_paths import InputPath
@@ -180,3 +180,22 @@ def draw_line(text: str) -> None:
     """Writes `text` over the line on stderr where the cursor is."""
     sys.stderr.write(f"\r{text}\r")
     sys.stderr.flush()
+
+
+def write_text(name: str, text: str) -> bool:
+    """Whether the file `name` now holds `text`; it holds what it held where not, which stderr says."""
+    # Most runs print, and write no file.
+    from packwise.cli.write import replace_file
+
+    path = Path(name)
+    try:
+        with naming(path):
+            if path.exists() and not path.is_file():
+                # A pipe, or a terminal: nothing can take its place.
+                path.write_bytes(encoded(text))
+            else:
+                replace_file(path, encoded(text))
+    except OSError as error:
+        say([cannot_write(error)])
+        return False
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import Verbosity
 from packwise.cli.reader import is_readable, readable_items
@@ -15,14 +15,12 @@ from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.settings.recognition import kai_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any, Literal
 
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import InputFile
-    from packwise.cli.fleet.work import SideRead
     from packwise.cli.groups import Checkup, Group
-    from packwise.cli.inputs import Inputs
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
 
@@ -88,7 +86,21 @@ class Coverage(NamedTuple):
         return parts or [f"no workload {self.verb}"]
 
 
-def coverage_of(inputs: Inputs | SideRead, rendered: Rendered) -> Coverage:
+class Read(Protocol):
+    """Files that were read for one render, and those that were left out."""
+
+    @property
+    def files(self) -> Sequence[InputFile]:
+        """Those that are there to be judged."""
+        ...
+
+    @property
+    def left_out(self) -> tuple[tuple[str, LeftOut], ...]:
+        """Names of the others, each with the reason."""
+        ...
+
+
+def coverage_of(inputs: Read, rendered: Rendered) -> Coverage:
     """What the render of the inputs judged of them."""
     groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
     missed = _workloads_among(inputs.files) - objects_judged(rendered)

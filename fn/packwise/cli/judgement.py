@@ -11,7 +11,7 @@ from packwise.discovery import passed_over
 from packwise.findings.known import compare, fingerprints, without_echoes
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
-from packwise.pipeline.rules import rules_of_packages
+from packwise.pipeline.rules import prevents, rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.choice import UNNAMED
 from packwise.select.kai import UNNAMED as KAI_UNNAMED
@@ -163,8 +163,6 @@ def _changed(results: Iterable[Result], group: Group) -> list[Result]:
 
     A change can break a file that it does not touch: a second object of a name is reported at either.
     """
-    # Most checks are about everything.
-    from packwise.cli.choosing import prevents
 
     results = list(results)
     about = [result for result in results if result.file is not None and result.file.path in group.unchanged]

@@ -1,4 +1,7 @@
-"""What commands do beside a render, as pure functions: compare, migrate, list topologies, explain rules."""
+"""The commands, a module or folder for each: its help, its options, what it does, how it is printed.
+
+A module has a `COMMAND`; `COMMANDS` in `packwise.cli.main` lists it. In a folder it is that of `command.py`.
+"""
 
 from __future__ import annotations
 

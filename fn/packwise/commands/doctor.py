@@ -1,512 +1,261 @@
-"""Clients that would run packwise in a folder, and what each configuration there says, as `packwise doctor` read it.
-
-They are told by what their files say, wherever these stand: an Application that names the plugin, a Flux Kustomization
-of a folder that `packwise render --layout gitops` writes, and commands, hooks or components called packwise.
-"""
+"""`packwise doctor`: files, configurations and clients as packwise sees them; text for people, JSON for programs."""
 
 from __future__ import annotations
 
-import posixpath
-import re
-import shlex
-from collections import Counter
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.result import Severity
-from packwise.discovery import KUSTOMIZATIONS
-from packwise.objects.identity import identity
-from packwise.pipeline.steps import read_package, results_of
-from packwise.select.kai import RULES as KAI_RULES
-from packwise.select.kai import kai_release
-from packwise.settings.topologyrender import GROUP, KIND
+from krmfn.result import Severity, sort_results
+from krmfn.yamltext import YamlError, read
+from krmfn.yamltext.native import READER
+from packwise.cli.applications import RULES as APPLICATION_RULES
+from packwise.cli.arguments import (
+    Command,
+    Named,
+    add_config,
+    add_paths,
+    add_text_or_json,
+)
+from packwise.cli.console import is_coloured, json_text, say, show, visible
+from packwise.cli.coverage import files_covered
+from packwise.cli.findings_text import as_lines
+from packwise.cli.groups import read_groups
+from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
+from packwise.cli.read import read_file
+from packwise.cli.reader import readable_items
+from packwise.commands.clients import (
+    CLIENT_FILES,
+    PIPELINE_FILES,
+    PIPELINE_FOLDER,
+    ClusterView,
+    Problem,
+    cluster_view,
+    delivery_clients,
+    kpt_clients,
+    kustomize_clients,
+    listed_files,
+    pipeline_clients,
+)
+from packwise.discovery import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    import argparse
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.select import Package
+    from packwise.cli.coverage import Coverage
+    from packwise.cli.document import InputFile
+    from packwise.cli.groups import Checkup
+    from packwise.commands.clients import Client
 
-KPTFILE = "Kptfile"
-CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
-"""Names of the files by which clients run functions."""
+__all__ = ["COMMAND", "doctor"]
 
-
-class Client(NamedTuple):
-    """`file` makes the client `name` run packwise as `role`; `command` starts it.
-
-    A "deployer" applies what packwise rendered before. `notes` say what to know of it.
-    """
-
-    name: str
-    file: str
-    role: str
-    command: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def sentence(self) -> str:
-        """What the client does by which file, and the command."""
-        does = "applies what packwise rendered" if self.role == "deployer" else f"runs packwise as a {self.role}"
-        return f"{self.name} {does} ({self.file}): {self.command}"
+_DESCRIPTION = """\
+Says what packwise sees: files by kind, those that are left out and why, which configuration counts for which files,
+the release of Grove and what chose it, whether generated objects are applied, which client would run packwise, and why
+kustomize or kpt would pass over it. It judges no workload: that is `packwise check`."""
 
 
-class Problem(NamedTuple):
-    """Why a client would pass over packwise, or fail by it; the message says what to do.
+_EPILOG = """\
+examples:
+  packwise doctor
+  packwise doctor clusters/west overlays/west
+  packwise doctor -o json
 
-    Line and column count from 1; 0 where it is about the whole file.
-    """
-
-    file: str
-    message: str
-    line: int = 0
-    column: int = 0
+exit codes: 0 no error, 1 errors were found (a client would not run packwise, a file cannot be read), 2 wrong usage"""
 
 
-def is_settings_value(value: Mapping[str, Value]) -> bool:
-    """Whether the object is a TopologyRender."""
-    return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP
+class Doctor(NamedTuple):
+    """`packwise doctor`."""
+
+    named: Named
+    as_json: bool = False
 
 
-def words_of(value: Value) -> list[str]:
-    """The strings of a list; none where it is no list."""
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "*", ["."])
+    add_text_or_json(parser)
+    add_config(parser)
 
 
-_OF_KAI = frozenset([rule.name for rule in KAI_RULES])
+def _read(parsed: argparse.Namespace) -> Doctor:
+    return Doctor(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
 
 
-class ClusterView(NamedTuple):
-    """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it.
+class _Diagnosis(NamedTuple):
+    """What was seen: of each configuration its files' names, and what it says."""
 
-    `evidence` contradicts that choice; `errors` are those of the configuration and the CRDs. `applied`: whether
-    generated objects are applied; `gitops` are the tools that apply them. `kai` is the release of KAI, with what chose
-    it; `kai_evidence` contradicts it where nobody named it.
-    """
-
-    kinds: tuple[tuple[str, int], ...]
-    revision: str
-    chosen_by: str
-    is_configured: bool
-    enabled: bool
-    applied: bool
-    gitops: tuple[str, ...]
-    evidence: tuple[Result, ...] = ()
-    errors: tuple[Result, ...] = ()
-    kai: tuple[str, str] = ("", "")
-    kai_evidence: tuple[Result, ...] = ()
+    clusters: tuple[tuple[tuple[str, ...], ClusterView], ...]
+    clients: tuple[Client, ...]
+    problems: tuple[Problem, ...]
 
 
-def cluster_view(package: Package) -> ClusterView:
-    """What configures the render of `package`; no workload is judged."""
-    _, selection = read_package(package)
-    counted: Counter[str] = Counter()
-    for item in package.items:
-        try:
-            counted[identity(item.value)[1]] += 1
-        except FieldError:
-            continue
-    findings = results_of((*selection.findings, *selection.definitions.findings), selection.results)
-    evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
-    return ClusterView(
-        tuple(sorted(counted.items())),
-        selection.revision.name,
-        selection.chosen_by,
-        selection.is_configured,
-        selection.enabled,
-        selection.settings.apply,
-        selection.settings.gitops,
-        tuple(evidence),
-        tuple([result for result in findings if result.severity is Severity.ERROR]),
-        kai_release(selection.settings),
-        tuple([result for result in findings if result.tags.get("rule") in _OF_KAI]),
+def doctor(command: Doctor) -> int:
+    """Prints the diagnosis; returns the exit code. Raises UsageError."""
+    checkup = read_groups(command.named)
+    errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
+    say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    diagnosis = _diagnosis(checkup)
+    coverage = files_covered(checkup.files, checkup.left_out, checkup.read)
+    text = (
+        json_text(_as_json(checkup, diagnosis, coverage)) if command.as_json else "".join(_as_text(diagnosis, coverage))
+    )
+    is_well = not errors and not diagnosis.problems and not any(view.errors for _, view in diagnosis.clusters)
+    if not show(text):
+        return 1
+    say([coverage.line])
+    return 0 if is_well else 1
+
+
+def _diagnosis(checkup: Checkup) -> _Diagnosis:
+    seen = [group for group in checkup.groups if group.configurations or group.package.items or group.package.documents]
+    groups = sorted(seen, key=lambda group: (not group.configurations, group.configurations))
+    clusters = tuple([(group.configurations, cluster_view(group.package)) for group in groups])
+    documents = _documents(checkup.files)
+    seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
+    problems = [problem for _, problems in seen_by_client for problem in problems]
+    problems += [Problem(_file_of(each), each.message) for each in checkup.results if each.tags.get("rule") in _ARGOCD]
+    return _Diagnosis(
+        clusters,
+        (
+            *[client for clients, _ in seen_by_client for client in clients],
+            *delivery_clients(documents),
+            *pipeline_clients(_pipelines(checkup.files)),
+        ),
+        tuple(dict.fromkeys(problems)),
     )
 
 
-PIPELINE_FILES = (".gitlab-ci.yml", ".pre-commit-config.yaml")
-"""Names of files at the top of a repository by which pipelines run packwise."""
-PIPELINE_FOLDER = ".github/workflows"
-
-_COMMAND = re.compile(r"(?:^|[\s'\"/;&|(])(packwise\s+(?:check|comment|diff|fleet|place|render|report)\b[^\n]*)")
-_PLUGIN = "packwise"
-_FOLDERS = ("topologies", "workloads")
-"""Folders that a render for GitOps tools writes."""
+_ARGOCD = frozenset([rule.name for rule in APPLICATION_RULES])
 
 
-def delivery_clients(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> list[Client]:
-    """Argo CD and Flux, one for each file whose objects leave a folder to packwise."""
-    clients: list[Client] = []
-    for path, values in documents.items():
-        command = f"kubectl apply -f {path}"
-        if any(_is_of(value, "argoproj.io") and _names_plugin(value) for value in values):
-            clients.append(Client("argocd", path, "plugin", command))
-        if any(_is_of(value, "kustomize.toolkit.fluxcd.io") and _applies_render(value) for value in values):
-            clients.append(Client("flux", path, "deployer", command))
-    return clients
+def _file_of(result: Result) -> str:
+    return "" if result.file is None else result.file.path
 
 
-def pipeline_clients(pipelines: Mapping[str, Value]) -> list[Client]:
-    """The pipelines and hooks of these files that run packwise, each with the first command that does."""
-    clients: list[Client] = []
-    for path, value in pipelines.items():
-        name, commands = _pipeline(path, value)
-        clients += [Client(name, path, "check", command) for command in list(commands)[:1]]
-    return clients
+def _documents(files: Iterable[InputFile]) -> dict[str, tuple[Mapping[str, Value], ...]]:
+    """The objects of files, of clients' files beside and above them, and of what these list; by their paths from here.
 
-
-def _pipeline(path: str, value: Value) -> tuple[str, Iterator[str]]:
-    name = posixpath.basename(path)
-    if name == ".pre-commit-config.yaml":
-        hooks = [text for key, text in _texts(value) if key == "id" and text.startswith("packwise")]
-        return "pre-commit", iter([f"pre-commit run {hook} --all-files" for hook in hooks])
-    return ("gitlab" if name == ".gitlab-ci.yml" else "github"), _commands(value)
-
-
-def _commands(value: Value) -> Iterator[str]:
-    for key, text in _texts(value):
-        match = _COMMAND.search(text)
-        if match is not None:
-            yield match[1].strip()
-        elif key in ("uses", "component") and _names_packwise(text):
-            yield text
-
-
-def _names_packwise(address: str) -> bool:
-    """Whether an action or a component is packwise's: `OWNER/packwise@COMMIT`, `HOST/GROUP/packwise/check@main`."""
-    return any("packwise" in part.split("/")[1:] for part in address.split("@")[:-1])
-
-
-def _texts(value: Value, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each text in a value, with the key that it stands below."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            yield from _texts(each, str(name))
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each, key)
-
-
-def _is_of(value: Mapping[str, Value], group: str) -> bool:
-    return str(value.get("apiVersion")).partition("/")[0] == group
-
-
-def _names_plugin(value: Value) -> bool:
-    """Whether a source, also of an ApplicationSet's template, names packwise's plugin."""
-    if isinstance(value, dict):
-        plugin = value.get("plugin")
-        name = plugin.get("name") if isinstance(plugin, dict) else None
-        # Of an older plugin, the version stands in the name.
-        if isinstance(name, str) and re.fullmatch(rf"{_PLUGIN}(-.*)?", name):
-            return True
-        return any(_names_plugin(each) for each in value.values())
-    return isinstance(value, list) and any(_names_plugin(each) for each in value)
-
-
-def _applies_render(value: Mapping[str, Value]) -> bool:
-    spec = value.get("spec")
-    path = spec.get("path") if isinstance(spec, dict) else None
-    return isinstance(path, str) and posixpath.basename(path.rstrip("/")) in _FOLDERS
-
-
-_STEPS = {"mutators": "mutator", "validators": "validator"}
-
-
-def kpt_clients(
-    documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
-) -> tuple[list[Client], list[Problem]]:
-    """Those that run packwise, and what keeps them from it; parameters as of `kustomize_clients`."""
-    clients: list[Client] = []
-    problems: list[Problem] = []
-    for path, values in documents.items():
-        if posixpath.basename(path) != KPTFILE:
-            continue
-        entries = [entry for value in values for entry in _entries(value)]
-        folder = posixpath.dirname(path)
-        for role, words, entry in entries:
-            wrong = [*_wrong_program(words, is_executable), *_faults_of_kpt(folder, entry, documents)]
-            problems += [Problem(path, message) for message in wrong]
-            if not wrong:
-                # kpt runs an image without being asked.
-                flag = " --allow-exec" if words else ""
-                clients.append(Client("kpt", path, _STEPS[role], f"kpt fn render {folder or '.'}{flag}", _notes(entry)))
-        if not entries and _has_settings(folder, documents):
-            message = "kpt does not run packwise: pipeline.mutators must have exec: packwise fn, with configPath"
-            problems.append(Problem(path, message))
-    return clients, problems
-
-
-def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mapping[str, Value]]]:
-    """The functions of the pipeline that are packwise: where they stand, their words, none of an image; the entry."""
-    pipeline = value.get("pipeline")
-    for role in _STEPS:
-        functions = pipeline.get(role) if isinstance(pipeline, dict) else None
-        for entry in functions if isinstance(functions, list) else ():
-            command = entry.get("exec") if isinstance(entry, dict) else None
-            if isinstance(entry, dict) and isinstance(command, str):
-                words = _split(command)
-                if posixpath.basename(words[0]) == "packwise":
-                    yield role, words, entry
-            elif isinstance(entry, dict) and _image(entry)[0] == "packwise":
-                yield role, [], entry
-
-
-def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
-    """Of a function's image the last part of its name, its tag and its digest, each "" where there is none."""
-    image = entry.get("image")
-    name, _, digest = (image if isinstance(image, str) else "").partition("@")
-    name, _, tag = posixpath.basename(name).partition(":")
-    return name, tag, digest
-
-
-def _notes(entry: Mapping[str, Value]) -> tuple[str, ...]:
-    """What to know of a function: the version of its image, and when it runs."""
-    notes: list[str] = []
-    if entry.get("exec") is None:
-        _, tag, digest = _image(entry)
-        version = f"version {tag}" if tag else "no version"
-        held = digest or "none, so that the registry chooses what runs: name it after an @"
-        notes.append(f"its image: {version}; digest: {held}")
-    condition = entry.get("condition")
-    if isinstance(condition, str):
-        notes.append(f"runs only where its condition holds: {condition}")
-    return tuple(notes)
-
-
-def _split(command: str) -> list[str]:
-    try:
-        return shlex.split(command) or [""]
-    except ValueError:
-        return [command]
-
-
-def _wrong_program(words: list[str], is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    if not words:
-        return
-    if words[1:2] != ["fn"]:
-        yield "exec must be packwise fn: packwise is a function by `packwise fn`"
-    # Unlike kustomize, kpt looks from the folder that it is started in.
-    if not is_executable("", words[0]):
-        where = "from the folder that kpt is started in" if "/" in words[0] else "on PATH"
-        yield f'exec must name a program {where} that can be executed; got "{words[0]}"'
-
-
-def _faults_of_kpt(
-    folder: str, entry: Mapping[str, Value], documents: Mapping[str, tuple[Mapping[str, Value], ...]]
-) -> Iterator[str]:
-    config = entry.get("configPath")
-    if isinstance(config, str):
-        path = posixpath.normpath(posixpath.join(folder, config))
-        if not any(is_settings_value(value) for value in documents.get(path, ())):
-            yield f'configPath "{config}" must name a file of the package that holds a TopologyRender'
-    elif entry.get("configMap") is None and not _has_settings(folder, documents):
-        yield "packwise has no configuration: name the file of a TopologyRender in configPath"
-
-
-def _has_settings(folder: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> bool:
-    inside = f"{folder}/" if folder else ""
-    return any(
-        path.startswith(inside) and any(is_settings_value(value) for value in values)
-        for path, values in documents.items()
-    )
-
-
-_ANNOTATION = "config.kubernetes.io/function"
-_FLAGS = "--enable-alpha-plugins --enable-exec"
-_FIELDS = {"transformers": "transformer", "validators": "validator", "generators": "generator"}
-
-
-class _Listed(NamedTuple):
-    """A TopologyRender that a kustomization lists: in which of its fields, in which file."""
-
-    kustomization: str
-    field: str
-    file: str
-    value: Mapping[str, Value]
-
-    @property
-    def folder(self) -> str:
-        """The folder of the kustomization, where kustomize starts the function."""
-        return posixpath.dirname(self.kustomization)
-
-
-def kustomize_clients(
-    documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
-) -> tuple[list[Client], list[Problem]]:
-    """Those that run packwise, and what keeps them from it.
-
-    `documents` are the objects of all files by path. `is_executable` answers whether a command is found from a folder:
-    a bare name on PATH, a path below the folder.
+    Nothing is read outside of the repositories that the files are in.
     """
-    clients: list[Client] = []
-    problems: list[Problem] = []
-    listed = [entry for path in documents if _is_kustomization(path) for entry in _listed(path, documents)]
-    bases = _bases(documents)
-    started = {entry.file for entry in listed if entry.field in _FIELDS}
-    for entry in listed:
-        if entry.field == "resources" and (entry.file in started or _is_function_folder(entry, documents)):
-            continue
-        wrong = [*_faults_of_kustomize(entry, is_executable), *_misplaced(entry, bases)]
-        problems += [Problem(entry.file, message) for message in wrong]
-        if not wrong and entry.field in _FIELDS:
-            command = f"kustomize build {_FLAGS} {entry.folder or '.'}"
-            clients.append(Client("kustomize", entry.kustomization, _FIELDS[entry.field], command, (_BOTH_FLAGS,)))
-    seen = {entry.file for entry in listed}
-    problems += [
-        Problem(path, _UNLISTED)
-        for path, values in documents.items()
-        if path not in seen and any(is_settings_value(value) and _ANNOTATION in _annotations(value) for value in values)
-    ]
-    return clients, problems
+    values = {_from_here(file.path.name): _values(file) for file in files if file.path.name is not None}
+    tops = {top_of(str(Path(real(path)).parent)) for path in values}
+    folders = {Path(real(path)).parent for path in values}
+    above = {each for folder in folders for each in folder.parents}
+    wanted = [_from_here(str(folder / name)) for folder in folders | above for name in CLIENT_FILES]
+    # A path that was looked for once is not looked for again, so that the loop ends.
+    looked = set(values)
+    while wanted:
+        for path in [each for each in wanted if each not in looked]:
+            looked.add(path)
+            if any(contains(top, real(path)) for top in tops) and Path(path).is_file():
+                with suppress(FieldError):
+                    values[path] = _values(read_file(InputPath(path, Path(path).name)))
+        wanted = [path for path in listed_files(values) if path not in looked]
+    return dict(sorted(values.items()))
 
 
-def listed_files(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> list[str]:
-    """The paths that kustomizations list, and those of the kustomizations in the folders that they list."""
-    listed: dict[str, None] = {}
-    for path, values in documents.items():
-        for value in values if _is_kustomization(path) else ():
-            for field in ("resources", *_FIELDS):
-                for entry in words_of(value.get(field)):
-                    if "\n" not in entry and "://" not in entry:
-                        target = _target(path, entry)
-                        listed |= dict.fromkeys([target, *[posixpath.join(target, name) for name in KUSTOMIZATIONS]])
-    return list(listed)
+def _pipelines(files: Iterable[InputFile]) -> dict[str, Value]:
+    """What the files of pipelines hold, at the tops of repositories and in the current folder; by paths from here."""
+    folders = {Path(real(file.path.name)).parent for file in files if file.path.name is not None}
+    tops = {Path(top_of(str(folder))) for folder in folders} | {Path(real("."))}
+    paths = [top / name for top in tops for name in PIPELINE_FILES]
+    for top in tops:
+        with suppress(OSError):
+            paths += [path for path in (top / PIPELINE_FOLDER).iterdir() if path.suffix in (".yaml", ".yml")]
+    texts = {_from_here(str(path)): landmark_text(path) for path in paths}
+    values: dict[str, Value] = {}
+    for path, text in sorted(texts.items()):
+        with suppress(YamlError):
+            values |= {} if text is None else {path: read(text)}
+    return values
 
 
-_BOTH_FLAGS = "both flags are needed: without --enable-exec kustomize leaves packwise out without a word"
-
-_UNLISTED = (
-    "kustomize does not run packwise: no kustomization lists this file under `transformers`, though it has the "
-    f"annotation {_ANNOTATION}"
-)
+def _values(file: InputFile) -> tuple[Mapping[str, Value], ...]:
+    return tuple([item.value for item in readable_items(file)])
 
 
-def _target(path: str, entry: str) -> str:
-    """The file or folder that the kustomization at `path` calls `entry`."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(path), entry))
+def _from_here(path: str) -> str:
+    return Path(os.path.relpath(real(path), real("."))).as_posix()
 
 
-def _is_function_folder(entry: _Listed, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> bool:
-    """Whether the kustomization lists configurations of packwise alone: others name its folder under transformers."""
-    kustomizations = documents[entry.kustomization]
-    names = [name for value in kustomizations for name in words_of(value.get("resources"))]
-    files = [_target(entry.kustomization, name) for name in names]
-    return all(documents.get(file) and all(map(is_settings_value, documents[file])) for file in files)
+def _is_executable(folder: str, command: str) -> bool:
+    """Whether a client that is started in `folder` finds the command."""
+    if "/" not in command:
+        return shutil.which(command) is not None
+    path = Path(folder or ".") / command
+    return path.is_file() and os.access(path, os.X_OK)
 
 
-def _is_kustomization(path: str) -> bool:
-    return posixpath.basename(path) in KUSTOMIZATIONS
+def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
+    for configurations, view in diagnosis.clusters:
+        yield visible(", ".join(configurations) or "without a configuration") + "\n"
+        yield from (visible(f"  {line}") + "\n" for line in _view_lines(view))
+    left_out = summary(each.reason for _, each in coverage.left_out)
+    if left_out:
+        yield f"\nleft out: {left_out}\n"
+        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in coverage.listed)
+    if diagnosis.clusters or left_out:
+        yield "\n"
+    for client in diagnosis.clients:
+        yield visible(client.sentence) + "\n"
+        yield from (visible(f"  {note}") + "\n" for note in client.notes)
+    if not diagnosis.clients:
+        yield "no client runs packwise here: render and check need none, packwise init --for writes its files\n"
+    yield f"YAML is read by {READER}\n"
+    for problem in diagnosis.problems:
+        yield visible(f"error: {problem.file}: {problem.message}") + "\n"
 
 
-def _listed(path: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> Iterator[_Listed]:
-    """The TopologyRenders that the kustomization at `path` lists, also through a folder."""
-    for value in documents[path]:
-        for field in ("resources", *_FIELDS):
-            for entry in words_of(value.get(field)):
-                yield from _at(path, field, entry, documents)
+def _view_lines(view: ClusterView) -> Iterator[str]:
+    yield f"objects: {', '.join([f'{number} {kind}' for kind, number in view.kinds]) or 'none'}"
+    if view.is_configured or view.evidence or view.kai_evidence:
+        yield f"Grove: {view.revision}, chosen by {view.chosen_by}"
+        yield from (f"  {line}" for line in as_lines(view.evidence, coloured=False))
+        yield f"KAI: {view.kai[0]}, chosen by {view.kai[1]}"
+        yield from (f"  {line}" for line in as_lines(view.kai_evidence, coloured=False))
+        yield f"topology-aware scheduling: {'enabled' if view.enabled else 'disabled'}"
+        applied = "generated objects are applied" if view.applied else "preview: nothing generated is applied"
+        yield applied + (f", by {' and '.join(view.gitops)}" if view.gitops else "")
+    yield from as_lines(view.errors, coloured=False)
 
 
-def _at(
-    path: str, field: str, entry: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]
-) -> Iterator[_Listed]:
-    if "\n" in entry:
-        yield from (_Listed(path, field, path, value) for value in _inline(entry) if is_settings_value(value))
-        return
-    target = _target(path, entry)
-    yield from (_Listed(path, field, target, value) for value in documents.get(target, ()) if is_settings_value(value))
-    if field == "resources":
-        # A base has transformers of its own.
-        return
-    for name in KUSTOMIZATIONS:
-        inner = posixpath.join(target, name)
-        for value in documents.get(inner, ()):
-            for resource in words_of(value.get("resources")):
-                file = _target(inner, resource)
-                settings = [each for each in documents.get(file, ()) if is_settings_value(each)]
-                yield from (_Listed(path, field, file, each) for each in settings)
+def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dict[str, Any]:
+    return {
+        "clusters": [
+            {
+                "configurations": list(configurations),
+                "kinds": dict(view.kinds),
+                "revision": view.revision,
+                "chosenBy": view.chosen_by,
+                "evidence": as_lines(view.evidence, coloured=False),
+                "kai": view.kai[0],
+                "kaiChosenBy": view.kai[1],
+                "kaiEvidence": as_lines(view.kai_evidence, coloured=False),
+                "enabled": view.enabled,
+                "applied": view.applied,
+                "gitops": list(view.gitops),
+                "errors": as_lines(view.errors, coloured=False),
+            }
+            for configurations, view in diagnosis.clusters
+        ],
+        "leftOut": [
+            {"path": name, "reason": left_out.reason.noun, "by": left_out.by}
+            for name, left_out in sorted(checkup.left_out)
+        ],
+        "coverage": coverage.fields,
+        "clients": [client._asdict() | {"notes": list(client.notes)} for client in diagnosis.clients],
+        "reader": READER,
+        "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],
+    }
 
 
-def _inline(text: str) -> list[Mapping[str, Value]]:
-    from krmfn.yamltext import YamlError, read
-
-    try:
-        value = read(text)
-    except YamlError:
-        return []
-    return [value] if isinstance(value, dict) else []
-
-
-def _bases(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> dict[str, str]:
-    """The folders that kustomizations build on, each with one of these."""
-    bases: dict[str, str] = {}
-    for path, values in documents.items():
-        for value in values if _is_kustomization(path) else ():
-            for entry in words_of(value.get("resources")):
-                bases.setdefault(_target(path, entry), path)
-    return bases
-
-
-def _misplaced(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
-    outer = bases.get(entry.folder) if entry.folder else None
-    if outer is not None and entry.field == "transformers":
-        yield (
-            f"packwise belongs in the outermost kustomization: {outer} builds on {entry.folder}, and the prefixes and "
-            "namespaces that it adds come after packwise"
-        )
-
-
-def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    """What keeps kustomize from running packwise by this entry."""
-    function = _annotations(entry.value).get(_ANNOTATION)
-    if entry.field == "resources":
-        if function is not None:
-            yield (
-                f"kustomize does not run packwise: {entry.kustomization} lists it under resources; list it under "
-                "transformers"
-            )
-        return
-    if not isinstance(function, str):
-        yield (
-            f"kustomize looks for a plugin of its own: the annotation {_ANNOTATION} must say what to run, as in "
-            "exec: {path: packwise, args: [fn]}"
-        )
-        return
-    if entry.field == "generators":
-        yield "a generator sees no workloads, so packwise renders none; list it under transformers"
-        return
-    yield from _wrong_function(entry, function, is_executable)
-
-
-def _wrong_function(entry: _Listed, function: str, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    specs = _inline(function)
-    spec: Mapping[str, Value] = specs[0] if specs else {}
-    command = spec.get("exec")
-    if not isinstance(command, dict):
-        if not isinstance(spec.get("container"), dict):
-            yield f"the annotation {_ANNOTATION} must hold exec or container, as YAML"
-        return
-    path, words = command.get("path"), words_of(command.get("args"))
-    if "env" in command:
-        yield "kustomize refuses env in exec; leave it out: the function has kustomize's own environment"
-    if not isinstance(path, str) or not path:
-        yield "kustomize runs nothing, without a word: exec must have a path, as in exec: {path: packwise, args: [fn]}"
-        return
-    if " " in path:
-        yield f'exec.path is not split at blanks: "{path}" must be the program alone, and the rest stand in args'
-        return
-    if not is_executable(entry.folder, path):
-        where = f"from {entry.folder or '.'}" if "/" in path else "on PATH"
-        yield f'exec.path "{path}" must be a program {where} that can be executed'
-    if posixpath.basename(path) == "packwise" and words[:1] != ["fn"]:
-        yield "exec.args must begin with fn: packwise is a function by `packwise fn`"
-    if entry.field == "validators" and "--validate" not in words:
-        yield "a validator must answer no items, else kustomize takes them for a change: args: [fn, --validate]"
-
-
-def _annotations(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, doctor)

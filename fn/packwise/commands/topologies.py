@@ -5,29 +5,217 @@ Source: spec/packwise.md#3; topograph's reference of node labels, both generatio
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+import sys
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from krmfn.result import exit_code
+from krmfn.result import exit_code, sort_results
+from packwise.cli.arguments import (
+    Command,
+    Named,
+    add_config,
+    add_paths,
+    add_text_or_json,
+)
+from packwise.cli.console import is_coloured, json_text, say, show, visible, width
+from packwise.cli.coverage import files_covered
+from packwise.cli.findings_text import as_lines
+from packwise.cli.inputs import read_inputs
+from packwise.objects.identity import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
-from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.select import topologies_of
 from packwise.topology.known import ListedTopology, Use
-from packwise.topology.levels import DOMAINS, new_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    import argparse
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from krmfn.result import Result
+    from packwise.cli.coverage import Coverage
     from packwise.objects.index import Inventory
-    from packwise.schedulers.kai.allocate.scene import Node
     from packwise.select import Package, Selection
     from packwise.topology.known import KnownTopologies
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
+names that no topology has stand in it too."""
+
+
+_EPILOG = """\
+examples:
+  packwise topologies clusters/west
+  kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
+  packwise topologies clusters/west -o json
+
+`packwise topology import` proposes the levels of one from the labels of nodes.
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+
+class Topologies(NamedTuple):
+    """`packwise topologies`."""
+
+    named: Named
+    as_json: bool = False
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "*", ["."])
+    add_text_or_json(parser)
+    add_config(parser)
+
+
+def _read(parsed: argparse.Namespace) -> Topologies:
+    return Topologies(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+
+
+_NONE = "<none>"
+
+_LONGEST = 1000
+"""Characters of a cell that are shown; names in a cluster have 253 at most."""
+
+
+def topologies(command: Topologies) -> int:
+    """Prints the overview; returns the exit code. Raises UsageError."""
+    inputs = read_inputs(command.named)
+    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
+    results = sort_results([*inputs.results, *listing.results])
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
+    if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
+        return 1
+    say([coverage.line])
+    return exit_code(results)
+
+
+class _Row(NamedTuple):
+    """A line of the table of uses; `exists` is whether there is a topology of that name."""
+
+    topology: str | None
+    exists: bool
+    use: Use | None
+
+
+def _rows(listing: Overview) -> list[_Row]:
+    """Each topology with its workloads, then names that no topology has, then workloads without one."""
+    names = list(dict.fromkeys([topology.name for topology in listing.topologies]))
+    by_name: dict[str | None, list[Use]] = {}
+    for use in sorted(listing.uses, key=lambda use: _named(use)[1:]):
+        by_name.setdefault(use.topology, []).append(use)
+    missing = sorted(name for name in by_name if name is not None and name not in names)
+    rows: list[_Row] = []
+    for name in (*names, *missing):
+        uses = by_name.get(name, [])
+        rows += [_Row(name, name in names, use) for use in uses] or [_Row(name, name in names, None)]
+    return rows + [_Row(None, False, use) for use in by_name.get(None, ())]
+
+
+def _as_text(listing: Overview) -> str:
+    lines: list[str] = [] if listing.enabled else ["topology-aware scheduling is disabled", ""]
+    if listing.topologies:
+        listed = [(entry.name, entry.kind, _origin(entry), _levels(entry)) for entry in listing.topologies]
+        lines += [*_table(("TOPOLOGY", "KIND", "FROM", "LEVELS"), listed), ""]
+    rows = _rows(listing)
+    if rows:
+        lines += _table(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), [_cells(row) for row in rows])
+    else:
+        lines.append("no topologies and no workloads")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    name = _NONE if row.topology is None else row.topology
+    if row.topology is not None and not row.exists:
+        name += " (does not exist)"
+    use = row.use
+    if use is None:
+        return name, _NONE, "", ""
+    chosen = "" if row.topology is None else _chosen(use)
+    _, namespace, workload = _named(use)
+    return name, f"{namespace}/{workload}", chosen, "" if use.scheduled is None else str(use.scheduled)
+
+
+def _chosen(use: Use) -> str:
+    if use.queue:
+        return f"by queue {use.queue}"
+    return "by name" if use.explicit else "by default"
+
+
+def _origin(topology: ListedTopology) -> str:
+    place = topology.item.location()
+    return f"{place.file or '<stdin>'}:{place.line}{' (configuration)' if topology.generated else ''}"
+
+
+def _levels(topology: ListedTopology) -> str:
+    return ", ".join([f"{domain}={key}" if domain else key for domain, key in topology.levels])
+
+
+def _named(use: Use) -> tuple[str, str, str]:
+    """Kind, namespace and name of the workload."""
+    return use.document or identity(use.workload.value)[1:]
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    shown = [head, *([visible(_cut(cell)) for cell in row] for row in rows)]
+    widths = [max(width(row[column]) for row in shown) for column in range(len(head))]
+    return [
+        "  ".join([cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]).rstrip()
+        for row in shown
+    ]
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…"
+
+
+def _as_json(listing: Overview, coverage: Coverage) -> str:
+    uses: dict[str | None, list[Use]] = {}
+    for row in _rows(listing):
+        if row.use is not None:
+            uses.setdefault(row.topology, []).append(row.use)
+    names = {topology.name for topology in listing.topologies}
+    whole = {
+        "enabled": listing.enabled,
+        "topologies": [_topology(topology, uses.get(topology.name, [])) for topology in listing.topologies],
+        "missing": [
+            {"name": name, "workloads": [_use(use) for use in users]}
+            for name, users in uses.items()
+            if name is not None and name not in names
+        ],
+        "withoutTopology": [_use(use) for use in uses.get(None, [])],
+        "coverage": coverage.fields,
+    }
+    return json_text(whole)
+
+
+def _topology(topology: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
+    place = topology.item.location()
+    return {
+        "kind": topology.kind,
+        "name": topology.name,
+        "generated": topology.generated,
+        "file": place.file,
+        "line": place.line,
+        "levels": [{"domain": level.domain, "key": level.key} for level in topology.levels],
+        "workloads": [_use(use) for use in uses],
+    }
+
+
+def _use(use: Use) -> dict[str, Any]:
+    kind, namespace, name = _named(use)
+    return {
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "explicit": use.explicit and use.topology is not None,
+        "scheduledPods": use.scheduled,
+    }
 
 
 def has_sources(package: Package) -> bool:
@@ -91,184 +279,4 @@ def overview(package: Package) -> Overview:
     return Overview(topologies, uses, enabled=True, results=results)
 
 
-_HOST = "kubernetes.io/hostname"
-_HINTS: tuple[tuple[str, str], ...] = (
-    ("region", r"topology\.kubernetes\.io/region|.*[/.-]region"),
-    ("zone", r"topology\.kubernetes\.io/zone|.*[/.-](availability-?)?zone"),
-    (
-        "datacenter",
-        r"fabric\.topograph\.run/tier-([2-9]|[1-9]\d+)|network\.topology\.nvidia\.com/(core|datacenter|tier-2)|"
-        r"topology\.k8s\.aws/network-node-layer-1|.*[/.-](data-?cent(er|re)|dc|core|room|hall|building)",
-    ),
-    (
-        "block",
-        r"fabric\.topograph\.run/tier-1|network\.topology\.nvidia\.com/(spine|tier-1)|"
-        r"topology\.k8s\.aws/network-node-layer-2|cloud\.google\.com/gce-topology-block|"
-        r".*[/.-](block|spine|row|pod|island|superpod|su|scalable-?unit)",
-    ),
-    (
-        "rack",
-        r"fabric\.topograph\.run/tier-0|network\.topology\.nvidia\.com/(leaf|block|accelerator|tier-0)|"
-        r"accelerator\.[\w.-]+/(sub-)?domain|topology\.k8s\.aws/network-node-layer-3|"
-        r"cloud\.google\.com/gce-topology-subblock|nvidia\.com/gpu\.clique|"
-        r".*[/.-](rack|leaf|tor|sub-?block|clique|nvl-?domain|chassis|switch)",
-    ),
-    ("host", r"kubernetes\.io/hostname|cloud\.google\.com/gce-topology-host"),
-)
-_PATTERNS = [(domain, re.compile(pattern, re.IGNORECASE)) for domain, pattern in _HINTS]
-
-_KEPT = ("region", "zone")
-"""Domains that are levels also where there is one of them only: further ones come."""
-
-_FEW = 0.1
-"""The share of nodes that may contradict a nesting which all others show."""
-
-
-class ProposedLevel(NamedTuple):
-    """A level: how many domains the label tells apart, and how many nodes carry it. `notes` are for its reader."""
-
-    domain: str
-    key: str
-    domains: int
-    nodes: int
-    notes: tuple[str, ...] = ()
-
-
-class Contradiction(NamedTuple):
-    """A node that has a label by which its domain stands in another domain than those of the other nodes in it."""
-
-    node: str
-    key: str
-    value: str
-    above: str
-    here: str
-    elsewhere: str
-
-
-class LeftOutLabel(NamedTuple):
-    """A label that looks like a level and is none, and why."""
-
-    key: str
-    reason: str
-
-
-class Proposal(NamedTuple):
-    """The levels, the broadest first, of `nodes` nodes; what contradicts them; what was left out."""
-
-    levels: tuple[ProposedLevel, ...]
-    nodes: int
-    contradictions: tuple[Contradiction, ...] = ()
-    left_out: tuple[LeftOutLabel, ...] = ()
-
-
-class _Label(NamedTuple):
-    """A label that may be a level: its hint, and its value by node."""
-
-    key: str
-    hint: str
-    values: dict[str, str]
-
-    @property
-    def domains(self) -> int:
-        return len(set(self.values.values()))
-
-
-def propose(nodes: Sequence[Node]) -> Proposal:
-    """The levels that the labels of the nodes show; of nodes with GPUs only, where any has them."""
-    useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
-    left_out: list[LeftOutLabel] = []
-    chain: list[_Label] = []
-    notes: dict[str, list[str]] = {}
-    contradictions: list[Contradiction] = []
-    for label in _labels(useful):
-        if label.domains == 1 and label.hint not in _KEPT and len(useful) > 1:
-            left_out.append(LeftOutLabel(label.key, "has one value, and tells no nodes apart"))
-            continue
-        twin = next((other for other in chain if _is_same(label, other)), None)
-        if twin is not None:
-            notes.setdefault(twin.key, []).append(f"{label.key} tells the same domains apart")
-            continue
-        against = _against(chain[-1], label) if chain else []
-        if len(against) > _FEW * len(label.values):
-            reason = f"does not nest in {chain[-1].key}: {len(against)} of {len(label.values)} nodes contradict"
-            left_out.append(LeftOutLabel(label.key, reason))
-            continue
-        contradictions += against
-        chain.append(label)
-    named = _named(chain, left_out)
-    levels = [
-        ProposedLevel(
-            domain, label.key, label.domains, len(label.values), (*notes.get(label.key, ()), *_renamed(label))
-        )
-        for label, domain in named
-    ]
-    keys = {level.key for level in levels}
-    kept = [contradiction for contradiction in contradictions if {contradiction.key, contradiction.above} <= keys]
-    return Proposal(tuple(levels), len(useful), tuple(kept), tuple(left_out))
-
-
-def _labels(nodes: Sequence[Node]) -> list[_Label]:
-    """The labels that may be levels: known ones, and those whose key ends in a level's word; the broadest first."""
-    keys = dict.fromkeys(key for node in nodes for key in sorted(node.labels))
-    labels: list[_Label] = []
-    for key in keys:
-        hint = next((domain for domain, pattern in _PATTERNS if pattern.fullmatch(key)), None)
-        if hint is not None:
-            values = {node.name: node.labels[key] for node in nodes if node.labels.get(key)}
-            if values:
-                labels.append(_Label(key, hint, values))
-    # Among labels that tell the same domains apart the newer, then the first by name, is the level.
-    return sorted(
-        labels,
-        key=lambda label: (
-            label.hint == "host",
-            label.domains,
-            DOMAINS.index(label.hint),
-            new_label(label.key) is not None,
-            label.key,
-        ),
-    )
-
-
-def _is_same(label: _Label, other: _Label) -> bool:
-    """Whether both labels tell the same domains apart, on the same nodes."""
-    if label.values.keys() != other.values.keys() or label.domains != other.domains:
-        return False
-    return len({(value, other.values[name]) for name, value in label.values.items()}) == label.domains
-
-
-def _against(above: _Label, label: _Label) -> list[Contradiction]:
-    """The nodes by which a domain of `label` stands in a second domain of `above`: where fewer of its nodes stand."""
-    parents: dict[str, Counter[str]] = {}
-    for name, value in label.values.items():
-        if name in above.values:
-            parents.setdefault(value, Counter())[above.values[name]] += 1
-    usual = {value: min(counts, key=lambda parent: (-counts[parent], parent)) for value, counts in parents.items()}
-    return [
-        Contradiction(name, label.key, value, above.key, above.values[name], usual[value])
-        for name, value in sorted(label.values.items())
-        if name in above.values and above.values[name] != usual[value]
-    ]
-
-
-def _named(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[_Label, str]]:
-    """The labels with domains in the fixed order of Grove; what finds none between its neighbours is left out."""
-    labels = list(chain)
-    named: list[tuple[_Label, str]] = []
-    last = -1
-    for position, label in enumerate(labels):
-        is_host = label.hint == "host"
-        after = sum(other.hint != "host" for other in labels[position + 1 :])
-        bound = DOMAINS.index("host") if is_host else DOMAINS.index("rack") - after
-        rank = max(last + 1, min(DOMAINS.index(label.hint), bound))
-        if rank > DOMAINS.index("host" if is_host else "rack"):
-            left_out.append(LeftOutLabel(label.key, "Grove has no further domain between its neighbours"))
-            continue
-        named.append((label, DOMAINS[rank]))
-        last = rank
-    return named
-
-
-def _renamed(label: _Label) -> list[str]:
-    now = new_label(label.key)
-    return [] if now is None else [f"topograph writes {now} since its version 1.0"]
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, topologies)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Severity
 from packwise import annotate, keys, placement, render
 from packwise.objects import index, kinds
 from packwise.pipeline import choice, judge, registry, steps
@@ -14,9 +15,10 @@ from packwise.topology import bindings, known, levels
 from packwise.validate import definitions
 
 if TYPE_CHECKING:
+    from krmfn.result import Result
     from packwise.findings.finding import Rule
 
-__all__ = ["precondition_rules", "rule_table", "rules_of_packages"]
+__all__ = ["precondition_rules", "prevents", "rule_table", "rules_of_packages"]
 
 _BEFORE_SCHEDULERS = (
     *index.RULES,
@@ -76,3 +78,9 @@ def rules_of_packages() -> frozenset[str]:
 def precondition_rules() -> frozenset[str]:
     """The names of the rules without which nothing is judged: what is read, and what configures it."""
     return frozenset([rule.name for rule in _PRECONDITIONS])
+
+
+def prevents(result: Result) -> bool:
+    """Whether it says that the input or its configuration cannot be read, so that no rule is judged."""
+    rule = result.tags.get("rule", "")
+    return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())

@@ -1,6 +1,6 @@
 """A fleet: the packages of many clusters in one repository, what a change reaches, and what becomes of each.
 
-Pure functions of a tree of files; `packwise.cli.fleet` reads trees, renders packages and prints.
+`command.py` runs it; `tree`, `packages`, `kustomization`, `fields` and `result` are pure functions of a tree of files.
 """
 
 from __future__ import annotations

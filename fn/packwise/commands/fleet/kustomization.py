@@ -19,7 +19,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.commands.doctor import Problem, is_settings_value, words_of
+from packwise.commands.clients import Problem, is_settings_value, words_of
 from packwise.commands.fleet.fields import (
     BUILTIN,
     HELM_PLUGIN,

@@ -13,7 +13,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.source import Source
 from krmfn.yamltext import YamlError
-from packwise.commands.doctor import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
+from packwise.commands.clients import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
 from packwise.commands.fleet.fields import PLUGINS, same_name
 from packwise.commands.fleet.kustomization import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.commands.fleet.tree import below, mapping_at, objects_at, unreadable_at

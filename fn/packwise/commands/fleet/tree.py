@@ -16,7 +16,7 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.kubeobject import KubeObject
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read, split_documents
-from packwise.commands.doctor import Problem
+from packwise.commands.clients import Problem
 from packwise.discovery import unparsed_reason
 
 if TYPE_CHECKING:

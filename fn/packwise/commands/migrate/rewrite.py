@@ -16,10 +16,10 @@ from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
 from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meanings, refused_workloads
-from packwise.commands.rewrite import migrate_workload
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
+from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.revisions.records import precedes, same_record
 from packwise.revisions.step import Step
@@ -519,3 +519,17 @@ def _comments_of(item: KubeObject) -> list[str]:
                 # Not YAML, and not touched.
                 continue
     return texts
+
+
+def migrate_workload(item: KubeObject, step: Step) -> KubeObject:
+    """`item` in the words of the step's later revision; itself where it is no workload, or says the same in both.
+
+    An object of a scheduler is in the version that all its known releases serve.
+
+    Raises FieldError where an anchor is in the way, or a comment could not stay.
+    """
+    for front_end in workload_front_ends():
+        item = front_end.migrate(item, step)
+    for scheduler in schedulers(step.target):
+        item = scheduler.migrate(item)
+    return item

@@ -1,1 +1,0 @@
-"""What `packwise fleet` prints: text, json, markdown, one module each."""

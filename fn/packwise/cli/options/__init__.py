@@ -1,1 +1,0 @@
-"""The options of each command, and what the help says of them."""

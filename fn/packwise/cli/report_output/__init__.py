@@ -1,1 +1,0 @@
-"""What `packwise report` draws: html, svg, mermaid, one module each."""

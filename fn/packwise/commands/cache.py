@@ -1,0 +1,113 @@
+"""`packwise cache`: how large the cache of a fleet is, and what goes from it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.cli.arguments import (
+    Command,
+    UsageError,
+)
+from packwise.cli.console import say, show
+from packwise.fleet.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune
+
+if TYPE_CHECKING:
+    from packwise.fleet.cache import Contents
+
+__all__ = ["COMMAND", "cache"]
+
+_DESCRIPTION = """\
+Says how large the cache of a fleet is; `cache prune` removes the entries that were not used for longest. Runs share a
+cache, and prune a folder themselves; a bucket they do not."""
+
+
+_EPILOG = """\
+examples:
+  packwise cache
+  packwise cache prune --max-size 500Mi
+  packwise cache prune --cache s3://ci-cache/packwise --max-size 10Gi
+
+exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
+
+
+class Cache(NamedTuple):
+    """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
+
+    With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
+    """
+
+    place: str | None = None
+    prunes: bool = False
+    size: int | None = None
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("prune",), help="remove entries; without it, they are counted")
+    parser.add_argument(
+        "--cache", metavar="DIR|URL", dest="place", help="which cache it is (default: the user's cache folder)"
+    )
+    add_size(parser, "--max-size", "what to leave with prune")
+
+
+_SIZE = re.compile(r"([0-9]{1,15})(|[kMGT]|[KMGT]i)")
+
+
+_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def add_size(parser: argparse.ArgumentParser, option: str, text: str) -> None:
+    """Adds an option for the bytes of a cache at most."""
+    parser.add_argument(option, metavar="SIZE", type=size_in_bytes, help=f"{text}, as in 500Mi (default: 2Gi)")
+
+
+def size_in_bytes(text: str) -> int:
+    """The bytes of a quantity as Kubernetes writes it: 500Mi, 2Gi, 1G, 1000000. Raises ArgumentTypeError."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f'must be a size as in 500Mi or 2Gi; got "{text}"')
+    return int(match[1]) * (1024 if match[2].endswith("i") else 1000) ** _POWERS[match[2][:1]]
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where a size is given and nothing is pruned."""
+    if parsed.action is None and parsed.max_size is not None:
+        parser.error("--max-size goes with prune: packwise cache prune --max-size SIZE")
+
+
+def _read(parsed: argparse.Namespace) -> Cache:
+    return Cache(parsed.place, parsed.action == "prune", parsed.max_size)
+
+
+def cache(command: Cache) -> int:
+    """Prints how large the cache is, and what was removed; returns the exit code. Raises UsageError."""
+    place = command.place or default_place()
+    if place is None:
+        raise UsageError("there is no folder for the user's cache: give --cache DIR, or set XDG_CACHE_HOME")
+    try:
+        store = open_store(place)
+    except CacheError as error:
+        raise UsageError(str(error)) from None
+    try:
+        removed = prune(store, DEFAULT_SIZE if command.size is None else command.size) if command.prunes else None
+        contents = contents_of(store)
+    except OSError as error:
+        say([f'error: --cache {place} must be a cache that can be read and written; got "{error.strerror or error}"'])
+        return 1
+    line = f"{place}: {_counted(contents)}"
+    return 0 if show(line + ("" if removed is None else f"; {_counted(removed)} removed") + "\n") else 1
+
+
+def _counted(contents: Contents) -> str:
+    return f"{contents.entries:,} {'entry' if contents.entries == 1 else 'entries'}, {_short(contents.size)}"
+
+
+def _short(size: int) -> str:
+    """Bytes in the unit of Kubernetes of which there are fewer than 1024."""
+    power = min(max(size.bit_length() - 1, 0) // 10, 4)
+    return f"{size / 1024**power:.1f}{'KMGT'[power - 1]}i" if power else f"{size} bytes"
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, cache, _refuse)

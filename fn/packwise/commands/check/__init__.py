@@ -1,0 +1,1 @@
+"""`packwise check`: what is wrong, in every format; what a change reaches."""

@@ -1,0 +1,571 @@
+"""`packwise check`: findings on stdout, what was judged on stderr.
+
+Nothing is written but what `--fix` mends, and files that are asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import Severity, exit_code, sort_results
+from packwise.cli.arguments import (
+    STDIN,
+    Command,
+    Named,
+    UsageError,
+    Verbosity,
+    add_context,
+    add_nodes,
+    add_paths,
+    add_verbosity,
+    named_of,
+)
+from packwise.cli.console import cannot_write, encoded, is_coloured, say, show, write_text
+from packwise.cli.coverage import ending
+from packwise.cli.document import contents_of, edited_text
+from packwise.cli.findings_text import Checked, as_text, count_by_rule, stderr_lines
+from packwise.cli.groups import read_groups
+from packwise.cli.inputs import read_inputs
+from packwise.cli.judgement import judge
+from packwise.findings.known import compare, known_of, written
+from packwise.pipeline.registry import schedulers, workload_front_ends
+from packwise.pipeline.rules import prevents
+from packwise.pipeline.steps import read_package
+from packwise.select import cluster_of, topologies_of
+from packwise.topology.levels import with_new_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Literal
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.cli.groups import Checkup
+    from packwise.cli.inputs import Inputs
+    from packwise.placement import Cluster
+    from packwise.select import Package
+    from packwise.settings import TopologyRender
+
+    Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown"]
+
+__all__ = ["COMMAND", "mend"]
+
+_DESCRIPTION = """\
+Says what is wrong, and writes nothing but what --fix mends and the files that options name. Of findings that say the
+same, the text shows the first few; infos, which ask for nothing, are counted. Other formats have every finding."""
+
+
+_EPILOG = """\
+examples:
+  packwise check examples/disaggregated-inference
+  packwise check clusters/west --baseline git:origin/main
+  packwise check . --changed-since origin/main      # what a pull request reaches, of many clusters
+  packwise check clusters/west -o github            # shown beside the changed lines of a pull request
+  packwise check clusters/west -o text -o sarif=packwise.sarif -o junit=packwise.xml
+  packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
+  packwise check clusters/west --fix --diff         # what --fix would change
+  packwise check clusters/west --write-findings known.json
+  packwise check clusters/west --known known.json   # what is new since
+  packwise check clusters/west --ignore queue-missing --max-warnings 0
+  kustomize build overlays/west | packwise check -
+  packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
+
+exit codes: 0 no error, 1 errors were found or more warnings than --max-warnings, 2 wrong usage"""
+
+
+FORMATS: tuple[Format, ...] = ("text", "json", "github", "gitlab", "sarif", "junit", "markdown")
+"""How findings are printed."""
+
+
+class Output(NamedTuple):
+    """Findings in a format, and the file that gets them; None: stdout."""
+
+    format: Format = "text"
+    file: str | None = None
+
+
+class Fix(NamedTuple):
+    """What `--fix` does: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
+
+    unsafe: bool = False
+    show: bool = False
+
+
+class Choice(NamedTuple):
+    """Which findings a check reports, and when warnings fail it.
+
+    `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
+    `written` the one to write them to.
+    """
+
+    ignored: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    known: str | None = None
+    written: str | None = None
+    max_warnings: int | None = None
+
+
+class Check(NamedTuple):
+    """`packwise check`; `fix` is None where nothing is mended.
+
+    `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
+    must be judged.
+    """
+
+    named: Named
+    outputs: tuple[Output, ...] = (Output(),)
+    fix: Fix | None = None
+    choice: Choice = Choice()
+    verbosity: Verbosity = Verbosity.NORMAL
+    nodes: tuple[str, ...] = ()
+    changed_since: str | None = None
+    requires_workloads: bool = False
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "*", ["."])
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        type=_output,
+        action="append",
+        help="how to print the findings, and the file to write that to; as often as needed, but for stdout once: text "
+        "for people, json for scripts, github as workflow commands, gitlab as a Code Quality report, sarif as SARIF "
+        "2.1.0, junit as JUnit XML, markdown as a comment on a pull request (default: text)",
+    )
+    parser.add_argument(
+        "--changed-since",
+        metavar="REF",
+        help="report only what the change since this commit reaches: files that differ from it in the checkout, and "
+        "those that a changed configuration or definition judges; a branch means the commit where HEAD left it",
+    )
+    _add_fixes(parser)
+    _add_choice(parser)
+    add_context(parser)
+    add_verbosity(parser)
+
+
+def _output(text: str) -> Output:
+    name, equals, file = text.partition("=")
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise argparse.ArgumentTypeError(
+            f'must be one of {known}, or one with a file (sarif=packwise.sarif); got "{name}"'
+        )
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f'"{text}" must name a file after the equals sign')
+    return Output(name, file if equals and file != STDIN else None)
+
+
+def _add_fixes(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "--fix",
+        action="store_true",
+        help="first mend the files where only one thing can be meant: quotes around quantities and words that tools "
+        "read differently, fields by their new names, keys of KAI's where KAI reads them; no other byte changes",
+    )
+    check.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --fix: mend also where the change is a decision: labels that topograph renamed, the topology that a "
+        "binding lists",
+    )
+    check.add_argument(
+        "--diff",
+        action="store_true",
+        help="with --fix: print what would change as a diff, write nothing, and exit with 1 where anything would",
+    )
+    check.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave out a file that is named itself as its folder's files are: for pre-commit and others that name "
+        "changed files",
+    )
+    add_nodes(
+        check,
+        "a cluster's nodes, as `kubectl get nodes -o json` prints them: topologies are then judged on their labels",
+    )
+
+
+def _add_choice(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "--ignore",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="report nothing of this rule, a warning or an info; several with commas, or as often as needed",
+    )
+    check.add_argument(
+        "--select", metavar="RULE", action="append", default=[], help="report this rule only; several likewise"
+    )
+    check.add_argument(
+        "--max-warnings", metavar="N", type=_number, help="exit with 1 where there are more warnings than that"
+    )
+    check.add_argument(
+        "--require-workloads",
+        dest="requires_workloads",
+        action="store_true",
+        help="exit with 1 where no workload was judged, whatever the reason",
+    )
+    check.add_argument(
+        "--write-findings", metavar="FILE", help="write all findings to this file, for --known; the exit code is 0"
+    )
+    check.add_argument(
+        "--known", metavar="FILE", help="report only findings that are not in this file, which --write-findings wrote"
+    )
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f'must be a number from 0 on; got "{text}"')
+    return int(text)
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where options of `check` do not go together."""
+    if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
+        parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
+    if parsed.fix and parsed.changed_since is not None:
+        parser.error("--fix must not go with --changed-since: it mends every file that is named")
+    if parsed.requires_workloads and parsed.changed_since is not None:
+        parser.error("--require-workloads must not go with --changed-since: a change may reach no workload")
+    if parsed.known is not None and parsed.write_findings is not None:
+        parser.error("--write-findings must not go with --known: it writes all findings there are")
+    outputs: list[Output] = parsed.output or []
+    files = [output.file for output in outputs]
+    twice = [file for file in files if files.count(file) > 1]
+    if twice:
+        to = "stdout" if twice[0] is None else f'"{twice[0]}"'
+        parser.error(f"-o must name {to} once; give the others a file each (sarif=packwise.sarif)")
+
+
+def _read(parsed: argparse.Namespace) -> Check:
+    return Check(
+        named_of(parsed)._replace(force_exclude=parsed.force_exclude),
+        tuple(parsed.output or [Output()]),
+        Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
+        Choice(
+            _listed(parsed.ignore), _listed(parsed.select), parsed.known, parsed.write_findings, parsed.max_warnings
+        ),
+        Verbosity(parsed.verbosity),
+        tuple(parsed.nodes),
+        parsed.changed_since,
+        parsed.requires_workloads,
+    )
+
+
+def _listed(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of options that are given once for each, or once with commas between them."""
+    return tuple(stripped for text in names for name in text.split(",") if (stripped := name.strip()))
+
+
+def check(command: Check) -> int:
+    """Prints what is wrong; returns the exit code. Raises UsageError."""
+    if command.choice != Choice():
+        _refuse_unknown(command.choice)
+    fixed = None
+    if command.fix is not None:
+        try:
+            fixed = _fix(command.named, command.fix)
+        except OSError as error:
+            say([cannot_write(error)])
+            return 1
+        if command.fix.show:
+            return _show(fixed)
+        say([f"mended {name}" for name, _, _ in fixed.texts])
+    checkup = _checkup_of(command)
+    judgement = judge(checkup)
+    checked = Checked(
+        judgement.results,
+        checkup.number,
+        checkup.text_of,
+        coloured=is_coloured(sys.stdout),
+        coverage=judgement.coverage,
+        verbosity=command.verbosity,
+        changed_since=command.changed_since,
+    )
+    # Workloads are there, and neither a baseline nor a status tells what changed.
+    is_compared = command.named.baseline is not None or exit_code(checkup.results) or not judgement.is_new
+    if command.verbosity is Verbosity.VERBOSE and not is_compared:
+        say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
+    if fixed is not None:
+        say(_hidden(fixed))
+    return _report(command, checked)
+
+
+def _checkup_of(command: Check) -> Checkup:
+    """What is named, on the cluster's nodes where these are given."""
+    if command.changed_since is None:
+        checkup = read_groups(command.named)
+    else:
+        from packwise.commands.check.changed import read_changed
+
+        checkup = read_changed(command.named, command.changed_since, command.nodes)
+    if not command.nodes:
+        return checkup
+    from packwise.cli.cluster_files import read_nodes
+
+    return checkup.on(read_nodes(command.nodes))
+
+
+def _report(command: Check, checked: Checked) -> int:
+    """Writes the findings where they are asked for, and the last line; returns the exit code."""
+    choice, absence = command.choice, _absence(command, checked)
+    if choice != Choice():
+        chosen = _choose(checked.results, choice)
+        checked = checked._replace(results=chosen.results, known=chosen.known)
+        if choice.written is not None:
+            known, never = _divided(chosen.results)
+            written = _write_findings(choice.written, _findings_text(known), len(known))
+            say(stderr_lines(never, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
+            return max(written, exit_code(never), absence)
+        if chosen.gone and command.verbosity is not Verbosity.QUIET:
+            are = "is" if chosen.gone == 1 else "are"
+            say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
+    if command.verbosity is Verbosity.VERBOSE:
+        # Before the findings, which would else stand far above the last line.
+        say(checked.coverage.listed)
+    if not _print_all(command.outputs, checked):
+        return 1
+    code = max(exit_code(checked.results), _excess(checked.results, choice), absence)
+    counted = count_by_rule(checked.results)
+    say(ending(checked.last_line, [counted] if counted else [], command.verbosity))
+    return code
+
+
+def _write_findings(name: str, text: str, number: int) -> int:
+    if not write_text(name, text):
+        return 1
+    say([f"wrote {_findings(number)} to {name}; `packwise check --known {name}` reports what is new"])
+    return 0
+
+
+def _findings(number: int) -> str:
+    return "1 finding" if number == 1 else f"{number} findings"
+
+
+def _excess(results: Sequence[Result], choice: Choice) -> int:
+    """1 where there are more warnings than may be, which stderr says."""
+    if choice.max_warnings is None:
+        return 0
+    warnings = sum(result.severity is Severity.WARNING for result in results)
+    if warnings <= choice.max_warnings:
+        return 0
+    say([f"error: there must be at most {choice.max_warnings} warnings (--max-warnings); got {warnings}"])
+    return 1
+
+
+def _absence(command: Check, checked: Checked) -> int:
+    """1 where no workload was judged and one must be, which stderr says."""
+    if not command.requires_workloads or checked.coverage.number:
+        return 0
+    say(["error: a workload must be judged (--require-workloads); none was"])
+    return 1
+
+
+def _show(fixed: _Fixed) -> int:
+    from krmfn.difference import unified_diff
+
+    shown = show("".join([unified_diff(*text) for text in fixed.texts]))
+    say(_hidden(fixed))
+    return int(bool(fixed.texts) or not shown)
+
+
+def _hidden(fixed: _Fixed) -> list[str]:
+    """What could be mended too, and is not since that changes what is meant."""
+    if not fixed.hidden:
+        return []
+    noun = "1 object" if fixed.hidden == 1 else f"{fixed.hidden} objects"
+    return [
+        f"{noun} can be mended with --unsafe-fixes, which change what is meant; --fix --unsafe-fixes --diff shows it"
+    ]
+
+
+class _Chosen(NamedTuple):
+    """`results` are reported; `known` counts those that a file knows, `gone` what it knows and is there no longer."""
+
+    results: tuple[Result, ...]
+    known: int = 0
+    gone: int = 0
+
+
+def _refuse_unknown(choice: Choice) -> None:
+    """Raises UsageError where a rule is named that there is not, or one is to be ignored whose findings are errors."""
+    # Only whoever names rules pays for the table of all.
+    from packwise.commands.rules import rule_named
+
+    for name in choice.selected:
+        rule_named(name)
+    for name in choice.ignored:
+        if rule_named(name).severity is Severity.ERROR:
+            raise UsageError(
+                f'--ignore must name rules of warnings and infos; got "{name}", whose findings are errors: the cluster '
+                f"refuses what breaks it; ignore it at its line, `# packwise: ignore[{name}] reason`"
+            )
+
+
+def _choose(results: Sequence[Result], choice: Choice) -> _Chosen:
+    """The sorted `results` that `choice` asks for. Raises UsageError where its file of known findings is none."""
+    chosen = tuple(result for result in results if _is_chosen(result, choice))
+    if choice.known is None:
+        return _Chosen(chosen)
+    others, never = _divided(chosen)
+    compared = compare(others, _known(choice.known))
+    return _Chosen(sort_results([*never, *compared.new]), compared.known, compared.gone if not choice.selected else 0)
+
+
+def _findings_text(results: Sequence[Result]) -> str:
+    """The file of known findings that has `results`."""
+    return json.dumps(written(results), ensure_ascii=False, indent=2) + "\n"
+
+
+def _divided(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+    """Those of `results` that may be known, and errors that never are: with these, nothing else is judged."""
+    known: list[Result] = []
+    never: list[Result] = []
+    for result in results:
+        (never if prevents(result) else known).append(result)
+    return known, never
+
+
+def _is_chosen(result: Result, choice: Choice) -> bool:
+    rule = result.tags.get("rule", "")
+    if result.severity is Severity.ERROR:
+        # Where no rule is judged, nothing of those selected is no good news.
+        return not choice.selected or rule in choice.selected or prevents(result)
+    return rule not in choice.ignored and (not choice.selected or rule in choice.selected)
+
+
+def _known(name: str) -> frozenset[str]:
+    try:
+        return known_of(json.loads(Path(name).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UsageError(f'--known "{name}" must be a file that can be read; got "{error.strerror}"') from None
+    except RecursionError:
+        raise UsageError(f'--known "{name}" must be what --write-findings wrote; it nests too deep') from None
+    except ValueError as error:
+        is_json = not isinstance(error, (json.JSONDecodeError, UnicodeDecodeError))
+        raise UsageError(
+            f'--known "{name}" {error if is_json else "must be JSON that --write-findings wrote; it is none"}'
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """The files that mending changes: name, text before, text after. `hidden` counts objects that need unsafe fixes."""
+
+    texts: tuple[tuple[str, str, str], ...] = ()
+    hidden: int = 0
+
+
+def _fix(named: Named, how: Fix) -> _Fixed:
+    """Mends the files that `named` names, unless it only shows how; none where one is unreadable.
+
+    Raises UsageError for stdin and for ResourceLists, OSError where a file cannot be
+    written.
+    """
+    if STDIN in named.paths:
+        raise UsageError("--fix must go with files or folders: stdin cannot be written back")
+    # The past and the CRDs have no say in what is mended.
+    only = Named(named.paths, named.config, exclude=named.exclude)
+    inputs = read_inputs(only)
+    if exit_code(inputs.results):
+        return _Fixed()
+    mended = mend(inputs.package, unsafe=how.unsafe)
+    fixed = _Fixed(tuple(_texts(inputs, mended)), mended.hidden)
+    if fixed.texts and not how.show:
+        # Most checks write nothing.
+        from packwise.cli.write import Change, change_files, common_folder
+
+        paths = {Path(name): encoded(text) for name, _, text in fixed.texts}
+        change_files(common_folder(paths), [Change(*path) for path in paths.items()], contents_of(inputs.read))
+    return fixed
+
+
+def _texts(inputs: Inputs, mended: Mended) -> list[tuple[str, str, str]]:
+    now = dict(zip(map(id, inputs.package.items), mended.items, strict=True))
+    edited = [(file, edited_text(file, now, "--fix")) for file in inputs.files]
+    return [(str(file.path.name), file.text, text) for file, text in edited if text is not None]
+
+
+class Mended(NamedTuple):
+    """The items with what can be mended, in their order; `hidden` of them could be mended further by a decision."""
+
+    items: tuple[KubeObject, ...]
+    hidden: int
+
+
+def mend(package: Package, *, unsafe: bool = False) -> Mended:
+    """The items, mended where only one thing can be meant; `unsafe`: also where that is a decision.
+
+    Those that need none come back as they are, and so do those where an anchor or alias is in the way.
+    """
+    inventory, selection = read_package(package)
+    try:
+        cluster = cluster_of(selection, topologies_of(inventory, selection))
+    except FieldError:
+        # A topology that cannot be read says what others mean; what is wrong with it is a finding of a check.
+        return Mended(package.items, 0)
+    safe = [_attempt(item, partial(_mended, cluster=cluster, settings=selection.settings)) for item in package.items]
+    decided = [_attempt(item, partial(_decided, cluster=cluster, settings=selection.settings)) for item in safe]
+    if unsafe:
+        return Mended(tuple(decided), 0)
+    return Mended(tuple(safe), sum(before is not after for before, after in zip(safe, decided, strict=True)))
+
+
+def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> KubeObject:
+    try:
+        return change(item)
+    except FieldError:
+        # The finding stays, and says what to mend by hand.
+        return item
+
+
+def _mended(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+    """The item in other words, which say what its author can only have meant."""
+    for front_end in workload_front_ends():
+        item = front_end.mend(item, cluster.revision, settings)
+    return item
+
+
+def _decided(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+    """The item as it must be if the cluster is as its configuration says: labels renamed, topologies listed.
+
+    After this the operator does something else than before: it places by other labels, or makes no KAI Topology.
+    """
+    item = with_new_labels(item)
+    for scheduler in schedulers(cluster.revision):
+        item = scheduler.mend(item, cluster, settings)
+    return item
+
+
+def _print_all(outputs: Iterable[Output], checked: Checked) -> bool:
+    """Writes each output; False where one cannot be written, which stderr says. The others are written anyway."""
+    written = [_print(output, checked) for output in outputs]
+    return all(written)
+
+
+def _print(output: Output, checked: Checked) -> bool:
+    text = _printer(output.format)(checked)
+    return show(text) if output.file is None else write_text(output.file, text)
+
+
+def _printer(name: Format) -> Callable[[Checked], str]:
+    if name == "text":
+        return as_text
+    # No other format pays for the imports of those for programs.
+    from packwise.commands.check import formats
+
+    return getattr(formats, f"as_{name}")
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, check, _refuse)

@@ -1,0 +1,189 @@
+"""`packwise comment`: what check, diff and place say of a change, as one comment on its pull request."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from urllib.parse import quote
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import exit_code
+from packwise.cli import markdown
+from packwise.cli.arguments import (
+    NODES,
+    Command,
+    Named,
+    UsageError,
+    add_context,
+    add_nodes,
+    add_paths,
+    named_of,
+)
+from packwise.cli.cluster_files import read_cluster, read_nodes
+from packwise.cli.console import say, show
+from packwise.cli.findings_text import Checked
+from packwise.cli.groups import read_groups
+from packwise.cli.judgement import judge
+from packwise.cli.markdown import Part, markup
+from packwise.cli.reader import has_own_errors
+from packwise.commands.check.formats import part_of_check
+from packwise.commands.diff import diff, state_after, state_before
+from packwise.commands.diff.command import sorted_state
+from packwise.commands.diff.output import Compared, part_of_comparison
+from packwise.commands.place.command import baseline_of, place_command, placed_of, refuse_empty
+from packwise.commands.place.output import part_of_placing
+from packwise.pipeline import render
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from packwise.cli.arguments import Named
+    from packwise.cli.groups import Checkup, Group
+    from packwise.cli.judgement import Judgement
+
+__all__ = ["COMMAND", "comment"]
+
+_DESCRIPTION = """\
+Prints one comment for a pull request, in Markdown: what is wrong (check), what changes for the scheduler (diff, with
+--baseline), where it places the gangs and what the change moves (place, with --nodes), in parts that fold. It is
+shorter than what GitHub takes, whatever the change; its first line tells a bot which comment to update."""
+
+
+_EPILOG = """\
+examples:
+  packwise comment clusters/west --baseline git:origin/main > comment.md
+  packwise comment clusters/west --baseline git:origin/main --nodes nodes.json > comment.md
+
+exit codes: 0 no error, 1 errors were found, updates are refused or a gang does not fit, 2 wrong usage"""
+
+
+class Comment(NamedTuple):
+    """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    add_nodes(parser, f"say where the gangs go, and what the change moves, on the nodes of a cluster: {NODES}")
+    add_context(parser)
+
+
+def _read(parsed: argparse.Namespace) -> Comment:
+    return Comment(named_of(parsed), tuple(parsed.nodes))
+
+
+_DIFF = "### What changes for the scheduler"
+_PLACE = "### Where the scheduler places it"
+_LONGEST = 400
+"""Characters of the paths that a marker names."""
+
+
+class _Answer(NamedTuple):
+    """What one command says in the comment, and its exit code."""
+
+    part: Part
+    code: int
+
+
+def comment(command: Comment) -> int:
+    """Prints the comment; returns the highest exit code of its commands. Raises UsageError."""
+    checkup = read_groups(command.named)
+    if command.nodes:
+        checkup = checkup.on(read_nodes(command.nodes))
+    judgement = judge(checkup)
+    answers = [_checked(checkup, judgement)]
+    if command.named.baseline is not None:
+        answers.append(_compared(checkup, command.named, frozenset(map(str, judgement.results))))
+    if command.nodes:
+        answers.append(_placed(checkup, command))
+    text = markdown.comment(_marker(command.named.paths), [answer.part for answer in answers])
+    if not show(text):
+        return 1
+    say([judgement.coverage.line])
+    return max([answer.code for answer in answers])
+
+
+def _marker(paths: Sequence[str]) -> str:
+    """What tells the comment on these paths from those on others: no text that could end an HTML comment."""
+    named = " ".join([quote(path, safe="/._~", errors="surrogateescape") for path in paths])[:_LONGEST]
+    return f"packwise comment {named}".replace("--", "-%2D")
+
+
+def _checked(checkup: Checkup, judgement: Judgement) -> _Answer:
+    files = [file for file in checkup.files if file.left_out is None]
+    checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
+    return _Answer(part_of_check(checked), exit_code(judgement.results))
+
+
+def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
+    """What changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
+    baseline = named.baseline or ""
+    if has_own_errors(checkup.results):
+        return _Answer(Part([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
+    groups = [group for group in checkup.groups if not group.package.is_part]
+    compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
+    code = int(any(each.difference.refusals or not each.difference.compared for each in compared))
+    compared = [_without(each, reported) for each in compared]
+    if len(compared) == 1:
+        return _Answer(part_of_comparison(compared[0]), code)
+    parts = [(each.after, part_of_comparison(each)) for each in compared]
+    sections = [
+        section._replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
+    ]
+    changed = sum([any(section.entries for section in part.sections) for _, part in parts])
+    lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {markdown.code(baseline)}."]
+    return _Answer(Part(lead, sections, f"packwise diff {baseline} PATH"), code)
+
+
+def _difference(group: Group, name: str, baseline: str) -> Compared:
+    package = group.package
+    before = package.before or package._replace(items=(), documents=())
+    old = sorted_state(state_before(before), group._replace(package=before))
+    new = sorted_state(state_after(package, before), group)
+    return Compared(diff(old, new), baseline, name, old.rendered, new.rendered)
+
+
+def _without(compared: Compared, reported: frozenset[str]) -> Compared:
+    difference = compared.difference
+    refusals = tuple(result for result in difference.refusals if str(result) not in reported)
+    return compared._replace(difference=difference._replace(refusals=refusals))
+
+
+def _name(group: Group, named: Named, *, alone: bool) -> str:
+    """What a user calls the files of a group: the path that is named, or the folder of their configuration."""
+    if alone and len(named.paths) == 1:
+        return named.paths[0]
+    return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
+
+
+def _placed(checkup: Checkup, command: Comment) -> _Answer:
+    """Where the gangs go. Raises UsageError where they are of several clusters."""
+    rendered = [(group, each) for group in checkup.groups if (each := render(group.package)).workloads]
+    if len(rendered) > 1:
+        raise UsageError(
+            f"--nodes must go with the workloads of one cluster; got those of {len(rendered)} configurations: name the "
+            "folder of one"
+        )
+    if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
+        return _Answer(Part([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1)
+    if not rendered:
+        return _Answer(Part([_PLACE, "There is nothing to place."], [], ""), 0)
+    group, own = rendered[0]
+    snapshot = read_cluster(command.nodes, group.package.nodes)
+    refuse_empty(command.nodes, snapshot)
+    try:
+        placed = placed_of(own, snapshot)
+        if command.named.baseline is not None:
+            baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
+            placed = placed._replace(baseline=baseline)
+    except TooManyPodsError as error:
+        raise UsageError(str(error)) from None
+    part = part_of_placing(placed, place_command(command.named, command.nodes))
+    return _Answer(part, int(not placed.placing.fits))
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, comment)

@@ -1,0 +1,75 @@
+"""`packwise completion`: what a shell must know to complete a command line."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.cli.arguments import (
+    Command,
+    UsageError,
+)
+from packwise.cli.console import show
+from packwise.cli.main import parsers
+from packwise.commands.check.command import FORMATS
+from packwise.commands.rules import RULES_BY_NAME
+from packwise.commands.schema import SCHEMAS
+from packwise.extras import COMPLETION
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["COMMAND", "completion"]
+
+_DESCRIPTION = """\
+Prints the script by which a shell completes commands, options, rules and paths."""
+
+
+_EPILOG = """\
+examples:
+  packwise completion bash > ~/.local/share/bash-completion/completions/packwise
+  packwise completion zsh > "${fpath[1]}/_packwise"
+  packwise completion fish > ~/.config/fish/completions/packwise.fish
+
+exit codes: 0 no error, 2 wrong usage"""
+
+
+class Completion(NamedTuple):
+    """`packwise completion`."""
+
+    shell: str
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"), help="the shell")
+
+
+def _read(parsed: argparse.Namespace) -> Completion:
+    return Completion(parsed.shell)
+
+
+_PATHS = frozenset({"PATH", "A", "B", "OBJECT|FILE:LINE", "FILE", "DIR", "PATH|git:COMMIT"})
+"""How the help calls what is a file or a folder."""
+
+
+def completion(command: Completion) -> int:
+    """Prints the script; returns the exit code. Raises UsageError where the library for it is not installed."""
+    if not COMPLETION.installed:
+        raise UsageError(f"completion must have its library: {COMPLETION.advice}")
+    import shtab
+
+    parser, commands = parsers()
+    for action in [action for each in commands.values() for action in each._actions]:
+        if action.metavar in _PATHS:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.metavar in ("NAME", "RULE"):
+            action.choices = sorted(RULES_BY_NAME)
+        elif action.metavar == "FORMAT[=FILE]":
+            action.choices = FORMATS
+        elif action.metavar == "KIND":
+            action.choices = sorted(SCHEMAS)
+        elif action.metavar == "COMMAND":
+            action.choices = sorted(commands)
+    return 0 if show(shtab.complete(parser, shell=command.shell)) else 1
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, completion)

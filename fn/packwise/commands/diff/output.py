@@ -1,0 +1,398 @@
+"""A comparison as text, Markdown, JSON (docs/reference/diff.md is its schema in words) and JSON Patch."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import groupby
+
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.record import NamedTuple
+from krmfn.result import Severity
+from packwise.cli.console import json_text, visible
+from packwise.cli.coverage import Coverage
+from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, count, tinted
+from packwise.cli.markdown import Part, Section, code, comment, markup
+from packwise.cli.rendered_files import without_bookkeeping
+from packwise.commands.check.formats import finding_fields
+from packwise.commands.diff import Action, Entry, format_steps
+from packwise.commands.diff.consequences import constraint_text, constraints
+from packwise.commands.diff.difference import json_patch
+from packwise.objects.identity import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.commands.diff import Change, Difference, Dropped, FieldChange
+
+
+class Compared(NamedTuple):
+    """What changes from the state that the user calls `before` to the one called `after`.
+
+    The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
+    `unnamed` are the warnings that nothing names the release. `coverage` is what was read of both.
+    """
+
+    difference: Difference
+    before: str
+    after: str
+    before_rendered: bool = True
+    after_rendered: bool = True
+    coloured: bool = False
+    unnamed: tuple[Result, ...] = ()
+    coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
+
+
+def notes(compared: Compared) -> list[str]:
+    """What a reader must know of kinds that only one side can have."""
+    difference = compared.difference
+    texts: list[str] = []
+    for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
+        if kinds:
+            texts.append(f"{', '.join(kinds)} of {name}: not compared, since the other side renders none")
+    for name, kinds in ((compared.before, difference.missing_before), (compared.after, difference.missing_after)):
+        if kinds:
+            texts.append(f"{name} holds no {' and no '.join(kinds)} at all: an export must name every kind")
+    if difference.unjudged:
+        texts.append(
+            f"{compared.before} holds gangs of {', '.join(difference.unjudged)} and not the workload itself: whether "
+            "the operator refuses an update of it is not known"
+        )
+    return texts
+
+
+_SIGNS = {Action.CREATE: "+", Action.DELETE: "-", Action.CHANGE: "~", Action.RECREATE: "±"}
+_COLOURS = {Action.CREATE: 32, Action.DELETE: 31, Action.CHANGE: 33, Action.RECREATE: 31}
+_WORDS = {
+    Action.CREATE: "added",
+    Action.DELETE: "removed",
+    Action.CHANGE: "changed",
+    Action.RECREATE: "to be re-created",
+}
+_LONGEST = 300
+_WIDEST = 100
+_NAMED = 6
+_DIGITS = re.compile(r"\d+")
+_PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
+
+
+class _Shown(NamedTuple):
+    """A change with the constraints it loses."""
+
+    change: Change
+    dropped: tuple[Dropped, ...]
+
+
+def as_text(compared: Compared) -> str:
+    """The whole comparison; objects of one workload that change alike are shown once."""
+    difference = compared.difference
+    lines: list[str] = []
+    for kind, _, objects in changed_kinds(compared):
+        lines += [visible(kind), *(line for listed in objects for line in listed), ""]
+    lines += _refused("Cannot be rendered, before the change", difference.unreadable, coloured=compared.coloured)
+    head = "Refused" if difference.compared or difference.unreadable else "Cannot be rendered"
+    lines += _refused(head, difference.refusals, coloured=compared.coloured)
+    lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {summary(compared)}")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def changed_kinds(compared: Compared) -> Iterator[tuple[str, str, list[list[str]]]]:
+    """Each kind with changes, how many there are of each action, and the lines of each object."""
+    lost: dict[int, list[Dropped]] = {}
+    for dropped in compared.difference.dropped:
+        lost.setdefault(id(dropped.subject), []).append(dropped)
+    shown = [_Shown(change, tuple(lost.get(id(change.after), ()))) for change in compared.difference.changes]
+    for kind, group in groupby(shown, key=lambda entry: _kind(entry.change)):
+        listed = list(group)
+        actions = _actions([entry.change for entry in listed])
+        yield kind, actions, list(_objects(listed, coloured=compared.coloured))
+
+
+def refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
+    """The lines of what is refused, with the operator's own text."""
+    lines = as_lines([result], coloured=coloured)
+    if "operatorMessage" in result.tags:
+        lines.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+    return lines
+
+
+def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
+    """The lines of each object; of those that are alike, those of the first."""
+    groups: dict[tuple[object, ...], list[_Shown]] = {}
+    for entry in shown:
+        groups.setdefault(_likeness(entry), []).append(entry)
+    for first, *others in groups.values():
+        lines = list(_object(first, coloured=coloured))
+        if others:
+            names = [_name(entry.change.subject) for entry in others]
+            more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+            lines.append(f"      {tinted(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}")
+        yield lines
+
+
+def _likeness(shown: _Shown) -> tuple[object, ...]:
+    """What is the same of objects that change alike: numbers in names of one workload's parts do not tell them apart.
+
+    Other values do, numbers too.
+    """
+    change = shown.change
+    workload = change.subject.get(_PART_OF)
+    if not isinstance(workload, str):
+        return (id(change),)
+    fields = tuple(_alike(field, workload) for field in change.fields)
+    dropped = tuple(
+        (_without_numbers(format_steps(lost.constraint.holder)), lost.constraint[1:], lost.message)
+        for lost in shown.dropped
+    )
+    namespace = identity(change.subject.value)[2]
+    return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)
+
+
+def _alike(field: FieldChange, workload: str) -> tuple[object, ...]:
+    path = tuple(Entry(_without_numbers(step.name)) if isinstance(step, Entry) else step for step in field.path)
+    return path, *(_alike_text(_dumped(value), workload) for value in (field.before, field.after))
+
+
+def _alike_text(text: str, workload: str) -> str:
+    return re.sub(rf"(?<![\w.-]){re.escape(workload)}-[\w.-]*", lambda name: _without_numbers(name[0]), text)
+
+
+def _without_numbers(text: str) -> str:
+    return _DIGITS.sub("#", text)
+
+
+def _object(shown: _Shown, *, coloured: bool) -> Iterator[str]:
+    change = shown.change
+    sign = tinted(_SIGNS[change.action], _COLOURS[change.action], coloured=coloured)
+    digest = _digest(change)
+    yield f"  {sign} {visible(_name(change.subject))}{f': {visible(digest)}' if digest else ''}"
+    for sentence in change.meaning:
+        yield f"      {visible(sentence)}"
+    for field in change.fields:
+        yield from _field(field)
+    for lost in shown.dropped:
+        word = tinted("lost", SEVERITIES[Severity.WARNING], coloured=coloured)
+        text = f"{constraint_text(lost.constraint, lost.domain)}: {lost.message}"
+        yield f"      {word}: {visible(text)}"
+
+
+def _field(field: FieldChange) -> Iterator[str]:
+    name, before, after = visible(format_steps(field.path)), _value(field.before), _value(field.after)
+    if len(before) + len(after) <= _WIDEST:
+        yield f"      {name}: {before} → {after}"
+        return
+    yield f"      {name}:"
+    yield f"        {before}"
+    yield f"        → {after}"
+
+
+def _kind(change: Change) -> str:
+    return identity(change.subject.value)[1]
+
+
+def _name(item: KubeObject) -> str:
+    _, _, namespace, name = identity(item.value)
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _digest(change: Change) -> str:
+    """What a new object, or one that goes, is to the scheduler."""
+    if change.before is not None and change.after is not None:
+        return ""
+    value = change.subject.value
+    levels = change.subject.get("spec.levels")
+    if isinstance(levels, list):
+        return _level_list(levels)
+    return ", ".join([constraint_text(constraint) for constraint in constraints(value)])
+
+
+def _value(value: Value) -> str:
+    text = visible(_dumped(value))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _dumped(value: Value) -> str:
+    if value is None:
+        return "(none)"
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value and all(isinstance(entry, dict) and _is_level(entry) for entry in value):
+        return _level_list(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_level(entry: object) -> bool:
+    keys = cast("dict[str, Value]", entry).keys()
+    return keys == {"domain", "key"} or (keys <= {"nodeLabel", "alias"} and "nodeLabel" in keys)
+
+
+def _level_list(levels: Sequence[Value]) -> str:
+    """Levels broadest first, as `domain=key`, or the key alone where the object has no domains."""
+    parts: list[str] = []
+    for level in levels:
+        fields = level if isinstance(level, dict) else {}
+        key, domain = fields.get("key", fields.get("nodeLabel")), fields.get("domain", fields.get("alias"))
+        parts.append(str(key) if domain is None else f"{domain}={key}")
+    return " > ".join(parts)
+
+
+def _refused(head: str, results: Sequence[Result], *, coloured: bool) -> list[str]:
+    if not results:
+        return []
+    lines = [f"  {line}" for result in results for line in refused_lines(result, coloured=coloured)]
+    return [head, *lines, ""]
+
+
+def summary(compared: Compared) -> str:
+    """How many objects change, of each kind; constraints that are lost; errors."""
+    difference = compared.difference
+    parts = list(_counts(difference.changes))
+    if difference.dropped:
+        parts.append(f"{len(difference.dropped)} constraint{'s' if len(difference.dropped) > 1 else ''} lost")
+    if difference.compared and not parts:
+        parts.append("nothing changes for the scheduler")
+    if not difference.compared:
+        parts.append("not compared")
+    refused = [*difference.refusals, *difference.unreadable]
+    if refused:
+        parts.append(count(refused))
+    return "; ".join(parts)
+
+
+def _counts(changes: Iterable[Change]) -> Iterator[str]:
+    for kind, group in groupby(changes, key=_kind):
+        yield f"{visible(kind)} {_actions(list(group))}"
+
+
+def _actions(changes: Sequence[Change]) -> str:
+    """How many changes there are of each action."""
+    actions = [change.action for change in changes]
+    return ", ".join([f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions])
+
+
+_MARKDOWN_SIGNS = {"±": "!"}
+"""What GitHub colours a line by, where it is another sign."""
+
+
+def as_markdown(compared: Compared) -> str:
+    """The whole comment."""
+    return comment("packwise diff", [part_of_comparison(compared)])
+
+
+def part_of_comparison(compared: Compared) -> Part:
+    """What the comparison is in a comment."""
+    compared = compared._replace(coloured=False)
+    difference = compared.difference
+    lead = (
+        "### What changes for the scheduler",
+        f"{code(summary(compared))}",
+        f"From {code(compared.before)} to {code(compared.after)}.",
+    )
+    command = f"packwise diff {compared.before} {compared.after}"
+    sections = [
+        *_changes(compared),
+        *_refused_sections("Cannot be rendered, before the change", difference.unreadable),
+        *_refused_sections(
+            "Refused" if difference.compared or difference.unreadable else "Cannot be rendered", difference.refusals
+        ),
+        Section("Notes", [[note] for note in notes(compared)]),
+    ]
+    return Part(lead, sections, command)
+
+
+def _changes(compared: Compared) -> Iterator[Section]:
+    for kind, title, entries in changed_kinds(compared):
+        signed = [[_signed(lines[0]), *lines[1:]] for lines in entries]
+        yield Section(f"{markup(kind)}: {title}", signed, language="diff")
+
+
+def _signed(line: str) -> str:
+    """The first line of an object with its sign at the start, where GitHub looks for it."""
+    sign, space, rest = line.strip().partition(" ")
+    return f"{_MARKDOWN_SIGNS.get(sign, sign)}{space}{rest}"
+
+
+def _refused_sections(title: str, results: Sequence[Result]) -> Iterator[Section]:
+    entries = [refused_lines(result) for result in results]
+    yield Section(f"{title}: {count(results)}", entries, is_open=True)
+
+
+def as_json(compared: Compared) -> str:
+    """One object: what was compared, how much differs, and all of it."""
+    difference, (before, after) = compared.difference, compared.coverage
+    counts = {action.value: sum(1 for change in difference.changes if change.action is action) for action in Action}
+    whole = {
+        "before": {"name": compared.before, "rendered": compared.before_rendered, "coverage": before.fields},
+        "after": {"name": compared.after, "rendered": compared.after_rendered, "coverage": after.fields},
+        "compared": difference.compared,
+        "summary": {
+            **counts,
+            "droppedConstraints": len(difference.dropped),
+            "refusals": len(difference.refusals),
+            "unreadable": len(difference.unreadable),
+        },
+        "changes": [_change(change) for change in difference.changes],
+        "droppedConstraints": [_dropped(lost) for lost in difference.dropped],
+        "refusals": [finding_fields(result) for result in difference.refusals],
+        "unreadable": [finding_fields(result) for result in difference.unreadable],
+        "notes": notes(compared),
+    }
+    return json_text(whole)
+
+
+def resource(item: KubeObject) -> dict[str, str]:
+    """What tells the object from others; a part that is no text is left empty."""
+    parts = {
+        "apiVersion": item.get("apiVersion"),
+        "kind": item.get("kind"),
+        "namespace": item.get("metadata.namespace"),
+        "name": item.get("metadata.name"),
+    }
+    return {name: part if isinstance(part, str) else "" for name, part in parts.items()}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "action": change.action.value,
+        "resource": resource(change.subject),
+        "meaning": list(change.meaning),
+        "fields": [_field_value(field) for field in change.fields],
+    }
+
+
+def _field_value(field: FieldChange) -> dict[str, Any]:
+    values = {"before": field.before, "after": field.after}
+    return {"path": format_steps(field.path), **{key: value for key, value in values.items() if value is not None}}
+
+
+def _dropped(lost: Dropped) -> dict[str, Any]:
+    constraint = lost.constraint
+    return {
+        "resource": resource(lost.subject),
+        "holder": format_steps(constraint.holder),
+        "strength": constraint.strength,
+        "key": constraint.key,
+        "domain": lost.domain,
+        "reason": lost.reason.value,
+        "message": lost.message,
+    }
+
+
+def as_patches(compared: Compared) -> str:
+    """A list with an entry for every object that differs. Source: docs/reference/diff.md."""
+    return json_text([_entry(change) for change in compared.difference.changes])
+
+
+def _entry(change: Change) -> dict[str, Any]:
+    # Of a gang whose epoch differs, the patch is for the object that is there.
+    patched = change.before or change.subject
+    entry: dict[str, Any] = {"action": change.action.value, "resource": resource(patched)}
+    if change.before is not None and change.after is not None:
+        entry["patch"] = json_patch(change.before.value, change.after.value)
+    if change.after is not None and change.action in (Action.CREATE, Action.RECREATE):
+        entry["object"] = without_bookkeeping(change.after).value
+    return entry

@@ -1,0 +1,452 @@
+"""`packwise fleet`: what a change reaches, handed to workers, and the answers in sum."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack, closing, nullcontext
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import exit_code
+from packwise.cli.arguments import (
+    Command,
+    UsageError,
+    Verbosity,
+    add_crds,
+    add_values,
+)
+from packwise.cli.console import is_coloured, say, show
+from packwise.cli.findings_text import as_lines
+from packwise.cli.git import Commit, merge_bases
+from packwise.cli.input_paths import real, top_of
+from packwise.cli.inputs import COMMIT
+from packwise.cli.write import refuse_no_folder
+from packwise.commands.cache import add_size
+from packwise.commands.fleet import PackageResult, Status, Tally
+from packwise.commands.fleet.disk import CommitTree, DiskTree
+from packwise.commands.fleet.output import Evidence, Output, orphans, prune
+from packwise.commands.fleet.packages import reach_of_any
+from packwise.commands.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, shown
+from packwise.commands.fleet.requests import Nodes, Requests, Rooted, reach_of
+from packwise.commands.fleet.run import run_through
+from packwise.commands.fleet.spool import Spool
+from packwise.commands.fleet.work import blobs_of, read_crds
+from packwise.fleet.cache import CacheError, default_place, open_cache
+from packwise.fleet.workers.run import Cluster, Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Literal
+
+    from krmfn.result import Result
+    from packwise.fleet.cache import Cache
+
+    FleetVerb = Literal["render", "check", "diff", "place"]
+    FleetFormat = Literal["text", "json", "markdown"]
+
+__all__ = ["COMMAND", "fleet"]
+
+_DESCRIPTION = """\
+Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
+checks, compares or places each one by itself, and says of all together what changes and what fails. Kustomizations are
+built by kustomize, which must be on PATH; no function and no program that a repository names is run, and nothing is
+fetched. Results are kept, so that a package that did not change is not rendered again."""
+
+
+_EPILOG = """\
+examples:
+  packwise fleet check clusters --jobs 4
+  packwise fleet check clusters --crds platform/crds
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
+  packwise fleet render clusters -o rendered --prune
+  packwise fleet place clusters --nodes nodes/
+
+exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"""
+
+
+FLEET_VERBS: tuple[FleetVerb, ...] = ("render", "check", "diff", "place")
+"""What is done with every package of a fleet."""
+
+
+FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
+"""How the summary of a fleet is printed."""
+
+
+class Fleet(NamedTuple):
+    """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
+
+    With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
+    `nodes` are those of the clusters, `crds` files and folders with their CustomResourceDefinitions. `jobs` is the
+    number of processes, `scheduler` the address of Dask's in their place. `cache` is where answers are kept, None for
+    the user's own folder, unless nothing `is_cached`; a folder keeps to `cache_size` bytes. With `exit_code`, a change
+    counts as an error does. `prunes`: what an earlier run wrote to `folder` for packages that are gone is removed.
+    `values` are those of variables in templates. Where it `requires_workloads`, one must be judged in each package.
+    """
+
+    verb: FleetVerb
+    root: str
+    folder: str | None = None
+    output: FleetFormat = "text"
+    baseline: str | None = None
+    changed_since: str | None = None
+    nodes: str | None = None
+    jobs: int = 1
+    scheduler: str | None = None
+    cache: str | None = None
+    is_cached: bool = True
+    cache_size: int | None = None
+    exit_code: bool = False
+    exclude: tuple[str, ...] = ()
+    verbosity: Verbosity = Verbosity.NORMAL
+    prunes: bool = False
+    crds: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    requires_workloads: bool = False
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("verb", choices=FLEET_VERBS, help="what to do with every package")
+    parser.add_argument("root", metavar="ROOT", help="the folder that holds the packages")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR|FORMAT",
+        help="of render: the folder in which every package is written to its own; of the others: how to print, "
+        "text, json or markdown (default: text)",
+    )
+    parser.add_argument("--report", choices=FLEET_FORMATS, help="how render prints its summary (default: text)")
+    parser.add_argument(
+        "--prune",
+        dest="prunes",
+        action="store_true",
+        help="of render: remove what an earlier run wrote to DIR for packages that are gone; "
+        "what somebody changed since stays",
+    )
+    _add_scope(parser)
+    _add_workers(parser)
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.VERBOSE),
+        default=int(Verbosity.NORMAL),
+        help="print every group of packages, and every package of it",
+    )
+
+
+def _add_scope(fleet: argparse.ArgumentParser) -> None:
+    fleet.add_argument(
+        "--changed-since",
+        metavar="REF",
+        help="look only at packages that read something which differs from this commit, shared bases included; "
+        "a branch means the commit where HEAD left it",
+    )
+    fleet.add_argument(
+        "--baseline",
+        metavar="PATH|git:COMMIT",
+        help="the state before the change: what diff compares with, and what updates are judged by; a folder like "
+        "ROOT, or ROOT in a commit",
+    )
+    fleet.add_argument(
+        "--nodes",
+        metavar="PATH",
+        help="the nodes of the clusters, for place and diff: a file that holds for all, or a folder with "
+        "PACKAGE.json (or .yaml) for each, named by its path below ROOT",
+    )
+    add_crds(fleet)
+    add_values(fleet)
+    fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    fleet.add_argument(
+        "--require-workloads",
+        dest="requires_workloads",
+        action="store_true",
+        help="exit 1 where a package has no workload that was judged, whatever the reason",
+    )
+    fleet.add_argument(
+        "--exclude",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed",
+    )
+
+
+def _add_workers(fleet: argparse.ArgumentParser) -> None:
+    where = fleet.add_mutually_exclusive_group()
+    where.add_argument("--jobs", metavar="N", type=_number, default=1, help="how many processes work (default: 1)")
+    where.add_argument(
+        "--scheduler", metavar="tcp://HOST:PORT", help="the scheduler of a Dask cluster that works in their place"
+    )
+    kept = fleet.add_mutually_exclusive_group()
+    kept.add_argument(
+        "--cache", metavar="DIR|URL", help="where results are kept for the next run (default: the user's cache folder)"
+    )
+    kept.add_argument(
+        "--no-cache", dest="is_cached", action="store_false", help="keep no results, and take none of earlier runs"
+    )
+    add_size(fleet, "--cache-size", "how much a cache in a folder keeps at most")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
+        raise argparse.ArgumentTypeError(f'must be a number from 1 to 1024; got "{text}"')
+    return int(text)
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where an option does not go with the verb."""
+    formats = FLEET_FORMATS
+    if parsed.verb != "render" and parsed.output is not None and parsed.output not in formats:
+        choices = ", ".join([repr(each) for each in formats])
+        parser.error(f"argument -o/--output: invalid choice: {parsed.output!r} (choose from {choices})")
+    if parsed.verb != "render" and parsed.report is not None:
+        parser.error(f"--report goes with render; use -o {parsed.report}")
+    if parsed.verb == "render" and parsed.output in formats:
+        parser.error(f"-o must name a folder; use --report {parsed.output}, or -o ./{parsed.output} for a folder")
+    if parsed.prunes and (parsed.verb != "render" or parsed.output is None):
+        parser.error("--prune goes with render -o DIR")
+    if parsed.nodes is not None and parsed.verb not in ("diff", "place"):
+        parser.error("--nodes goes with place and diff")
+    if parsed.requires_workloads and parsed.verb == "diff":
+        parser.error("--require-workloads goes with render, check and place: diff judges no workload alone")
+    if parsed.verb == "place" and parsed.nodes is None:
+        parser.error("place must be given --nodes")
+
+
+def _read(parsed: argparse.Namespace) -> Fleet:
+    return Fleet(
+        parsed.verb,
+        parsed.root,
+        parsed.output if parsed.verb == "render" else None,
+        (parsed.report if parsed.verb == "render" else parsed.output) or "text",
+        parsed.baseline,
+        parsed.changed_since,
+        parsed.nodes,
+        parsed.jobs,
+        parsed.scheduler,
+        parsed.cache,
+        parsed.is_cached,
+        parsed.cache_size,
+        parsed.exit_code,
+        tuple(parsed.exclude),
+        Verbosity(parsed.verbosity),
+        parsed.prunes,
+        tuple(parsed.crds),
+        tuple(parsed.set),
+        parsed.requires_workloads,
+    )
+
+
+def fleet(command: Fleet) -> int:
+    """Runs the verb on all packages that are to be looked at; returns the exit code. Raises UsageError."""
+    if not Path(command.root).is_dir():
+        raise UsageError(f'"{command.root}" must be a folder with packages')
+    if command.folder is not None:
+        refuse_no_folder(command.folder)
+    top, root = _below_top(command.root)
+    crds = read_crds(command.crds, top)
+    say(as_lines(crds.results))
+    if exit_code(crds.results):
+        # Without the definitions that were asked for, every answer would be a guess.
+        return 1
+    with ExitStack() as stack:
+        disk = DiskTree(top, root, command.folder, command.exclude)
+        after = Rooted.of(disk, root)
+        befores = _befores(command, disk, root, stack)
+        if command.crds:
+            # Other definitions are another cluster for all packages.
+            for at, each in enumerate(befores):
+                if isinstance(each.tree, CommitTree):
+                    old, new = blobs_of(command.crds, top, each.tree)
+                    befores[at], after = each._replace(beside=old), after._replace(beside=new)
+        before = befores[0] if befores else None
+        if not after.packages.clients and (before is None or not before.packages.clients):
+            raise UsageError(
+                f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
+                "that runs packwise; it holds none"
+            )
+        tally = Tally()
+        spool = stack.enter_context(closing(Spool())) if command.output == "json" else None
+
+        def take(result: PackageResult) -> None:
+            result = shown(result, top)
+            tally.add(result)
+            if spool is not None:
+                spool.add(result)
+
+        requests = _requests(command, after, before, top, crds.packed)
+        evidence = _run(command, requests, befores, take)
+        orphaned, results = _orphans(command, after, evidence)
+        report = FleetReport(
+            command.verb,
+            Path(command.root).as_posix(),
+            tally.summary(),
+            spool or (),
+            command.changed_since or command.baseline or "",
+            is_coloured(sys.stdout),
+            command.verbosity is Verbosity.VERBOSE,
+            orphaned,
+        )
+        is_shown = all(show(piece) for piece in _PRINTERS[command.output](report))
+        say(as_lines(results))
+    return max(_code(report, command), _absence(report, command), exit_code(results), int(not is_shown))
+
+
+def _orphans(command: Fleet, after: Rooted, evidence: Evidence) -> tuple[Orphans | None, list[Result]]:
+    """What the output folder has of packages that are gone, and what is to be said of the files that stay."""
+    if command.folder is None:
+        return None, []
+    folder = Path(command.folder)
+    results: list[Result] = []
+    listed: list[str] = []
+    for name in orphans(real(command.folder), after.names(), evidence):
+        own = prune(folder, name) if command.prunes else []
+        results += own
+        if not exit_code(own):
+            listed.append((folder / name).as_posix())
+    return Orphans(tuple(listed), are_pruned=command.prunes), results
+
+
+def _below_top(folder: str) -> tuple[str, str]:
+    """The top of the repository that `folder` stands in, and its path below that."""
+    at = real(folder)
+    top = top_of(at)
+    below = Path(at).relative_to(top).as_posix()
+    return top, "" if below == "." else below
+
+
+def _befores(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> list[Rooted]:
+    """The state before the change, where one is named; several where merges crossed since then."""
+    since, name = command.changed_since, command.baseline
+    if since is not None:
+        since = since.removeprefix(COMMIT)
+        if name is not None and name != COMMIT + since:
+            raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+        return [_committed(each, command, disk, root, stack) for each in merge_bases(since, command.root)]
+    if name is None:
+        if command.verb == "diff":
+            raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
+        return []
+    if name.startswith(COMMIT):
+        return [_committed(name.removeprefix(COMMIT), command, disk, root, stack)]
+    if not Path(name).is_dir():
+        raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
+    top, below = _below_top(name)
+    return [Rooted.of(DiskTree(top, below, None, command.exclude), below)]
+
+
+def _committed(name: str, command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted:
+    """The packages of a commit."""
+    commit = Commit(name, command.root)
+    stack.callback(commit.close)
+    return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
+
+
+def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, crds: bytes) -> Requests:
+    baseline = before if command.baseline is not None or command.verb == "diff" else None
+    nodes = None if command.nodes is None else Nodes(command.nodes, top)
+    writes, values = command.folder is not None, command.values
+    return Requests(command.verb, after, baseline, nodes, writes=writes, crds=crds, values=values)
+
+
+def _run(
+    command: Fleet,
+    requests: Requests,
+    befores: Sequence[Rooted],
+    take: Callable[[PackageResult], None],
+) -> Evidence:
+    """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
+    after = requests.after
+    names = after.names()
+    if befores and (command.verb == "diff" or command.changed_since is not None):
+        reached = reach_of_any([reach_of(each, after, _form(each)) for each in befores])
+        names = [*reached.reached, *reached.added]
+        for name in reached.untouched:
+            take(_untouched(after, name, Status.UNCHANGED))
+        if command.verb == "diff":
+            names += reached.removed
+        else:
+            for name in reached.removed:
+                before = next(each for each in befores if each.folder(name) in each.packages.clients)
+                take(_untouched(before, name, Status.REMOVED))
+    workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler)
+    with _cached(command) as cache:
+        evidence = Evidence(cache)
+        output = None if command.folder is None else Output(Path(command.folder), after.below, evidence)
+        run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
+    return evidence
+
+
+def _cluster(scheduler: str) -> Cluster:
+    """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
+    from packwise.fleet.workers.cluster import is_exposed
+
+    if is_exposed(scheduler):
+        say(
+            [
+                f'warning: --scheduler should be "tls://…" beyond this machine; got "{scheduler}": '
+                "whoever reaches it, or the network on the way, can run code on its workers and here"
+            ]
+        )
+    return Cluster(scheduler)
+
+
+def _untouched(rooted: Rooted, name: str, status: Status) -> PackageResult:
+    """The result of a package that no worker looks at."""
+    folder = rooted.folder(name)
+    return PackageResult(folder, rooted.packages.clients[folder].value, status)
+
+
+def _form(before: Rooted) -> str:
+    """A name of git as the state before has them."""
+    tree = before.tree
+    return tree.form if isinstance(tree, CommitTree) else ""
+
+
+def _cache_place(command: Fleet) -> str | None:
+    return (command.cache or default_place()) if command.is_cached else None
+
+
+def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
+    """Where answers are kept; None where they are not. Raises UsageError."""
+    place = _cache_place(command)
+    if place is None:
+        return nullcontext()
+    try:
+        return open_cache(place, lambda line: say([line]), command.cache_size)
+    except CacheError as error:
+        raise UsageError(str(error)) from None
+
+
+_PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
+    "text": as_text,
+    "json": as_json,
+    "markdown": as_markdown,
+}
+
+
+def _absence(report: FleetReport, command: Fleet) -> int:
+    """1 where a package has no workload that was judged and must have one, which stderr says."""
+    idle = report.summary.number(Status.IDLE)
+    if not command.requires_workloads or not idle:
+        return 0
+    have = "1 package has none" if idle == 1 else f"{idle} packages have none"
+    say([f"error: a workload must be judged in every package (--require-workloads); {have}"])
+    return 1
+
+
+def _code(report: FleetReport, command: Fleet) -> int:
+    """1 where a package fails or something does not fit; where that was asked for, where something changes."""
+    summary = report.summary
+    same = (Status.UNCHANGED, Status.PASSING, Status.IDLE)
+    changed = [status for status, _ in summary.statuses if status not in same]
+    is_pruned = report.orphans is not None and report.orphans.are_pruned and report.orphans.folders
+    is_changed = command.exit_code and (changed or is_pruned)
+    return int(bool(summary.number(Status.FAILING) or summary.pending or is_changed))
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, fleet, _refuse)

@@ -1,0 +1,280 @@
+"""What is printed of a run through a fleet, whatever the format."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from textwrap import indent
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import ResultFile
+from packwise.cli.console import json_text, visible
+from packwise.cli.findings_text import as_lines, tinted
+from packwise.cli.markdown import Part, Section, code, comment
+from packwise.commands.check.formats import finding_fields
+from packwise.commands.fleet.result import Status
+from packwise.discovery import passed_over
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krmfn.result import Result
+    from packwise.commands.fleet import PackageResult, Summary
+    from packwise.commands.fleet.result import Group
+
+__all__ = ["FleetReport", "Orphans", "shown"]
+
+_MOST_ORPHANS = 3
+_WORDS = {Status.ADDED: "new", Status.REMOVED: "gone"}
+
+
+class Orphans(NamedTuple):
+    """Folders of a render's output that are of no package any more; `are_pruned`: what packwise wrote is removed."""
+
+    folders: tuple[str, ...]
+    are_pruned: bool = False
+
+
+class FleetReport(NamedTuple):
+    """A run of `verb` through the packages below `root`.
+
+    `results` are in order of their folders; they are left out where the format needs the summary alone. `since` is the
+    state that was compared with, "" where there was none. `orphans` is None where nothing was written. Paths are those
+    of the user's folder.
+    """
+
+    verb: str
+    root: str
+    summary: Summary
+    results: Iterable[PackageResult] = ()
+    since: str = ""
+    is_coloured: bool = False
+    is_verbose: bool = False
+    orphans: Orphans | None = None
+
+    @property
+    def command(self) -> str:
+        """The command that prints all."""
+        return f"packwise fleet {self.verb} {self.root} -v"
+
+
+def shown(result: PackageResult, top: str) -> PackageResult:
+    """The result by paths from the current folder; it has those below `top`."""
+
+    def path(below: str) -> str:
+        return Path(os.path.relpath(Path(top) / below)).as_posix()
+
+    findings = [
+        each if each.file is None else each._replace(file=ResultFile(path(each.file.path), each.file.index))
+        for each in result.findings
+    ]
+    return result._replace(folder=path(result.folder), findings=tuple(findings))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 package`, `2000 packages`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def headline(report: FleetReport) -> str:
+    """`2000 packages: 3 failing, 41 changed, 1956 unchanged`."""
+    summary = report.summary
+    statuses = ", ".join([f"{number} {word_of(status)}" for status, number in summary.statuses])
+    return f"{counted(summary.packages, 'package')}: {statuses}"
+
+
+def word_of(status: Status) -> str:
+    """How a summary calls packages of this status."""
+    return _WORDS.get(status, status.value)
+
+
+def numbers(report: FleetReport) -> Iterator[str]:
+    """What is to be said of all packages together, in a line each."""
+    summary = report.summary
+    if summary.errors or summary.warnings:
+        errors = [counted(summary.errors, "error")] if summary.errors else []
+        warnings = [counted(summary.warnings, "warning")] if summary.warnings else []
+        yield ", ".join([*errors, *warnings])
+    if summary.workloads:
+        yield f"{counted(summary.workloads, 'workload')} judged"
+    yield from passed_over(summary.passed_over)
+    if summary.recreated:
+        topologies = counted(summary.recreated, "topology", "topologies")
+        yield f"{topologies} re-created in {counted(summary.with_recreated, 'package')}"
+    gangs = ((summary.gangs_created, "created"), (summary.gangs_deleted, "deleted"), (summary.gangs_changed, "changed"))
+    if summary.with_gangs:
+        changes = ", ".join([f"{number} {word}" for number, word in gangs if number])
+        yield f"gangs: {changes} in {counted(summary.with_gangs, 'package')}"
+    if summary.dropped:
+        yield f"{counted(summary.dropped, 'constraint')} lost"
+    if summary.placed:
+        where = f"on the nodes of {counted(summary.placed, 'package')}"
+        if not summary.pending:
+            yield f"{counted(summary.gangs, 'gang')} {'fits' if summary.gangs == 1 else 'fit'} {where}"
+        else:
+            verb = "does" if summary.pending == 1 else "do"
+            of_all = f"{summary.pending} of {counted(summary.gangs, 'gang')}"
+            yield f"{of_all} {verb} not fit {where}, in {summary.with_pending}"
+        if summary.no_longer_fits:
+            gangs = summary.no_longer_fits
+            yield f"{counted(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
+        if summary.noted:
+            has = "has a note" if summary.noted == 1 else "have notes"
+            yield f"{counted(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
+    if summary.written:
+        yield f"{counted(summary.written, 'file')} written"
+    if report.orphans is not None and report.orphans.folders:
+        yield _orphans_line(report.orphans, len(report.orphans.folders) if report.is_verbose else _MOST_ORPHANS)
+
+
+def _orphans_line(orphans: Orphans, most: int) -> str:
+    folders = counted(len(orphans.folders), "folder")
+    what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of packages that are gone; --prune empties them"
+    return f"{what}: {visible(package_line(orphans.folders, most))}"
+
+
+def package_line(folders: Sequence[str], most: int) -> str:
+    """`clusters/a, clusters/b and 37 more`."""
+    more = len(folders) - most
+    listed = ", ".join(folders[:most] if more > 0 else folders)
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def finding_line(result: Result, *, is_coloured: bool = False) -> str:
+    """The line of a finding."""
+    return as_lines([result], coloured=is_coloured)[0]
+
+
+_MOST_GROUPS = 12
+"""Groups that fit one screen with two lines each, below the numbers."""
+
+_MOST_IN_TEXT = 3
+_COLOURS = {Status.FAILING: 31, Status.ADDED: 32, Status.REMOVED: 31, Status.CHANGED: 33}
+
+
+def as_text(report: FleetReport) -> Iterator[str]:
+    """The whole text, in one piece."""
+    yield "".join([f"{line}\n" for line in _lines(report)])
+
+
+def _lines(report: FleetReport) -> Iterator[str]:
+    yield headline(report)
+    for line in numbers(report):
+        yield f"  {line}"
+    groups = report.summary.groups
+    most = len(groups) if report.is_verbose else _MOST_GROUPS
+    if groups:
+        yield ""
+    for group in groups[:most]:
+        yield from _group_lines(group, report)
+    rest = groups[most:]
+    if rest:
+        packages = counted(sum(len(group.folders) for group in rest), "package")
+        yield f"… and {packages} more in {counted(len(rest), 'group')}; -v lists them"
+
+
+def _group_lines(group: Group, report: FleetReport) -> Iterator[str]:
+    word = tinted(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
+    folders = visible(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
+    yield f"{word}: {', '.join(group.says)}: {folders}"
+    if group.example is not None:
+        yield f"  {finding_line(group.example, is_coloured=report.is_coloured)}"
+
+
+_MOST_IN_MARKDOWN = 10
+
+
+def as_markdown(report: FleetReport) -> Iterator[str]:
+    """The whole comment, in one piece."""
+    since = f" since {code(report.since)}" if report.since else ""
+    lead = [f"### packwise fleet {report.verb} {code(report.root)}{since}: {headline(report)}"]
+    listed = "\n".join([f"- {line}" for line in numbers(report)])
+    sections: list[Section] = []
+    for status in Status:
+        groups = [group for group in report.summary.groups if group.status is status]
+        if groups:
+            packages = counted(sum(len(group.folders) for group in groups), "package")
+            title = f"{packages} {word_of(status)}"
+            sections.append(Section(title, [_entry(group) for group in groups], is_open=status is Status.FAILING))
+    part = Part([*lead, *([listed] if listed else [])], sections, report.command)
+    yield comment(f"packwise fleet {report.verb}", [part])
+
+
+def _entry(group: Group) -> list[str]:
+    lines = [f"{', '.join(group.says)}: {package_line(group.folders, _MOST_IN_MARKDOWN)}"]
+    return lines if group.example is None else [*lines, f"  {finding_line(group.example)}"]
+
+
+def as_json(report: FleetReport) -> Iterator[str]:
+    """The summary, and each package in order of its folder; a piece for each, since there may be thousands."""
+    summary = report.summary
+    head, _, foot = json_text({
+        "verb": report.verb,
+        "root": report.root,
+        "since": report.since or None,
+        "summary": {
+            "packages": summary.packages,
+            "statuses": {status.value: number for status, number in summary.statuses},
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "workloads": summary.workloads,
+            "passedOver": dict(summary.passed_over),
+            "objects": summary.objects,
+            "topologiesRecreated": summary.recreated,
+            "gangs": _gangs(summary.gangs_created, summary.gangs_deleted, summary.gangs_changed),
+            "constraintsLost": summary.dropped,
+            "placed": None if not summary.placed else {
+                "packages": summary.placed,
+                "gangs": summary.gangs,
+                "pending": summary.pending,
+                "noLongerFit": summary.no_longer_fits,
+                "noted": summary.noted,
+            },
+            "filesWritten": summary.written,
+        },
+        "orphans": None if report.orphans is None else {
+            "folders": list(report.orphans.folders),
+            "pruned": report.orphans.are_pruned,
+        },
+        "packages": [],
+    }).rpartition("[]")  # fmt: skip
+    yield f"{head}["
+    separator = "\n"
+    for result in report.results:
+        yield separator + indent(json_text(_package(result)).rstrip(), " " * 4)
+        separator = ",\n"
+    yield f"{'' if separator == chr(10) else chr(10) + '  '}]{foot}"
+
+
+def _package(result: PackageResult) -> dict[str, Any]:
+    return {
+        "package": result.folder,
+        "client": result.client,
+        "status": result.status.value,
+        "errors": result.errors,
+        "warnings": result.warnings,
+        "findings": [finding_fields(finding) for finding in result.findings],
+        "workloads": result.workloads,
+        "passedOver": dict(result.passed_over),
+        "objects": result.objects,
+        "digest": result.digest or None,
+        "topologiesRecreated": list(result.recreated),
+        "gangs": _gangs(result.gangs_created, result.gangs_deleted, result.gangs_changed),
+        "otherChanges": result.other_changes,
+        "constraintsLost": result.dropped,
+        "placed": None
+        if not result.placed
+        else {
+            "gangs": result.gangs,
+            "pending": list(result.pending),
+            "noLongerFit": list(result.no_longer_fits),
+            "noted": list(result.noted),
+        },
+        "filesWritten": result.written,
+    }
+
+
+def _gangs(created: int, deleted: int, changed: int) -> dict[str, int]:
+    return {"created": created, "deleted": deleted, "changed": changed}

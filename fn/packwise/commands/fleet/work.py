@@ -1,0 +1,441 @@
+"""A request to an answer, in whatever process: the package read, rendered, judged.
+
+Nothing is read but what the request brings, so that the answer is the same in this process, in another, on another
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import zlib
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
+from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
+from krmfn.source import Source
+from packwise.account import one_account
+from packwise.cli.arguments import STDIN, UsageError
+from packwise.cli.coverage import coverage_of, files_covered
+from packwise.cli.document import InputFile
+from packwise.cli.folder import plan_folder
+from packwise.cli.git import left_out_of
+from packwise.cli.groups import Checkup, Group
+from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
+from packwise.cli.inputs import Inputs, assigned, definitions_in, documents_of
+from packwise.cli.judgement import judge
+from packwise.cli.read import decode
+from packwise.cli.reader import Reader, error_result, items_of, readable_items
+from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
+from packwise.cli.surroundings import traits_of
+from packwise.commands.diff import Action, diff, state_after, state_before
+from packwise.commands.fleet.disk import DiskTree
+from packwise.commands.fleet.kustomization import copy_of, file_of
+from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
+from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of
+from packwise.commands.fleet.requests import Answer, lost, payload_of
+from packwise.commands.fleet.result import BUILD, FIT, PackageResult, Status, kept_findings
+from packwise.commands.fleet.tree import MemoryTree
+from packwise.objects.index import taken_apart
+from packwise.objects.kinds import GANGS
+from packwise.pipeline import render
+from packwise.render import LOCAL_CONFIG
+from packwise.select import Configured, Package
+from packwise.settings.recognition import is_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from krmfn.value import Value
+    from packwise.cli.coverage import Coverage
+    from packwise.cli.folder import FolderPlan
+    from packwise.commands.clients import Problem
+    from packwise.commands.diff import Change, State
+    from packwise.commands.fleet.disk import CommitTree
+    from packwise.commands.fleet.requests import Request, Side
+    from packwise.commands.place.placing import GangAnswer
+    from packwise.discovery import LeftOut
+    from packwise.pipeline import Rendered
+
+    Blobs = tuple[tuple[str, str], ...]
+
+
+class SideRead(NamedTuple):
+    """A side, read. `is_kept` is whether a cache may keep an answer to it.
+
+    `crds` are those of its cluster; `values` set the variables of its templates.
+    """
+
+    side: Side
+    files: tuple[InputFile, ...] = ()
+    configured: Configured = Configured()
+    validates: bool = False
+    results: tuple[Result, ...] = ()
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    is_kept: bool = True
+    crds: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
+
+
+def read_side(side: Side, kustomize: str) -> SideRead:
+    """The side, built where kustomize renders it, which must have the version `kustomize`."""
+    if side.problems:
+        return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
+    tree = MemoryTree(dict(side.files))
+    try:
+        configuration = configuration_of(tree, side.folder, side.client)
+        if side.client is not Client.KUSTOMIZE:
+            return _read_files(side, configuration)
+        # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
+        copy = copy_of(tree, side.folder)
+        if copy.problems:
+            return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
+        # A worker elsewhere may have another one, whose answer nobody asked for.
+        if kustomize_version() != kustomize:
+            here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"
+            raise KustomizeError(here)
+        built = decode(build(copy.contents, copy.file, copy.kustomization, copy.data), InputPath())
+    except KustomizeError as error:
+        file = ResultFile(file_of(tree, side.folder) or side.folder)
+        result = Result(str(error), file=file, tags={"rule": BUILD.name})
+        return SideRead(side, results=(result,), is_kept=False)
+    except FieldError as error:
+        return SideRead(side, results=(error_result(error),))
+    return SideRead(side, (built,), _configured(configuration), configuration.validates, _unreadable(built))
+
+
+def _read_files(side: Side, configuration: Configuration) -> SideRead:
+    reader = Reader()
+    files = reader.read_contents(_listed(side))
+    return SideRead(
+        side,
+        tuple(files),
+        _configured(configuration),
+        configuration.validates,
+        tuple(reader.results),
+        tuple(reader.left_out),
+    )
+
+
+def _listed(side: Side) -> dict[InputPath, bytes]:
+    """The contents of the files of a folder, by the paths that a walk through it would give them."""
+    target = PurePosixPath(side.folder)
+    contents = {PurePosixPath(path): data for path, data in side.files}
+    markers = {path: data.decode("utf-8", "replace") for path, data in contents.items() if path.name in SAYING}
+    files = [path for path in contents if path.is_relative_to(target) and path.suffix in SUFFIXES]
+    left_out = left_out_of(files, markers, target, [])
+    return {
+        InputPath(str(path), str(path.relative_to(target)), left_out.get(path), is_named=False): contents[path]
+        for path in files
+    }
+
+
+def _configured(configuration: Configuration) -> Configured:
+    item = configuration.item
+    if item is None:
+        return Configured()
+    return Configured(context=(item,)) if is_operator(item) else Configured(item)
+
+
+def _unreadable(file: InputFile) -> tuple[Result, ...]:
+    results: list[Result] = []
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError as error:
+            results.append(error_result(error))
+    return tuple(results)
+
+
+def _problem(problem: Problem) -> Result:
+    place = {"line": str(problem.line), "column": str(problem.column)} if problem.line else {}
+    return Result(problem.message, file=ResultFile(problem.file), tags={"rule": FIT.name, **place})
+
+
+def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -> Package:
+    """What the pipeline renders; with `apart`, the entries of Lists are objects of their own."""
+    config = read.configured
+    return Package(
+        _entries(read.files) if apart else items_of(read.files),
+        config.function_config,
+        None if before is None or exit_code(before.results) else _entries(before.files),
+        read.crds,
+        documents_of(read.files),
+        documents_of(before.files if before is not None else ()),
+        read.values,
+        context=config.context,
+        configured_before=None if before is None else before.configured,
+    )
+
+
+def _entries(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    return taken_apart([item for file in files for item in readable_items(file)])
+
+
+def located(result: Result, read: SideRead | None) -> Result:
+    """The result, at the kustomization where it is about what that builds: no line of a file has it."""
+    if result.file is not None or read is None or read.side.client is not Client.KUSTOMIZE:
+        return result
+    path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
+    tags = {key: tag for key, tag in result.tags.items() if key not in ("line", "column")}
+    return result._replace(file=ResultFile(path), tags=tags)
+
+
+class Crds(NamedTuple):
+    """CRDs as a request brings them: `packed` is b"" where none are named. `results` say what cannot be read."""
+
+    packed: bytes = b""
+    results: tuple[Result, ...] = ()
+
+
+def read_crds(paths: tuple[str, ...], top: str) -> Crds:
+    """The CRDs of the kinds that count in files and folders; findings name these by their path from `top`.
+
+    Raises UsageError where something is not there, or has no such CRD.
+    """
+    reader = Reader()
+    items = definitions_in(paths, reader)
+    if exit_code(reader.results):
+        return Crds(results=tuple(reader.results))
+    named = [item.source for item in items]
+    sources = [each if each.file is None else each._replace(file=from_top(each.file, top)) for each in named]
+    # Each request brings them, and they have some hundred thousand characters of much the same.
+    return Crds(zlib.compress(json.dumps(sources).encode()) if sources else b"", tuple(reader.results))
+
+
+def blobs_of(paths: Iterable[str], top: str, commit: CommitTree) -> tuple[Blobs, Blobs]:
+    """The files that `paths` name below `top`, with what git calls each: those of a commit, and those of today."""
+    before: list[tuple[str, str]] = []
+    after: list[tuple[str, str]] = []
+    for path in [from_top(path, top) for path in paths if path != STDIN]:
+        if path == ".." or path.startswith("../") or Path(path).is_absolute():
+            continue
+        at = "" if path == "." else path
+        folder = at if Path(top, at).is_dir() else posixpath.dirname(at)
+        for blobs, tree in ((before, commit.listing(folder)), (after, DiskTree(top, folder))):
+            files = [at] if tree.is_file(at) else tree.files_below(at)
+            blobs += [(file, tree.blob(file, commit.form)) for file in files if file.endswith(SUFFIXES)]
+    return tuple(before), tuple(after)
+
+
+@lru_cache(1)
+def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
+    """The CRDs in a request."""
+    if not packed:
+        return ()
+    return tuple(KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed)))
+
+
+def _source(fields: list[Any]) -> Source:
+    text, root, line, column, file, entry = fields
+    return Source(text, tuple(root), line, column, file, tuple(entry))
+
+
+def work(request: Request) -> Answer:
+    """The answer to a request. What fails is an answer too: one package never stops a fleet."""
+    try:
+        # Its answer depends on no other package.
+        with one_account():
+            return _answer(request)
+    except MemoryError:
+        raise
+    except Exception as error:  # A defect of packwise.
+        reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
+        return Answer(request.key, payload_of(lost(request.folder, request.client, reason)), is_kept=False)
+
+
+def _answer(request: Request) -> Answer:
+    after, before = _read(request.after, request), _read(request.before, request)
+    blank = PackageResult(request.folder, request.client, Status.PASSING)
+    plan: FolderPlan | None = None
+    if after is not None and exit_code(after.results) and not (request.verb == "check" and after.files):
+        result = _judged(blank, after.results, after)
+    elif request.verb == "diff":
+        result = _compared(blank, before, after, request)
+    elif after is None:
+        result = blank._replace(status=Status.REMOVED)
+    elif request.verb == "render":
+        result, plan = _rendered(blank, after, before)
+    elif request.verb == "place":
+        result = _placed(blank, after, before, request)
+    else:
+        result = _checked(blank, after, before)
+    is_kept = (after is None or after.is_kept) and (before is None or before.is_kept)
+    return Answer(request.key, payload_of(result, plan if request.writes else None), is_kept)
+
+
+def _read(side: Side | None, request: Request) -> SideRead | None:
+    if side is None:
+        return None
+    read = read_side(side, request.kustomize)
+    return read._replace(crds=crds_of(request.crds), values=assigned(request.values))
+
+
+def _checked(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
+    package = package_of(after, before)
+    names = [str(item.file) for item in (package.function_config, *package.context) if item is not None]
+    names += [str(file.path.name) for file in after.files if traits_of(file).configures]
+    judgement = judge(Checkup((Group(package, tuple(names)),), after.files, after.results, after.files, after.left_out))
+    result = _judged(blank, judgement.results, after)._replace(objects=len(package.items))
+    return _covered(result, judgement.coverage)
+
+
+def _rendered(
+    blank: PackageResult, after: SideRead, before: SideRead | None
+) -> tuple[PackageResult, FolderPlan | None]:
+    """The result of a render, and what is to be written; nothing is where there are errors."""
+    package = package_of(after, before, apart=False)
+    rendered = rendered_of(Inputs(after.files, package, after.results, after.files), writes=True)
+    coverage = coverage_of(after, rendered)
+    if exit_code(rendered.results):
+        return _covered(_judged(blank, rendered.results, after), coverage), None
+    if after.validates:
+        rendered = rendered._replace(kept=package.items, generated=())
+    try:
+        outcome = outcome_of(after.files, rendered)
+        if after.side.client is Client.KUSTOMIZE:
+            files = tuple(_as_built(file) for file in outcome.files)
+            outcome = Outcome(files, (), tuple(item for item in outcome.new if not _is_local(item)))
+        plan = plan_folder(outcome, split=bool(rendered.gitops))
+    except FieldError as error:
+        return _judged(blank, [*rendered.results, error_result(error)], after), None
+    texts = {path: content.decode() for path, content in plan.contents.items()}
+    result = _judged(blank, [*rendered.results, *plan.results], after)._replace(
+        objects=len(rendered.items), digest=sha256(json.dumps(texts).encode()).hexdigest()
+    )
+    return _covered(result, coverage), None if exit_code(plan.results) else plan
+
+
+def _as_built(file: InputFile) -> InputFile:
+    """The file without what kustomize leaves out of a build."""
+    kept = [document for document in file.documents if document.item is None or not _is_local(document.item)]
+    return InputFile(file.path, tuple(kept))
+
+
+def _is_local(item: KubeObject) -> bool:
+    return item.annotations.get(LOCAL_CONFIG) == "true"
+
+
+def _compared(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
+    """What changes for the scheduler; a side that is not there is empty."""
+    old, new = (Package(()) if side is None else package_of(side, None) for side in (before, after))
+    unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
+    state = state_after(new, old)
+    difference = diff(state_before(old), state)
+    findings = list(difference.refusals)
+    if unreadable or (not difference.compared and not findings):
+        cause = (*unreadable, *difference.unreadable)
+        text = cause[0].line_of_text() if cause else "it has no objects"
+        message = f"cannot be compared: the state before has errors: {text}"
+        findings.append(Result(message, file=ResultFile(request.folder), tags={"rule": FIT.name}))
+    status = Status.CHANGED if difference.changes else Status.UNCHANGED
+    if before is None or after is None:
+        status = Status.ADDED if before is None else Status.REMOVED
+    counted = _judged(blank._replace(status=status), findings, after or before)
+    if after is not None:
+        counted = counted._replace(passed_over=files_covered(after.files, after.left_out).reasons)
+    result = _with_changes(counted, difference.changes, _objects(state))._replace(dropped=len(difference.dropped))
+    if request.nodes is None or after is None or result.status is Status.FAILING:
+        return result
+    return _with_places(result, after, before, request.nodes, judges=False)
+
+
+def _objects(state: State) -> int:
+    return len(state.objects or {})
+
+
+_GANGS = tuple(kind.name for kind in GANGS)
+
+
+def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int) -> PackageResult:
+    listed = list(changes)
+    kinds = [str(change.subject.value.get("kind")) for change in listed]
+    # A gang that is written for two schedulers is one.
+    gang = next((name for name in _GANGS if name in kinds), None)
+    recreated = [change for change in listed if change.action is Action.RECREATE]
+    gangs = [change.action for change, kind in zip(listed, kinds, strict=True) if kind == gang]
+    others = [kind for kind in kinds if kind not in _GANGS]
+    return result._replace(
+        recreated=tuple(change.subject.name for change in recreated),
+        gangs_created=gangs.count(Action.CREATE),
+        gangs_deleted=gangs.count(Action.DELETE),
+        gangs_changed=gangs.count(Action.CHANGE),
+        other_changes=len(others) - len(recreated),
+        objects=objects,
+    )
+
+
+def _placed(blank: PackageResult, after: SideRead, before: SideRead | None, request: Request) -> PackageResult:
+    if request.nodes is None:
+        return _checked(blank, after, before)
+    return _with_places(blank, after, before, request.nodes, judges=True)
+
+
+def _with_places(
+    result: PackageResult, after: SideRead, before: SideRead | None, nodes: tuple[str, bytes], *, judges: bool
+) -> PackageResult:
+    """The result with the gangs that do not fit on the nodes, and those that did before.
+
+    With `judges`, the findings of the render are those of the result.
+    """
+    from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+
+    try:
+        rendered, gangs = _places(package_of(after, None), nodes)
+        if exit_code(rendered.results):
+            return _judged(result, rendered.results, after)
+        fitted: set[str] = set()
+        if before is not None and not exit_code(before.results):
+            _, earlier = _places(package_of(before, None), nodes)
+            fitted = {name for name, gang in earlier.items() if gang.fits}
+    except (UsageError, TooManyPodsError) as error:
+        return _judged(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
+    pending = tuple(name for name, gang in gangs.items() if not gang.fits)
+    counted = _judged(result, rendered.results, after) if judges else result
+    return _covered(counted, coverage_of(after, rendered))._replace(
+        placed=True,
+        gangs=len(gangs),
+        pending=pending,
+        no_longer_fits=tuple(name for name in pending if name in fitted),
+        noted=tuple(name for name, gang in gangs.items() if gang.notes),
+    )
+
+
+def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, GangAnswer]]:
+    """The render on the nodes, and what becomes of each gang by its name. Raises UsageError, TooManyPodsError."""
+    from packwise.cli.cluster_files import objects_in, read_cluster
+    from packwise.commands.place.placing import place_gangs, situation
+
+    name, data = nodes
+    objects = tuple(objects_in(data, name))
+    snapshot = read_cluster([name], objects)
+    rendered = render(package._replace(nodes=objects))
+    if exit_code(rendered.results):
+        return rendered, {}
+    placing = place_gangs(situation(rendered, snapshot))
+    jobs = [(gang.gang.job, gang) for gang in placing.gangs]
+    return rendered, {f"{job.namespace}/{job.name}": gang for job, gang in jobs}
+
+
+def _covered(result: PackageResult, coverage: Coverage) -> PackageResult:
+    """The result with what was judged; a package in which nothing was is not a passing one."""
+    is_idle = result.status is Status.PASSING and not coverage.number
+    return result._replace(
+        status=Status.IDLE if is_idle else result.status,
+        workloads=coverage.number,
+        passed_over=coverage.reasons,
+    )
+
+
+def _judged(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:
+    """The result with its findings; an error makes it a failing one."""
+    listed = sort_results([located(each, read) for each in results])
+    errors, warnings, kept = kept_findings(listed)
+    status = Status.FAILING if errors else result.status
+    return result._replace(status=status, errors=errors, warnings=warnings, findings=kept)

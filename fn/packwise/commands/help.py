@@ -1,0 +1,36 @@
+"""`packwise help`."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Command
+
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = "Prints the help of packwise, or of a command."
+
+
+_EPILOG = """\
+examples:
+  packwise help
+  packwise help check
+
+exit codes: 0 no error, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command; without it, all of them")
+
+
+def _run(_: None) -> int:
+    return 0
+
+
+def _read(parsed: argparse.Namespace) -> None:
+    """Nothing: the command line takes `packwise help COMMAND` for `packwise COMMAND --help`."""
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

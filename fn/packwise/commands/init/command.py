@@ -1,0 +1,350 @@
+"""`packwise init`: a package to begin with; nothing that exists is overwritten."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from krmfn.errors import FieldError
+from krmfn.record import NamedTuple
+from krmfn.result import exit_code
+from packwise.cli.arguments import (
+    Command,
+    UsageError,
+)
+from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
+from packwise.cli.findings_text import as_lines
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
+from packwise.cli.read import read_file
+from packwise.cli.reader import Reader, error_result, items_of
+from packwise.cli.write import Change, change_files
+from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
+from packwise.objects.identity import identity
+from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.workload_kinds import WORKLOAD_KINDS
+from packwise.revisions.records import REVISIONS
+from packwise.settings.recognition import is_operator, is_settings
+from packwise.topology.levels import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+
+    Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
+
+__all__ = ["COMMAND", "init"]
+
+_DESCRIPTION = """\
+Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
+client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
+that exists is overwritten: where one of the files is there, none is written. On a terminal, init asks for what no
+option says."""
+
+
+_EPILOG = """\
+examples:
+  packwise init clusters/west --for kustomize
+  packwise init clusters/west --level zone=topology.kubernetes.io/zone --level rack=example.com/rack
+  kubectl get nodes,deployments,configmaps,clustertopologies -A -o yaml | packwise init clusters/west --from -
+  packwise init clusters/west --for kpt --revision v0.1.0-alpha.13 --no-apply
+  packwise init clusters/west --without-grove     # KAI groups Jobs, JobSets and others itself
+  packwise init clusters/west --for github        # also where the package is there already
+
+exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""
+
+
+TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit")
+"""What `packwise init` writes a package for: who renders it, or who checks it."""
+
+
+class Init(NamedTuple):
+    """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
+
+    `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
+    not where an operator was seen. `without_grove`: KAI groups workloads itself.
+    """
+
+    folder: str
+    targets: tuple[Target, ...] = ()
+    sources: tuple[str, ...] = ()
+    levels: tuple[tuple[str, str], ...] = ()
+    revision: str | None = None
+    apply: bool | None = None
+    without_grove: bool = False
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="the folder of the package (default: .)")
+    parser.add_argument(
+        "--for",
+        dest="targets",
+        action="append",
+        default=[],
+        choices=TARGETS,
+        help="who renders the package, or checks it; as often as needed",
+    )
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
+        'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
+    )
+    parser.add_argument(
+        "--level",
+        dest="levels",
+        action="append",
+        default=[],
+        type=_level,
+        metavar="DOMAIN=LABEL",
+        help="a topology level, broadest first, as often as needed: rack=example.com/rack",
+    )
+    parser.add_argument("--revision", choices=tuple(REVISIONS), help="the release of Grove that the cluster runs")
+    parser.add_argument(
+        "--without-grove",
+        action="store_true",
+        help="no Grove runs: KAI groups the pods of workloads itself, and the example is a JobSet",
+    )
+    parser.add_argument(
+        "--apply",
+        action=argparse.BooleanOptionalAction,
+        help="whether generated objects are applied from Git; by default not where --from shows an operator",
+    )
+
+
+def _level(text: str) -> tuple[str, str]:
+    domain, equals, key = text.partition("=")
+    if not (domain and equals and key):
+        raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
+    return domain, key
+
+
+def _read(parsed: argparse.Namespace) -> Init:
+    return Init(
+        parsed.folder,
+        tuple(parsed.targets),
+        tuple(parsed.sources),
+        tuple(parsed.levels),
+        parsed.revision,
+        parsed.apply,
+        parsed.without_grove,
+    )
+
+
+_EXTRAS = "packwise[crds]"
+_REPOSITORY = "https://git.example.com/platform/packwise"
+_COMMIT = "COMMIT"
+_WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
+_TOOLS = {"argocd": "argocd", "flux": "flux"}
+
+
+class _Folder(NamedTuple):
+    """What the folder of the package holds already: whether a configuration, whether workloads, files with objects."""
+
+    is_configured: bool
+    has_workloads: bool
+    resources: tuple[str, ...]
+
+
+def init(command: Init) -> int:
+    """Writes the files and prints their names; returns the exit code. Raises UsageError where one is there already."""
+    folder = Path(command.folder)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UsageError(f'DIR must name a folder, which init makes where it is not there; got "{command.folder}"')
+    command = _asked(command)
+    facts, results = _facts(command)
+    if exit_code(results):
+        say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+        return 1
+    files = _files(command, folder, facts)
+    _refuse_existing(files)
+    start = Path(os.path.commonpath([real(_existing(path.parent)) for path in files]))
+    changes = [Change(path, encoded(text)) for path, text in files.items()]
+    try:
+        change_files(start, changes, {})
+    except OSError as error:
+        say([cannot_write(error)])
+        return 1
+    shown = [f"wrote {path.as_posix()}" for path in files]
+    return 0 if show("".join([f"{line}\n" for line in (*shown, *_next_steps(command))])) else 1
+
+
+def _facts(command: Init) -> tuple[Facts, list[Result]]:
+    """What the files of --from tell, completed and overruled by the options; and what is wrong with the files."""
+    reader = Reader()
+    items = items_of(reader.read(command.sources))
+    if exit_code(reader.results):
+        return Facts(), reader.results
+    try:
+        facts = facts_of(items)
+    except FieldError as error:
+        return Facts(), [*reader.results, error_result(error)]
+    if command.levels:
+        levels = tuple(Level(*level) for level in command.levels)
+        facts = facts._replace(levels=levels, comments=(), source="", dropped=(), topologies=())
+    if command.revision is not None:
+        facts = facts._replace(revision=command.revision, revision_source="")
+    return facts, reader.results
+
+
+def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
+    """The texts to write by their paths."""
+    if command.without_grove and (command.revision is not None or command.apply):
+        option = "--revision" if command.revision is not None else "--apply"
+        raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
+    there = _looked_at(folder)
+    revision = REVISIONS[facts.revision]
+    # Whoever has a release has its operator in the cluster.
+    runs = facts.has_operator or bool(revision.releases)
+    apply = False if command.apply is None and runs else command.apply
+    if apply and revision.podgang_maps:
+        raise UsageError(
+            f"--apply must not go with {facts.revision}: its operator deletes PodGangs that are applied from Git; "
+            "leave it out, or name an earlier release with --revision"
+        )
+    gitops = tuple(_TOOLS[target] for target in command.targets if target in _TOOLS)
+    is_function, with_example = "kustomize" in command.targets, not there.has_workloads
+    plan = Plan(facts, apply, gitops, is_function, with_example, without_grove=command.without_grove)
+    written = {} if there.is_configured else package_files(plan)
+    top = _top(folder)
+    files = {folder / name: text for name, text in written.items()}
+    place = _place(folder, top, sorted({*there.resources, *(set(written) - {"topology.yaml"})}))
+    for target in command.targets:
+        inside, above = client_files(target, place)
+        files |= {folder / name: text for name, text in inside.items()}
+        files |= {_shown(top / name): text for name, text in above.items()}
+    if not files:
+        raise UsageError(
+            f'"{folder.as_posix()}" has a configuration already; name with --for what else is to be written'
+        )
+    return files
+
+
+def _looked_at(folder: Path) -> _Folder:
+    """The files directly in the folder; what cannot be read is nobody's."""
+    items: list[KubeObject] = []
+    resources: list[str] = []
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    for entry in entries:
+        if entry.suffix not in SUFFIXES or entry.name.startswith(".") or not entry.is_file():
+            continue
+        try:
+            file = read_file(InputPath(entry.as_posix(), entry.name))
+            held = [item for item in file.items if item.value]
+        except FieldError:
+            continue
+        items += held
+        if held and not any(is_settings(item) for item in held) and entry.stem.lower() != "kustomization":
+            resources.append(entry.name)
+    configured = any(is_settings(item) or is_operator(item) for item in items)
+    return _Folder(configured, any(identity(item.value)[:2] in _WORKLOADS for item in items), tuple(resources))
+
+
+def _place(folder: Path, top: Path, resources: list[str]) -> Place:
+    below = os.path.relpath(real(folder), top).replace(os.sep, "/")
+    if not below.isprintable():
+        raise UsageError(f"DIR must be a path that prints; got {json.dumps(below)}")
+    repository, commit = _origin()
+    requirement = f"{_EXTRAS} @ git+{repository}@{commit}"
+    return Place(below, resources, requirement, repository, commit)
+
+
+def _origin() -> tuple[str, str]:
+    """The repository and the commit that this packwise was installed from, by PEP 610; placeholders where not known."""
+    text = distribution("packwise").read_text("direct_url.json")
+    source: dict[str, Any] = json.loads(text) if text else {}
+    url, commit = str(source.get("url", "")), source.get("vcs_info", {}).get("commit_id")
+    if not url.startswith(("https://", "ssh://")) or not commit:
+        return _REPOSITORY, _COMMIT
+    # Names and passwords are nobody's business in a file that is committed.
+    return re.sub(r"^(https://)[^/@]*@", r"\1", url), str(commit)
+
+
+def _refuse_existing(files: Iterable[Path]) -> None:
+    there = [path.as_posix() for path in files if os.path.lexists(path)]
+    if there:
+        listed = ", ".join([f'"{name}"' for name in there])
+        raise UsageError(
+            f"init must not overwrite {listed}; nothing was written: move it away, or choose another DIR or --for"
+        )
+
+
+def _existing(folder: Path) -> Path:
+    """The nearest folder from `folder` upwards that is there."""
+    absolute = Path(real(folder))
+    return next(each for each in (absolute, *absolute.parents) if each.is_dir())
+
+
+def _top(folder: Path) -> Path:
+    """The top of the repository that `folder` is in, or will be; the current folder where there is no repository."""
+    top, here = Path(top_of(str(_existing(folder)))), Path(real("."))
+    return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
+
+
+def _shown(path: Path) -> Path:
+    """The path as a user names it from the current folder."""
+    return Path(os.path.relpath(path, real(".")))
+
+
+def _asked(command: Init) -> Init:
+    """With answers for what no option says, where somebody is there to answer."""
+    if command.targets or command.sources or command.levels or command.revision or command.without_grove:
+        return command
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return command
+    from packwise.cli.main import parse
+
+    say(["Nothing is written before the last answer; an empty one leaves the choice open."])
+    words: list[str] = []
+    for question, option in _QUESTIONS:
+        for word in _answer(question).split():
+            words += [option, word]
+    answered = parse(["init", *words, "--", command.folder]).arguments
+    return answered if isinstance(answered, Init) else command
+
+
+_QUESTIONS: tuple[tuple[str, str], ...] = (
+    (f"Who renders or checks it? Any of: {', '.join(TARGETS)}", "--for"),
+    ("Which release of Grove does the cluster run (v0.1.0-alpha.13)?", "--revision"),
+    ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
+)
+"""What is asked on a terminal, and the option that says the same."""
+
+
+def _answer(question: str) -> str:
+    sys.stderr.write(f"{question} ")
+    sys.stderr.flush()
+    return sys.stdin.readline().replace(",", " ")
+
+
+def _next_steps(command: Init) -> list[str]:
+    folder = quote(command.folder)
+    steps = ["packwise check DIR", *[_RUN[target] for target in command.targets if target in _RUN]]
+    placeholder = {"github", "gitlab", "pre-commit"} & set(command.targets) and _origin()[1] == _COMMIT
+    note = [f"replace {_REPOSITORY} and {_COMMIT}: where packwise is to be installed from"] if placeholder else []
+    return ["", "next:", *[f"  {step.replace('DIR', folder)}" for step in (*note, *steps)]]
+
+
+_RUN = {
+    "kustomize": "kustomize build --enable-alpha-plugins --enable-exec DIR",
+    "kpt": "kpt fn render DIR --allow-exec",
+    "argocd": "kubectl apply -f DIR/application.yaml",
+    "flux": "kubectl apply -f DIR/flux.yaml",
+    "pre-commit": "pre-commit install",
+}
+"""What to run after the check."""
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, init)

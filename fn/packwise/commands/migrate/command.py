@@ -1,0 +1,218 @@
+"""`packwise migrate`: files rewritten in place for a later design revision, every comment and the layout kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import exit_code, sort_results
+from packwise.cli.arguments import (
+    STDIN,
+    Command,
+    Named,
+    UsageError,
+    Verbosity,
+    add_config,
+)
+from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
+from packwise.cli.coverage import files_covered
+from packwise.cli.document import contents_of, edited_text
+from packwise.cli.findings_text import Checked, as_text
+from packwise.cli.inputs import read_inputs
+from packwise.cli.write import Change, change_files, common_folder
+from packwise.commands.migrate import migrate as migrate_package
+from packwise.objects.identity import identity
+from packwise.revisions.records import REVISIONS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.inputs import Inputs
+    from packwise.commands.migrate import Migrated
+    from packwise.select import Package
+
+__all__ = ["COMMAND", "migrate"]
+
+_DESCRIPTION = """\
+Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
+its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
+else, nothing is written."""
+
+
+_EPILOG = """\
+examples:
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --dry-run
+  packwise migrate clusters/west --to v0.1.0-alpha.13
+  packwise migrate workloads --from grep-244 --to v0.1.0-alpha.13         # the configuration stands elsewhere
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --keep-pack-domain  # for workloads that run, before --fix
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+
+class Migrate(NamedTuple):
+    """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
+
+    paths: tuple[str, ...]
+    target: str
+    config: str | None = None
+    source: str | None = None
+    dry_run: bool = False
+    keep_pack_domain: bool = False
+    exclude: tuple[str, ...] = ()
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
+    parser.add_argument(
+        "--to", required=True, choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="source",
+        choices=tuple(REVISIONS),
+        help="the revision of PATH, where no configuration among it tells",
+    )
+    add_config(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print what would change as a diff, and write nothing")
+    parser.add_argument(
+        "--keep-pack-domain",
+        action="store_true",
+        help="from alpha.10 on: name the topology, and leave packDomain to a later `packwise check --fix`; the webhook "
+        "refuses both changes at once for a workload that runs",
+    )
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where `migrate` would lead to an earlier revision."""
+    order = list(REVISIONS)
+    if parsed.source is not None and order.index(parsed.source) >= order.index(parsed.to):
+        known = ", ".join(order)
+        parser.error(f"--to must be later than --from {parsed.source}; got {parsed.to}; their order is {known}")
+
+
+def _read(parsed: argparse.Namespace) -> Migrate:
+    return Migrate(
+        tuple(parsed.paths),
+        parsed.to,
+        parsed.config,
+        parsed.source,
+        parsed.dry_run,
+        parsed.keep_pack_domain,
+        tuple(parsed.exclude),
+    )
+
+
+def migrate(command: Migrate) -> int:
+    """Rewrites the files, or with `--dry-run` prints what would change; returns the exit code. Raises UsageError."""
+    if STDIN in command.paths:
+        raise UsageError("migrate must be given files or folders: stdin cannot be written back")
+    source = None if command.source is None else REVISIONS[command.source]
+    named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
+    inputs = read_inputs(named)
+    if inputs.is_broken:
+        return _report(inputs, inputs.results)
+    migrated = migrate_package(
+        _with_own_configuration(inputs.package),
+        REVISIONS[command.target],
+        source=source,
+        keep_pack_domain=command.keep_pack_domain,
+    )
+    if exit_code(migrated.results):
+        return _report(inputs, (*inputs.results, *migrated.results))
+    results = (*inputs.results, *migrated.results)
+    texts = _texts(inputs, migrated)
+    if not texts:
+        say([f"nothing to migrate to {command.target}"])
+    if command.dry_run:
+        # What compares texts is imported where a difference is shown.
+        from krmfn.difference import unified_diff
+
+        shown = show("".join(unified_diff(name, before, after) for name, before, after in texts))
+        return _report(inputs, results, _running(migrated, command.target)) if shown else 1
+    try:
+        _write(texts, inputs)
+    except OSError as error:
+        say([cannot_write(error)])
+        return 1
+    return _report(inputs, results, _running(migrated, command.target) if texts else ())
+
+
+def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
+    """Writes the files. Raises OSError where the disk refuses one."""
+    changes = [Change(Path(name), encoded(text)) for name, _, text in texts]
+    if changes:
+        change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
+    say([f"migrated {name}" for name, _, _ in texts])
+
+
+def _configuration_paths(config: str | None) -> tuple[str, ...]:
+    return () if config is None else (config,)
+
+
+def _with_own_configuration(package: Package) -> Package:
+    """`package` with its configuration as one of its items, which is the one that is rewritten.
+
+    Raises UsageError where a ResourceList brings it.
+    """
+    configuration = package.function_config
+    if configuration is None:
+        return package
+    own = next((item for item in package.items if identity(item.value) == identity(configuration.value)), None)
+    if own is None:
+        raise UsageError(
+            f'"{configuration.location().file}" is a ResourceList, which migrate does not write; '
+            "mend the files it is made of"
+        )
+    return package._replace(function_config=own)
+
+
+def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
+    """Name, text before and text after of each file that changes; the new ones last, which were empty before."""
+    now = dict(zip(map(id, inputs.package.items), migrated.items, strict=True))
+    changed = [(file, edited_text(file, now, "migrate")) for file in inputs.files]
+    texts = [(str(file.path.name), file.text, text) for file, text in changed if text is not None]
+    for file in migrated.new:
+        path = Path(file.beside.location().file or ".").parent / file.name
+        if path.exists():
+            raise UsageError(f'"{path}" must not exist: migrate writes the levels there; move it away')
+        texts.append((str(path), "", file.item.text))
+    return texts
+
+
+def _running(migrated: Migrated, target: str) -> Iterator[str]:
+    """What becomes of workloads that run, where that can be said: whom the target's webhook refuses."""
+    if migrated.refused is None:
+        return
+    if not migrated.refused:
+        yield f"the webhook of {target} takes the workloads also where they run"
+        return
+    advice = "; --keep-pack-domain writes the first of two changes, which it takes" if migrated.steps else ""
+    yield f"where they run, the webhook of {target} refuses {', '.join(migrated.refused)}{advice}"
+
+
+def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> int:
+    """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
+    results = sort_results(results)
+    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
+    last_line = coverage.line
+    if results:
+        checked = Checked(
+            results,
+            len(inputs.files),
+            inputs.text_of,
+            coloured=is_coloured(sys.stderr),
+            # There is no other run that would list what is left out.
+            verbosity=Verbosity.VERBOSE,
+            coverage=coverage,
+        )
+        say(as_text(checked).removesuffix("\n").split("\n"), as_they_are=True)
+        last_line = checked.last_line
+    say([*last, last_line])
+    return exit_code(results)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, migrate, _refuse)

@@ -1,0 +1,290 @@
+"""`packwise render`: to a stream or a folder, and what stderr says of it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from krmfn.errors import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.result import exit_code, sort_results
+from packwise.cli.arguments import (
+    STDIN,
+    Command,
+    Named,
+    UsageError,
+    Verbosity,
+    add_context,
+    add_paths,
+    add_verbosity,
+    named_of,
+)
+from packwise.cli.console import cannot_write, is_coloured, say, show
+from packwise.cli.coverage import coverage_of, ending
+from packwise.cli.document import contents_of
+from packwise.cli.findings_text import count_of_causes, hidden_infos, stderr_lines
+from packwise.cli.folder import plan_folder, refuse_same_target
+from packwise.cli.input_paths import real
+from packwise.cli.inputs import read_inputs
+from packwise.cli.manifests import NAME as LIST
+from packwise.cli.reader import error_result
+from packwise.cli.rendered_files import outcome_of, rendered_of, stream_of
+from packwise.cli.survey import survey
+from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.result import Result
+    from packwise.cli.coverage import Coverage
+    from packwise.cli.folder import FolderPlan
+    from packwise.cli.rendered_files import Outcome
+    from packwise.cli.survey import Changes
+
+__all__ = ["COMMAND"]
+
+_DESCRIPTION = """\
+Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
+comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
+written. A folder given with -o changes at once or not at all; its list of files, .packwise.sha256, tells packwise's
+own from those of others, which stay."""
+
+
+_EPILOG = """\
+examples:
+  packwise render examples/disaggregated-inference
+  packwise render inference.yaml topology.yaml -o rendered
+  packwise render --in-place clusters/west
+  packwise render clusters/west -o rendered/west --check   # in CI: is what was committed what a render gives?
+  kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+
+class Render(NamedTuple):
+    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
+
+    named: Named
+    output: str | None = None
+    in_place: bool = False
+    check: bool = False
+    verbosity: Verbosity = Verbosity.NORMAL
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the folder to write to: your files where they stand in PATH, generated objects below packwise/; "
+        '"-", the default, is stdout',
+    )
+    output.add_argument("--in-place", action="store_true", help="write to PATH itself, which must be one folder")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
+    )
+    add_context(parser)
+    add_verbosity(parser)
+
+
+def _read(parsed: argparse.Namespace) -> Render:
+    return Render(
+        named_of(parsed),
+        None if parsed.output == STDIN else parsed.output,
+        parsed.in_place,
+        parsed.check,
+        Verbosity(parsed.verbosity),
+    )
+
+
+class Report(NamedTuple):
+    """What stderr says of a render: findings, and a last line of what was done, judged and left out.
+
+    `coverage` is what that line says of the latter two.
+    """
+
+    command: Render
+    coverage: Coverage
+
+    @property
+    def verbosity(self) -> Verbosity:
+        """How much is said."""
+        return self.command.verbosity
+
+    def list_findings(self, results: Sequence[Result]) -> None:
+        """Says what there is to say of `results`."""
+        say(stderr_lines(results, self.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
+
+    def end(self, results: Iterable[Result], done: str = "") -> None:
+        """Says what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
+        hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
+        last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
+        say(ending(last, self.coverage.listed, self.verbosity))
+
+    def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> int:
+        """Says that nothing was written, and why, an `error` beside the results; returns the exit code."""
+        ordered = sort_results([*results, *([] if error is None else [error_result(error)])])
+        self.list_findings(ordered)
+        refusal = f"{count_of_causes(ordered)}: nothing was written"
+        if self.verbosity is Verbosity.QUIET:
+            say([refusal])
+        self.end((), refusal)
+        return 1
+
+
+def render(command: Render) -> int:
+    """Prints or writes the result; returns the exit code. Raises UsageError before anything is written."""
+    if command.output is not None or command.in_place or command.check:
+        # Who prints imports nothing of what writes.
+
+        return render_folder(command)
+    inputs = read_inputs(command.named)
+    rendered = rendered_of(inputs, writes=True)
+    report = Report(command, coverage_of(inputs, rendered))
+    if exit_code(rendered.results):
+        return report.refuse(rendered.results)
+    try:
+        text = stream_of(outcome_of(inputs.files, rendered))
+    except FieldError as error:
+        return report.refuse(rendered.results, error)
+    report.list_findings(rendered.results)
+    if not show(text):
+        return 1
+    report.end(rendered.results)
+    return 0
+
+
+def render_folder(command: Render) -> int:
+    """Writes the result to the folder that `command` names; returns the exit code.
+
+    Raises UsageError before anything is written.
+    """
+    output = _output_of(command)
+    inputs = read_inputs(command.named, output)
+    refuse_same_target(inputs.files)
+    refuse_lists_within(inputs.files, output)
+    rendered = rendered_of(inputs, writes=True)
+    report = Report(command, coverage_of(inputs, rendered))
+    if exit_code(rendered.results):
+        return report.refuse(rendered.results)
+    try:
+        outcome = outcome_of(inputs.files, rendered)
+    except FieldError as error:
+        return report.refuse(rendered.results, error)
+    split = bool(rendered.gitops) and not command.in_place
+    return _written(outcome, Path(output), rendered.results, contents_of(inputs.files), report, split=split)
+
+
+def _written(
+    outcome: Outcome,
+    output: Path,
+    results: Sequence[Result],
+    as_read: Mapping[Path, bytes],
+    report: Report,
+    *,
+    split: bool = False,
+) -> int:
+    """Writes the outcome, where nothing is wrong with that; returns the exit code."""
+    try:
+        plan = plan_folder(outcome, split=split)
+        if exit_code(plan.results):
+            return report.refuse([*results, *plan.results])
+        with _alone(output, report.command):
+            return _write(plan, output, results, as_read, report)
+    except FieldError as error:
+        return report.refuse(results, error)
+
+
+def _output_of(command: Render) -> str:
+    """The folder to write to."""
+    if command.in_place:
+        paths = command.named.paths
+        if len(paths) != 1 or not Path(paths[0]).is_dir():
+            got = " ".join([f'"{path}"' for path in paths])
+            raise UsageError(f"--in-place must be given with one folder; got {got}")
+        return paths[0]
+    output = command.output
+    if output is None:
+        raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
+    refuse_no_folder(output)
+    return output
+
+
+@contextmanager
+def _alone(folder: Path, command: Render) -> Generator[None]:
+    """No other render looks at the folder or writes it until the block ends."""
+    if command.in_place:
+        # What was read is compared once more, under a lock of its own.
+        yield
+        return
+    parent = Path(real(folder)).parent
+    if not command.check:
+        with suppress(OSError):
+            parent.mkdir(parents=True, exist_ok=True)
+    with locked(parent):
+        yield
+
+
+def _write(
+    plan: FolderPlan, folder: Path, results: Sequence[Result], as_read: Mapping[Path, bytes], report: Report
+) -> int:
+    command = report.command
+    changes = survey(folder, plan, with_list=not command.in_place)
+    findings = sort_results([*results, *plan.results, *changes.results])
+    if exit_code(findings):
+        return report.refuse(findings)
+    report.list_findings(findings)
+    if command.check and changes:
+        say(_stale(changes, folder))
+        report.end(findings)
+        return 1
+    one_by_one = None
+    if not command.in_place:
+        remove_left(folder)
+    if changes:
+        try:
+            one_by_one = apply(folder, changes, at_once=not command.in_place, as_read=as_read)
+        except OSError as error:
+            say([cannot_write(error)])
+            return 1
+    report.end(findings, _summary(plan, changes, folder, one_by_one))
+    return 0
+
+
+def _stale(changes: Changes, folder: Path) -> Iterator[str]:
+    """What a render would change."""
+    for name in changes.contents:
+        path = folder / name
+        yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"
+    for path in changes.removed:
+        yield f"{path.as_posix()}: no longer belongs"
+    if not changes.contents and not changes.removed:
+        yield f"{(folder / LIST).as_posix()}: {'differs' if (folder / LIST).exists() else 'is missing'}"
+    yield f"error: {folder.as_posix()} must be what a render of its sources gives; run the same command without --check"
+
+
+def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str | None) -> str:
+    if not changes.contents and not changes.removed:
+        return f"{folder.as_posix()} is up to date: {_files(len(plan.contents))}"
+    parts: list[str] = []
+    if plan.generated:
+        parts.append(f"{len(plan.generated)} new object{'s' if len(plan.generated) > 1 else ''}")
+    if changes.removed:
+        parts.append(f"{_files(len(changes.removed))} removed")
+    more = f" ({', '.join(parts)})" if parts else ""
+    note = "" if one_by_one is None else f", one by one since the folder cannot be replaced at once: {one_by_one}"
+    return f"wrote {_files(len(changes.contents))} to {folder.as_posix()}{more}{note}"
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, render)

@@ -1,0 +1,1 @@
+"""`packwise report`: gangs on the nodes of a cluster, drawn."""

@@ -1,0 +1,85 @@
+"""`packwise version`: what is installed."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import version as installed
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.yamltext.native import READER
+from packwise.cli.arguments import Command
+from packwise.cli.console import show
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+__all__ = ["COMMAND", "version"]
+
+_DESCRIPTION = "Prints the version of packwise; with -v, those of Python and of the libraries that are installed."
+
+
+_EPILOG = """\
+examples:
+  packwise version
+  packwise version -v
+
+exit codes: 0 no error, 1 the output could not be written"""
+
+
+class Version(NamedTuple):
+    """`packwise version`; `libraries`: with what packwise stands on."""
+
+    libraries: bool = False
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        dest="libraries",
+        action="store_true",
+        help="with the versions of Python and of the libraries",
+    )
+
+
+def _read(parsed: argparse.Namespace) -> Version:
+    return Version(parsed.libraries)
+
+
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def version(command: Version) -> int:
+    """Prints the version, and with `libraries` what packwise stands on; returns the exit code."""
+    lines = [f"packwise {installed('packwise')}"]
+    if command.libraries:
+        lines += [f"{name} {release}" for name, release in _libraries()]
+    return 0 if show("".join([f"{line}\n" for line in lines])) else 1
+
+
+def _libraries() -> Iterator[tuple[str, str]]:
+    """Python, the platform, and each library that packwise asks for, extras too; krmfn where it was installed apart."""
+    yield platform.python_implementation(), platform.python_version()
+    yield "platform", f"{sys.platform} {platform.machine()}"
+    yield "YAML reader", READER
+    apart = _version("krmfn")
+    if apart is not None:
+        yield "krmfn", f"{apart}, installed beside packwise, which carries its own: the last that was installed counts"
+    names = {match[0] for line in requires("packwise") or () if (match := _NAME.match(line))} - {"packwise"}
+    for name in sorted(names):
+        yield name, _version(name) or "not installed"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return installed(name)
+    except PackageNotFoundError:
+        return None
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, version)
