@@ -24,7 +24,7 @@ from packwise.topology.topograph import MAX_NAMES
 from packwise.validate import cel, schema
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS
 from packwise.validate.definition import MAX_RULES
-from packwise.validate.structure import MOST_STATES
+from packwise.validate.structure import LONGEST_PATTERN, MOST_STATES, MOST_STATES_OF_OBJECT
 from packwise.wording import MOST_COMPARED, MOST_LISTED
 from tests.places import ROOT
 
@@ -54,6 +54,12 @@ LIMITS: list[tuple[str, int, str]] = [
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
     ("characters of a text times states of its CRD's pattern", MOST_STATES, "is not checked for every text: a text is"),
+    (
+        "the same of all texts of an object, each as if 256 characters longer",
+        MOST_STATES_OF_OBJECT,
+        "is not checked for every text: the texts of one object",
+    ),
+    ("characters of a CRD's pattern", LONGEST_PATTERN, "is not checked for every text: it is longer than"),
     ("characters of a CRD's rule", cel.LONGEST, "it is longer than 4000 characters"),
     ("rules of a version of a CRD", MAX_RULES, "must have at most 2000 rules"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),

@@ -253,6 +253,56 @@ def test_a_pattern_that_repeats_ends_within_its_time() -> None:
     assert limited(schema, {"a": "xxx"}) == ['must match the pattern (x?){500}x{500}y; got "xxx"']
 
 
+LONG_PATTERNS = {"a power": "a" + "{9999}" * 300_000, "none": "[[:" * 300_000, "letters": "a" * 1_000_000}
+
+
+@pytest.mark.parametrize("pattern", LONG_PATTERNS.values(), ids=list(LONG_PATTERNS))
+def test_a_long_pattern_is_not_looked_at(pattern: str) -> None:
+    text = {"type": "string", "pattern": pattern}
+    schema = {"type": "object", "properties": {"a": text, "b": {"type": "string", "pattern": "x"}}}
+
+    assert limited(schema, {"a": "xxx", "b": "y"}) == [
+        'must match the pattern x; got "y"',
+        "is not checked for every text: it is longer than 4000 characters; shorten it",
+    ]
+
+
+def test_a_text_that_is_none_of_patterns_is_read_once() -> None:
+    """RE2 takes a hundredth of a second to say so."""
+    list_of = {"type": "array", "items": {"type": "string", "pattern": "[[:" * 1_300}}
+    schema = {"type": "object", "properties": {"l": list_of}}
+
+    assert limited(schema, {"l": [str(number) for number in range(20_000)]}) == [
+        "is not checked for every text: it is no pattern of RE2; correct it"
+    ]
+
+
+def test_many_texts_of_a_large_pattern_end_within_their_time() -> None:
+    pattern = "((a|b)*a(a|b){90})?" * 100
+    schema = {
+        "type": "object",
+        "properties": {"l": {"type": "array", "items": {"type": "string", "pattern": pattern}}},
+    }
+
+    assert limited(schema, {"l": [str(number) for number in range(5_000)]}) == [
+        "is not checked for every text: the texts of one object are too many for patterns so large; split that object, "
+        "or shorten them"
+    ]
+
+
+def test_ten_thousand_texts_of_a_usual_pattern_are_checked() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "l": {"type": "array", "items": {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}}
+        },
+    }
+
+    assert limited(schema, {"l": [*[f"name-{number}" for number in range(10_000)], "A"]}) == [
+        'must match the pattern ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$; got "A"'
+    ]
+
+
 LIMITED = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))

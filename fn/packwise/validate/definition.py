@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
 from packwise.validate.cel import Rules
 from packwise.validate.schema import SchemaError, read_schema
-from packwise.validate.structure import ValuePath, duplicates, metadata_problems, unknown_fields, violations
+from packwise.validate.structure import ValuePath, duplicates, metadata_problems, unknown_fields, violations_of_object
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Definition:
         unknown = list(unknown_fields(value if written is None else written, schema, _ROOT, is_object=True))
         now = prepare(value, schema)
         metadata = metadata_problems(value.get("metadata", {}), _ROOT.field("metadata"))
-        problems = list(violations(now, schema, _ROOT))
+        problems = violations_of_object(now, schema, _ROOT)
         refused = [*metadata, *(problem for problem in problems if problem.effect is not Effect.UNCHECKED)]
         wrong = {problem.path for problem in refused if problem.cause is Cause.TYPE}
         refused += [problem for problem in duplicates(now, schema, _ROOT) if problem.path not in wrong]

@@ -172,6 +172,15 @@ CHECKED: Mapping[str, Callable[[str], bool]] = {
 MOST_STATES = 100_000_000
 """States of a pattern times characters of a text. A text that costs more is not judged."""
 
+MOST_STATES_OF_OBJECT = 2_000_000_000
+"""The same of all texts of an object, each as if it were longer by what it takes to make the states anew."""
+
+LONGEST_PATTERN = 4000
+"""Characters of a pattern, as of a rule: RE2 takes the square of them for some that are none."""
+
+_MADE_ANEW = 256
+"""Characters that could be looked at while a pattern is read."""
+
 _ATOM = re.compile(
     r"\{(?P<least>[0-9]{1,4})(?:,(?P<most>[0-9]{0,4}))?\}|(?P<open>\()|(?P<close>\))|(?P<unclear>\\Q|\\C)"
     r"|(?P<set>\[\^?\]?(?:\\.|\[:[^\]]*+\]?|[^\]\\])*+\]?|\\[pPDSW]|\.)|\\?.",
@@ -183,6 +192,7 @@ _STATES_OF_SET = 1000
 """States of a set of characters that has others than ASCII's."""
 _MOST_REPEATED = 1000
 """RE2's own bound on what a pattern repeats by a number, also within one another."""
+_ENDLESS = 1 << 60
 
 
 def match_cost(pattern: str | None, length: int, text: int) -> int:
@@ -190,6 +200,8 @@ def match_cost(pattern: str | None, length: int, text: int) -> int:
 
     `length` bounds that of the pattern, and says all where the pattern itself is not known.
     """
+    if (length if pattern is None else len(pattern)) > LONGEST_PATTERN:
+        return _ENDLESS
     return text * (length * _MOST_REPEATED if pattern is None else _states(pattern))
 
 
@@ -226,9 +238,14 @@ def _states_of_set(text: str) -> int:
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool | None:
     """True if `pattern` is found in `text`; None where it is no pattern, or where that costs more than MOST_STATES."""
-    if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
+    if match_cost(pattern, len(pattern), len(text)) > MOST_STATES or not _is_pattern(pattern):
         return None
     return _matcher()(pattern, text)
+
+
+@lru_cache(maxsize=256)
+def _is_pattern(pattern: str) -> bool:
+    return _matcher()(pattern, "") is not None
 
 
 @cache
@@ -278,6 +295,26 @@ class ValuePath:
         """The problem of the value: packwise's own message, and the API server's text."""
         text = OperatorError(self.text or NO_FIELD, kind, value, detail).text()
         return Problem(self.path, message, text, Stage.SCHEMA, cause=cause)
+
+
+class _Patterns:
+    """Matches patterns as long as those of one object cost no more than they may; `left` is what they still may."""
+
+    left = MOST_STATES_OF_OBJECT
+
+    @classmethod
+    def match(cls, pattern: str, text: str) -> bool | None:
+        """True if `pattern` is found in `text`; None where nobody looked."""
+        if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
+            return None
+        cls.left -= match_cost(pattern, len(pattern), len(text) + _MADE_ANEW)
+        return None if cls.left < 0 else matches(pattern, text)
+
+
+def violations_of_object(value: Value, schema: Schema, at: ValuePath) -> list[Problem]:
+    """Violations of `schema` in a whole object, which is prepared; its patterns are matched while they cost no more."""
+    _Patterns.left = MOST_STATES_OF_OBJECT
+    return list(violations(value, schema, at))
 
 
 def violations(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -375,16 +412,24 @@ def _text(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
 
 def _pattern(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     pattern = schema.pattern
-    is_match = matches(pattern, value)
+    is_match = _Patterns.match(pattern, value)
     if is_match is False:
         message = f"must match the pattern {pattern}; got {describe(value)}"
         detail = f"{at.text} in body should match '{pattern}'"
         yield at.refusal(ErrorType.INVALID, message, detail, value)
     elif is_match is None:
-        is_long = match_cost(pattern, len(pattern), len(value)) > MOST_STATES
-        why = "a text is too long for so large a pattern" if is_long else "it is no pattern of RE2"
-        message = f"is not checked for every text: {why}; {'shorten one of them' if is_long else 'correct it'}"
+        message = f"is not checked for every text: {_why_unmatched(pattern, value)}"
         yield Problem(schema.pattern_path, message, effect=Effect.UNCHECKED)
+
+
+def _why_unmatched(pattern: str, text: str) -> str:
+    if len(pattern) > LONGEST_PATTERN:
+        return f"it is longer than {LONGEST_PATTERN} characters; shorten it"
+    if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
+        return "a text is too long for so large a pattern; shorten one of them"
+    if _Patterns.left < 0:
+        return "the texts of one object are too many for patterns so large; split that object, or shorten them"
+    return "it is no pattern of RE2; correct it"
 
 
 def _number(value: float, schema: Schema, at: ValuePath) -> Iterator[Problem]:
