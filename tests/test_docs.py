@@ -22,7 +22,7 @@ import pytest
 from packwise.revisions.records import RECORDS
 from packwise.revisions.revision import Revision
 from packwise.revisions.tags import RELEASES
-from tests.places import ROOT, TOOLS
+from tests.places import ROOT, TOOLS, needs_command
 
 pytestmark = pytest.mark.client
 
@@ -86,6 +86,7 @@ def test_commands_run_as_written(page: str, reader: Path, request: pytest.Fixtur
     folders = [Path(sys.executable).parent, TOOLS / "kustomize-v5.8.2"]
     environment = {**os.environ, "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]])}
 
+    needs_command("bash", "bash")
     for block in blocks(text):
         done = subprocess.run(
             ["bash", "-euc", block.script], cwd=reader, env=environment, capture_output=True, text=True, check=False

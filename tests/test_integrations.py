@@ -149,6 +149,7 @@ def check(runner: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         "UPLOAD": "false",
     }
     environment = {**os.environ, **given, **inputs, "RUNNER_TEMP": str(runner / "temp")}
+    needs_command("bash", "bash")
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", scripts()[1]]
     return subprocess.run(
         command, cwd=runner / "work", env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -336,6 +337,7 @@ def component(runner: Path, packwise: Path, part: str = "script", **variables: s
         **variables,
     }
     # GitLab's shell stops at the first command that fails, and at one within a pipe.
+    needs_command("bash", "bash")
     command = ["bash", "-eo", "pipefail", "-c", script]
     return subprocess.run(
         command, cwd=runner / "work", env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -474,6 +476,7 @@ def post(runner: Path, remote: Forge, **inputs: str) -> subprocess.CompletedProc
         "GITHUB_STEP_SUMMARY": str(runner / "summary.md"),
         "RUNNER_TEMP": str(runner / "temp"),
     }
+    needs_command("bash", "bash")
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", scripts()[2]]
     environment = {**os.environ, "NO_PROXY": "127.0.0.1", **given, **places, **inputs}
     return subprocess.run(

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.calling import CONFIG, WORKLOAD, Call, Ran, write
 from tests.cli.test_cli_git import git
+from tests.places import needs_command
 
 BROKEN = WORKLOAD.replace("rack", "block")
 OTHER = BROKEN.replace("name: web", "name: other")
@@ -419,6 +420,8 @@ def test_what_git_does_not_track_is_ignored(call: Call, repository: Path) -> Non
 
 @pytest.mark.slow
 def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
+    # git adds one by a script of the shell.
+    needs_command("sed", "sed")
     inner = tmp_path / "inner"
     write(inner, {"topology.yaml": CONFIG, "web.yaml": BROKEN})
     git(inner, "init", "--quiet", "--initial-branch=main")

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.calling import Call, Ran, write
 from tests.cli.test_cli_git import git
+from tests.places import needs_command
 
 pytestmark = pytest.mark.slow
 
@@ -275,6 +276,8 @@ def test_git_itself_is_taken_from_no_relative_entry_of_path(
 
 def test_a_work_tree_of_its_own_and_a_submodule_are_read(call: Call, repository: Path, tmp_path: Path) -> None:
     """Their `.git` is a file that names a folder elsewhere."""
+    # git adds a submodule by a script of the shell.
+    needs_command("sed", "sed")
     git(repository, "worktree", "add", "--quiet", "tree", "-b", "other")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path), "module")
 

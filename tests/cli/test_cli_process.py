@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import CONFIG
+from tests.places import needs_command
 
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 
 
 def test_a_reader_that_goes_early_is_no_news(packwise: Path, package: Path) -> None:
+    needs_command("bash", "bash")
     command = ["bash", "-c", f"{packwise} render {package} | exec 0<&-; exit ${{PIPESTATUS[0]}}"]
 
     done = subprocess.run(command, capture_output=True, text=True, check=False)

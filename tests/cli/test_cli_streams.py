@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call, Ran, write
+from tests.places import needs_command
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +36,7 @@ WORDS = [
 
 
 def run(packwise: Path, folder: Path, words: str, redirections: str) -> Ran:
+    needs_command("bash", "bash")
     command = f"{packwise} {words} {redirections}"
     done = subprocess.run(["bash", "-c", command], cwd=folder, input=LIST, capture_output=True, text=True, check=False)
     return Ran(done.returncode, done.stdout, done.stderr)

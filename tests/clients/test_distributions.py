@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.places import ROOT, missing
+from tests.places import ROOT, missing, needs_command
 
 pytestmark = [pytest.mark.client, pytest.mark.slow]
 
@@ -23,6 +24,9 @@ BIN = Path(sys.executable).parent
 CLIENTS = ROOT / ".cache" / "clients" / "bin"
 OFFLINE = ("--no-deps", "--no-build-isolation", "--no-index")
 EXAMPLE = ROOT / "examples" / "disaggregated-inference"
+UNREACHED = re.compile(r"error sending request for url|Failed to establish a new connection|No route to host|SSLError")
+"""What uv and pip say of a registry."""
+
 CHECKED = "no findings in 4 files"
 
 
@@ -34,6 +38,8 @@ def project(name: str) -> dict[str, Any]:
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     variables = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, **environment}
     done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode != 0 and UNREACHED.search(done.stderr):
+        missing(f"{Path(command[0]).name} cannot reach a registry of packages (PyPI, or UV_INDEX_URL, PIP_INDEX_URL)")
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
@@ -114,6 +120,8 @@ SOURCES: dict[str, Source] = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_uv_installs_a_tool(source: str, repository: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
+    # git clones submodules by a script of the shell.
+    needs_command("sed", "sed")
     given = SOURCES[source](repository, wheels)
     folders = {f"UV_{name}": str(tmp_path / name) for name in ("TOOL_DIR", "TOOL_BIN_DIR", "CACHE_DIR")}
 
@@ -124,6 +132,7 @@ def test_uv_installs_a_tool(source: str, repository: Path, wheels: dict[str, Pat
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_uvx_runs_it_without_installing(source: str, repository: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
+    needs_command("sed", "sed")
     given = SOURCES[source](repository, wheels)
     words = ("--python", sys.executable, "--from", given, "packwise", "check", EXAMPLE)
 
