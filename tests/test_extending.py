@@ -263,6 +263,23 @@ def test_a_kind_of_workload_is_a_row_for_kai_and_for_kueue(source: Path) -> None
     assert "name: pg-train-uid-megajob-train" in rendered.stdout
 
 
+def test_a_scheduler_stands_where_the_page_says() -> None:
+    """Kueue is named in its folder, and in the modules that the page names; elsewhere only sources lead to it."""
+    page = (ROOT / "docs" / "how-to" / "extend.md").read_text(encoding="utf-8")
+    sections = [section for section in page.split("\n## ") if section.startswith(("A scheduler", "A kind of workload"))]
+    places = tuple(re.findall(r"`([a-z_/]+\.py)`", "".join(sections)))
+
+    modules = {
+        path.relative_to(ROOT / "fn" / "packwise").as_posix()
+        for path in (ROOT / "fn" / "packwise").rglob("*.py")
+        if "kueue" in path.read_text(encoding="utf-8").replace("spec/kueue.md", "").casefold()
+    }
+
+    assert len(sections) == 2
+    elsewhere = [module for module in modules if not module.startswith("schedulers/kueue/")]
+    assert [module for module in elsewhere if not module.endswith(places)] == []
+
+
 GANGS = """
 from packwise.commands.diff.consequences import leaves
 from packwise.objects.kinds import GANGS

@@ -141,14 +141,25 @@ class Key(NamedTuple):
 class KeyTable:
     """The keys that are read of some kinds of objects, in `parts` of them, and the spelling of all of these keys.
 
-    Of the domain `closed` there are no others.
+    Of the domain `closed` there are no others. Keys that all have one domain may be known by a `word` in its first
+    label, whatever the rest of it is; a key without a domain is none of them then. Authors leave out `stem`, with which
+    names begin. `rule` is the rule of all problems, where the keys have one of their own.
     """
 
-    __slots__ = ("_closed", "_domains", "_names", "_nearest", "_of_users", "keys", "parts")
+    __slots__ = ("_closed", "_domains", "_names", "_nearest", "_of_users", "_rule", "_stem", "_word", "keys", "parts")
 
-    def __init__(self, keys: Mapping[str, Key], parts: tuple[Part, ...], closed: str = "") -> None:
+    def __init__(
+        self,
+        keys: Mapping[str, Key],
+        parts: tuple[Part, ...],
+        closed: str = "",
+        *,
+        word: str = "",
+        stem: str = "",
+        rule: Rule | None = None,
+    ) -> None:
         self.keys = keys
-        self._closed = closed
+        self._closed, self._word, self._stem, self._rule = closed, word, stem, rule
         self.parts = parts
         self._names: dict[str, list[str]] = {}
         for key in keys:
@@ -174,16 +185,15 @@ class KeyTable:
 
     def _nearest_of(self, key: str) -> str:
         domain, slash, name = key.rpartition("/")
+        if self._word and not slash:
+            return ""
         if slash and domain not in self._domains:
-            near = [
-                each
-                for each in self._domains
-                if len(each) > _SHORT_DOMAIN and letters_apart(domain.casefold(), each) < 2
-            ]
-            if not near:
+            domain = self._near_domain(domain)
+            if not domain:
                 return ""
-            domain = near[0]
         names = self._names.get(domain, [])
+        if self._stem and f"{self._stem}{name}" in names:
+            return f"{domain}/{self._stem}{name}"
         apart = [(letters_apart(name.casefold(), each.casefold()), each) for each in names]
         best, right = min(apart, default=(3, ""))
         if best <= (2 if len(right) > _SHORT_NAME else 1):
@@ -191,7 +201,20 @@ class KeyTable:
             return self.keys[known].successor or known
         is_telling = domain in _OWN or "-" in name
         whole = self._of_users.get(name, "") if is_telling else ""
-        return whole or (self._begun(name) if domain in _OWN else "")
+        return whole or (self._begun(name) if domain in _OWN or self._word else "")
+
+    def _near_domain(self, domain: str) -> str:
+        """The domain that was meant; "" where it is another one."""
+        if self._word and self._word in domain.partition(".")[0]:
+            return next(iter(self._names))
+        near = [
+            each for each in self._domains if len(each) > _SHORT_DOMAIN and letters_apart(domain.casefold(), each) < 2
+        ]
+        return near[0] if near else ""
+
+    def rule_of(self, usual: Rule) -> Rule:
+        """The rule of the table, else the usual one of such a problem."""
+        return self._rule or usual
 
     def _begun(self, name: str) -> str:
         """The key of which the name is the beginning, or which it begins with; "" where there is none."""
@@ -264,16 +287,16 @@ def key_problems(
             right = table.nearest(name)
             if right or table.is_of_closed(name):
                 near = f'; did you mean "{right}"?' if right else table.closest(name)
-                yield _SPELLING, Problem(at, f"is a key that nobody is known to read{near}", at_key=True)
+                yield table.rule_of(_SPELLING), Problem(at, f"is a key that nobody is known to read{near}", at_key=True)
             continue
         misplaced = _misplacement(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
-            yield _PLACE, Problem(at, misplaced, at_key=True)
+            yield table.rule_of(_PLACE), Problem(at, misplaced, at_key=True)
         elif isinstance(value, str):
             wrong = _wrong_value(key, value)
             if wrong:
                 is_refused = key.is_refused and place.part.has_webhook
-                yield (_REFUSED if is_refused else _VALUE), Problem(at, wrong)
+                yield table.rule_of(_REFUSED if is_refused else _VALUE), Problem(at, wrong)
 
 
 def is_written(key: Key, place: KeyPlace) -> bool:

@@ -151,7 +151,7 @@ def _is_workload(item: KubeObject) -> bool:
 
 
 def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
-    """Whether the object is a workload whose pods KAI groups, by one of its names, or Kueue queues."""
+    """Whether the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     if kind is None or is_generated(item.value):
         return False

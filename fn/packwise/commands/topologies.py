@@ -23,7 +23,7 @@ from packwise.cli.coverage import files_covered
 from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import read_inputs
 from packwise.objects.identity import identity
-from packwise.objects.kinds import KUEUE_TOPOLOGY
+from packwise.objects.kinds import KINDS
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select import topologies_of
@@ -268,8 +268,9 @@ def overview(package: Package) -> Overview:
     except FieldError as error:
         return Overview(results=(*results, unreadable(error)), is_known=False)
     # Nobody but the author makes these; those that are rendered are of the topologies above.
-    own = sorted(inventory.items.of_kind(*KUEUE_TOPOLOGY.key), key=lambda item: item.name)
-    topologies += tuple([ListedTopology.of_scheduler(KUEUE_TOPOLOGY.word, item) for item in own])
+    for kind in [kind for kind in KINDS if kind.is_listed]:
+        own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
+        topologies += tuple([ListedTopology.of_scheduler(kind.word, item) for item in own])
     uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
     uses += tuple(dict.fromkeys(_queued(inventory, known, selection)))
     if selection.enabled or selection.configuration is not None or not topologies:

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
 
 
+class FixedLevels(NamedTuple):
+    """What becomes of a change of the levels of a topology."""
+
+    answer: str
+    """The API server's text where it refuses the change, so that the object is deleted and created instead."""
+
+    releases: str
+    """The releases that refuse every change."""
+
+    since: str
+    """The release from which on levels above the hostname change in place."""
+
+
 class Kind(NamedTuple):
     """One kind of object, and everything that depends on nothing but the kind."""
 
@@ -56,6 +69,12 @@ class Kind(NamedTuple):
 
     compared: bool = True
     """Whether `packwise diff` compares the objects: they are what the scheduler reads."""
+
+    is_listed: bool = False
+    """True if `packwise topologies` lists the users' own objects, which no front end knows."""
+
+    fixed_levels: FixedLevels | None = None
+    """What becomes of a change of its levels, where `packwise diff` tells it by the kind alone."""
 
     title: str = ""
     """What packwise calls the kind in its settings and files, where another one has the same name; else its name."""
@@ -122,6 +141,8 @@ KUEUE_TOPOLOGY = Kind(
     write_order=TOPOLOGY.write_order,
     before_workloads=True,
     folder="topologies",
+    is_listed=True,
+    fixed_levels=FixedLevels("spec.levels: Invalid value: field is immutable", "Kueue up to v0.19", "v0.20"),
     title="KueueTopology",
 )
 RESOURCE_FLAVOR = Kind(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANYWHERE",
+    "QUEUE_NAME",
     "WORKLOAD_KINDS",
     "Grouping",
     "Integration",
@@ -40,7 +41,8 @@ _OF_OTHERS = frozenset({"replicatedJobs", "leaderWorkerTemplate", "headGroupSpec
 """Fields of workloads that KAI knows: where one of another kind has such a field, it makes that workload."""
 
 
-_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+"""The label that names a queue of Kueue."""
 
 
 class Grouping(Enum):
@@ -242,7 +244,7 @@ def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
 def is_queued(item: KubeObject) -> bool:
     """Whether Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
-    return kind is not None and kind.integration is not None and bool(item.labels.get(_QUEUE_NAME))
+    return kind is not None and kind.integration is not None and bool(item.labels.get(QUEUE_NAME))
 
 
 def _article(name: str) -> str:

@@ -72,12 +72,14 @@ class SchedulerEntry(NamedTuple):
 
     One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name. `queued`
     imports what says which pods it queues itself; None where front ends hand it all that it schedules.
+    `webhook` is who refuses objects by its rules, where that is not the operator's.
     """
 
     load: Callable[[], Scheduler]
     rules: Callable[[], Iterable[Rule]]
     backend: str | None = None
     queued: Callable[[], QueuedPodsOf] | None = None
+    webhook: str = ""
 
 
 def _grove() -> FrontEnd:
@@ -213,7 +215,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(_kai, _kai_rules),
     SchedulerEntry(_podgangs, tuple),
     SchedulerEntry(_volcano, tuple, "volcano"),
-    SchedulerEntry(_kueue, _kueue_rules, queued=_kueue_queued),
+    SchedulerEntry(_kueue, _kueue_rules, queued=_kueue_queued, webhook="Kueue's webhook"),
 )
 """Every scheduler, in the order in which their findings are reported."""
 

@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.commands.diff.change import Action, Entry, entries_by_name, format_steps, part_at
 from packwise.objects.identity import has_epoch, identity
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KUEUE_TOPOLOGY, TOPOLOGY
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from packwise.commands.diff.change import Change, Steps
     from packwise.commands.diff.state import State
     from packwise.objects.identity import Identity
+    from packwise.objects.kinds import FixedLevels
 
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation of PodGangs: the topology whose node label keys their constraints name. Source: spec/grove.md#7."""
@@ -152,11 +153,13 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
     """The change, with what follows from the kind of object it is about."""
     if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
         return _topology(change, after)
-    if change.action is Action.CHANGE and identity(change.subject.value)[:2] == KUEUE_TOPOLOGY.key:
-        return _kueue_topology(change)
+    fixed = _FIXED_LEVELS.get(identity(change.subject.value)[:2])
+    if change.action is Action.CHANGE and fixed is not None:
+        return _fixed_levels(change, fixed)
     return _renamed(change)
 
 
+_FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
 _REPLACED = frozenset([kind.key for kind in GANGS if kind.replaced_by_operator])
 
 
@@ -192,21 +195,20 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     return change._replace(action=Action.RECREATE, meaning=meaning)
 
 
-def _kueue_topology(change: Change) -> Change:
-    """Levels of a Topology of Kueue: from v0.20 on they change in place above the hostname. Source: spec/kueue.md#5."""
+def _fixed_levels(change: Change, fixed: FixedLevels) -> Change:
+    """Levels that change in place above the hostname alone, and with some releases. Source: spec/kueue.md#5."""
     if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
         return change
-    text = "spec.levels: Invalid value: field is immutable"
     lowest = [_lowest_level(each) for each in (change.before, change.after)]
     if lowest == [_HOSTNAME, _HOSTNAME]:
         return change._replace(
             meaning=(
-                f"Kueue up to v0.19 answers {text}: delete and create it there; from v0.20 on it changes in place",
+                f"{fixed.releases} answers {fixed.answer}: delete and create it there; from {fixed.since} on it "
+                "changes in place",
             )
         )
-    return change._replace(
-        action=Action.RECREATE, meaning=(f"must be deleted and created: in place the API server answers {text}",)
-    )
+    meaning = f"must be deleted and created: in place the API server answers {fixed.answer}"
+    return change._replace(action=Action.RECREATE, meaning=(meaning,))
 
 
 def _lowest_level(item: KubeObject | None) -> Value:

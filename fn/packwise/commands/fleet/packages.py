@@ -19,6 +19,7 @@ from packwise.commands.fleet.kustomization import Kustomizations, file_of, folde
 from packwise.commands.fleet.tree import below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
 from packwise.objects.kinds import WORKLOADS
+from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.settings.recognition import has_topology, is_settings, kai_names
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
 
-_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], b"kueue.x-k8s.io/queue-name")
+_WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], QUEUE_NAME.encode())
 """Words of which each workload has one, or the name of its scheduler."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)

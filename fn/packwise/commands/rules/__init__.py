@@ -22,7 +22,7 @@ from packwise.commands.fleet.result import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
 from packwise.findings.finding import Stage
 from packwise.pipeline import render
-from packwise.pipeline.registry import is_document
+from packwise.pipeline.registry import SCHEDULERS, is_document
 from packwise.pipeline.rules import rule_table
 from packwise.select import Package
 from packwise.settings.topologyrender import DIALECTS
@@ -103,9 +103,14 @@ class Refusal:
         """Who says it."""
         if self.rule.startswith("osmo-"):
             return "OSMO"
-        if self.rule.startswith("kueue-") and self.stage is Stage.WEBHOOK:
-            return "Kueue's webhook"
-        return _SPEAKERS[self.stage]
+        own = _webhook_of(self.rule) if self.stage is Stage.WEBHOOK else ""
+        return own or _SPEAKERS[self.stage]
+
+
+def _webhook_of(rule: str) -> str:
+    """The webhook of the scheduler that has the rule; "" where that is the operator's."""
+    entries = [entry for entry in SCHEDULERS if entry.webhook]
+    return next((entry.webhook for entry in entries if rule in [each.name for each in entry.rules()]), "")
 
 
 def refusal(rule: str, explanation: Explanation) -> Refusal | None:

@@ -46,7 +46,7 @@ from packwise.frontends.workloads.workload import (
     wrong_delays,
 )
 from packwise.kubernetes.quantities import atoi
-from packwise.objects.workload_kinds import Grouping
+from packwise.objects.workload_kinds import QUEUE_NAME, Grouping
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ _UNGROUPED = Rule(
 RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, _UNSCHEDULED, _UNGROUPED)
 """Rules of workloads that KAI groups itself."""
 
-_KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
 _DOMAIN = "kai.scheduler/"
 _LEVELS = (REQUIRED, PREFERRED)
 _SEGMENT_LEVELS = (SEGMENT_REQUIRED, SEGMENT_PREFERRED)
@@ -197,12 +196,12 @@ def _others(workload: Workload) -> Iterator[Finding]:
 
 
 def _queue_of_another(workload: Workload) -> Iterator[Finding]:
-    """Kueue's queue of a workload for which nobody names one of KAI's."""
-    if _KUEUE_QUEUE in workload.owner.labels and not any(
+    """Another scheduler's queue of a workload for which nobody names one of KAI's."""
+    if QUEUE_NAME in workload.owner.labels and not any(
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
-        path = (*workload.owner.path, "labels", _KUEUE_QUEUE)
-        message = "names a queue of Kueue, which KAI does not read: its own is the label kai.scheduler/queue"
+        path = (*workload.owner.path, "labels", QUEUE_NAME)
+        message = "names a queue that KAI does not read: its own is the label kai.scheduler/queue"
         yield _ignored_finding(workload, path, message)
 
 

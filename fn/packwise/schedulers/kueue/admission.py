@@ -16,7 +16,7 @@ from packwise.kubernetes.validation import (
     dns_subdomain,
     go_json,
 )
-from packwise.objects.workload_kinds import Integration
+from packwise.objects.workload_kinds import QUEUE_NAME, Integration
 from packwise.schedulers.kueue.podsets import HEAD, integer, mapping, value_at
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import Job, PodSet
 
-__all__ = ["QUEUE_NAME", "RULES", "check_jobs", "checks_groups", "group_problems_of"]
+__all__ = ["RULES", "check_jobs", "checks_groups", "group_problems_of"]
 
 _LWS_TEMPLATE = ("spec", "leaderWorkerTemplate")
 _LWS_FIELD = "spec.leaderWorkerTemplate"
@@ -89,8 +89,7 @@ def _mutate(template: Value, owner: Mapping[str, Value]) -> Value:
         return None
     metadata = mapping(mapping(template).get("metadata"))
     labels = {**mapping(metadata.get("labels"))}
-    queue = value_at(owner, "metadata", "labels", f"{PREFIX}queue-name")
-    labels[f"{PREFIX}queue-name"] = queue
+    labels[QUEUE_NAME] = value_at(owner, "metadata", "labels", QUEUE_NAME)
     annotations = {
         **mapping(metadata.get("annotations")),
         f"{PREFIX}pod-suspending-parent": "leaderworkerset.x-k8s.io/leaderworkerset",
@@ -169,7 +168,6 @@ def _ports(ports: Value) -> Value:
     return [{name: port[name] for name in _PORT if name in port} for port in entries] or None
 
 
-QUEUE_NAME = f"{PREFIX}queue-name"
 _ELASTIC = f"{PREFIX}elastic-job"
 _PRIORITY = f"{PREFIX}priority-class"
 _MAX_TIME = f"{PREFIX}max-exec-time-seconds"

@@ -15,9 +15,9 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
 from packwise.objects.place import Place
+from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
-from packwise.schedulers.kueue.admission import QUEUE_NAME
 from packwise.schedulers.kueue.objects import node_labels, rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of, mapping, value_at
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, Request, read_request, unparsable

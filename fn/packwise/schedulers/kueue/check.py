@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.schedulers.kueue import admission, chain, ignored, objects, podsets
+from packwise.schedulers.kueue import admission, chain, ignored, keys, objects, podsets
 from packwise.schedulers.kueue.admission import check_jobs
 from packwise.schedulers.kueue.chain import check_chain
 from packwise.schedulers.kueue.ignored import check_ignored
+from packwise.schedulers.kueue.keys import check_keys
 from packwise.schedulers.kueue.objects import check_objects
 from packwise.schedulers.kueue.podsets import check_runtimes, jobs_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "check"]
 
 RULES = (
-    *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *ignored.RULES,
+    *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *keys.RULES, *ignored.RULES,
 )  # fmt: skip
 """Every rule of Kueue, in the order in which they are checked."""
 
@@ -33,4 +34,5 @@ def check(source: SchedulerInput, generated: Sequence[Generated], release: Kueue
     yield from check_jobs(jobs, source.inventory, release)
     yield from check_runtimes(source.inventory.items)
     yield from check_chain(source, jobs, generated, release)
+    yield from check_keys(source.inventory.items)
     yield from check_ignored(source.inventory.items, jobs, release, source.settings.kai_name)

@@ -1,6 +1,6 @@
-"""Rules about what Kueue passes over in silence: keys that nobody reads where they stand, requests that nobody checks.
+"""Rules about what Kueue passes over in silence: requests that nobody checks, or that another scheduler would read.
 
-Source: spec/kueue.md#1, #3 and #8.
+Source: spec/kueue.md#3 and #8.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.identity import is_placeholder
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration, Role
-from packwise.schedulers.kueue.admission import QUEUE_NAME, checks_groups, group_problems_of
+from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
+from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import (
     PREFIX,
@@ -23,7 +22,6 @@ from packwise.schedulers.kueue.request import (
     parse_bool,
     template_problems,
 )
-from packwise.wording import letters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,10 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "check_ignored"]
 
-KEY = Rule(
-    "kueue-key", "Kueue's labels and annotations are spelt right, and stand where they are read.", "spec/kueue.md#1",
-    Severity.WARNING,
-)  # fmt: skip
 UNCHECKED = Rule(
     "kueue-unchecked", "What no webhook checks of a job keeps the rules all the same.", "spec/kueue.md#3",
     Severity.WARNING,
@@ -53,27 +47,8 @@ SCHEDULER = Rule(
     "kueue-scheduler", "The scheduler of the pods reads the topology that they ask for.", "spec/kueue.md#8",
     Severity.WARNING,
 )  # fmt: skip
-RULES = (KEY, UNCHECKED, PODS, SCHEDULER)
+RULES = (UNCHECKED, PODS, SCHEDULER)
 """Rules of what nobody says."""
-
-_NAMES = tuple([key.removeprefix(PREFIX) for key in (*TOPOLOGY_KEYS, QUEUE_NAME)])
-_OTHERS = frozenset({
-    "admission", "admission-gated-by", "cluster-queue-name", "component-workload-index", "concurrent-admission",
-    "concurrent-admission-parent", "elastic-job", "is-group-workload", "job-completions-equal-parallelism",
-    "job-min-parallelism", "job-owner-gvk", "job-owner-name", "job-uid", "local-queue-name", "managed", "manager",
-    "max-exec-time-seconds", "multikueue", "multikueue-origin", "multikueue-origin-uid", "pod-group-fast-admission",
-    "pod-group-name", "pod-group-pod-index", "pod-group-pod-index-label", "pod-group-serving", "pod-group-total-count",
-    "pod-index-offset", "pod-suspending-parent", "podset", "podset-topology-spreading", "prebuilt-workload-name",
-    "priority-boost", "priority-class", "provisioning-request", "raycluster-generation",
-    "raycluster-podset-replica-sizes", "resource-in-use", "retriable-in-group", "role-hash",
-    "safe-to-forcefully-delete", "stopping", "topology", "workload", "workload-allowed-resource-flavors",
-    "workload-slice-name", "workload-slice-replacement-for", "workloadpriorityclass",
-})  # fmt: skip
-"""The names of Kueue's other keys."""
-_WORD = "kueue"
-_FEW = 2
-"""The number of wrong letters in a name up to which it counts as a slip."""
-_LONGEST = 100
 
 _UNCHECKED = tuple(
     [kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS)]
@@ -87,6 +62,8 @@ _OF_KAI = (
     "kai.scheduler/topology-required-placement",
     "kai.scheduler/topology-preferred-placement",
 )
+_LONGEST = 8
+"""Digits of a number of pods that nobody has."""
 _ROLE_FIELDS = (
     "initContainers", "containers", "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority",
     "topologySpreadConstraints", "overhead", "resourceClaims",
@@ -100,30 +77,21 @@ class _Part:
 
     path: FieldPath
     metadata: Mapping[str, Value]
-    is_owner: bool = False
     has_pods: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """An object with its parts; `pod_specs` are those of its pod templates, `pods` says where those stand."""
+    """An object with its parts; `pod_specs` are those of its pod templates."""
 
     item: KubeObject
-    kind: WorkloadKind
     parts: tuple[_Part, ...]
     pod_specs: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
 
-    @property
-    def place_of_pods(self) -> str:
-        """Where the annotations of pods stand, in words."""
-        named = [part for part in self.parts if part.has_pods]
-        return ".".join(str(step) for step in (*named[0].path, "annotations")) if named else ""
-
 
 def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
-    """Keys that Kueue reads otherwise than their author means, or not at all; pods ask for KAI by the `kai_name`."""
+    """Requests that Kueue reads otherwise than their author means, or not at all; `kai_name` is that of KAI in pods."""
     for owner in _owners(index, jobs):
-        yield from _keys(owner)
         yield from _schedulers(owner, kai_name)
     for job in jobs:
         if not checks_groups(job.kind):
@@ -147,7 +115,7 @@ def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _
     """The object with all metadata on the way to its pod templates, whose metadata stand at `pods`."""
     own = [part.path for part in kind.metadata if part.role is not Role.POD and "*" not in part.path]
     paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), *own))
-    parts = {path: _Part(path, mapping(item.get(path)), is_owner=path == kind.owner.path) for path in paths}
+    parts = {path: _Part(path, mapping(item.get(path))) for path in paths}
     specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
     for path in pods:
         # Spark's roles have their annotations beside the rest.
@@ -157,71 +125,10 @@ def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _
             between = (*above[:length], "metadata")
             if isinstance(item.get(between), dict):
                 parts.setdefault(between, _Part(between, mapping(item.get(between))))
-        parts[path] = _Part(path, mapping(item.get(path)), is_owner=path == ("metadata",), has_pods=True)
+        parts[path] = _Part(path, mapping(item.get(path)), has_pods=True)
         spec = (*above, "spec") if above else ("spec",)
         specs.append((spec, mapping(item.get(spec))))
-    return _Owner(item, kind, tuple(parts.values()), tuple(specs))
-
-
-def _keys(owner: _Owner) -> Iterator[Finding]:
-    for part in owner.parts:
-        for form in ("labels", "annotations"):
-            for key in annotations_of(part.metadata, form):
-                message = _wrong_key(owner, part, form, key)
-                if message:
-                    yield Finding.of(KEY, owner.item, (*part.path, form, key), message, at_key=True)
-
-
-def _wrong_key(owner: _Owner, part: _Part, form: str, key: str) -> str:
-    """Why nobody reads a key where it stands; "" where somebody does, or where it is none of Kueue's."""
-    if key in TOPOLOGY_KEYS:
-        return _misplaced_request(owner, part, form)
-    if key == QUEUE_NAME:
-        return _misplaced_queue(owner, part, form)
-    right = _nearest(key)
-    return f'is a key that nobody is known to read; did you mean "{right}"?' if right else ""
-
-
-def _misplaced_request(owner: _Owner, part: _Part, form: str) -> str:
-    if part.has_pods:
-        return "must be an annotation: Kueue reads no label of that name" if form == "labels" else ""
-    place = owner.place_of_pods or "the annotations of the pod templates of the runtime"
-    return f"is not read here: Kueue reads it in {place}"
-
-
-def _misplaced_queue(owner: _Owner, part: _Part, form: str) -> str:
-    if part.is_owner:
-        is_label = form == "labels"
-        return "" if is_label else "must be a label: Kueue reads no annotation of that name, and does not queue the job"
-    place = owner.kind.owner.path
-    if owner.kind.integration is Integration.PODS or QUEUE_NAME in annotations_of(owner.item.get(place), "labels"):
-        return ""
-    return f"is not read here: of a {owner.item.kind} it is a label in {'.'.join(place)}.labels"
-
-
-def _nearest(key: str) -> str:
-    """The key of Kueue's that was meant; "" for keys of others."""
-    domain, slash, name = key.rpartition("/")
-    if len(key) > _LONGEST or not slash or is_placeholder(key):
-        return ""
-    is_own = domain == PREFIX.rstrip("/")
-    if is_own and (name in _NAMES or name in _OTHERS):
-        return ""
-    if not is_own and not _is_near_domain(domain):
-        return ""
-    name = name.casefold()
-    if not is_own and name in _OTHERS:
-        return PREFIX + name
-    if f"podset-{name}" in _NAMES:
-        return f"{PREFIX}podset-{name}"
-    best, right = min([(letters_apart(name, each), each) for each in _NAMES])
-    return PREFIX + right if best <= _FEW else ""
-
-
-def _is_near_domain(domain: str) -> bool:
-    """True if somebody meant Kueue's domain: a slip away, or another one with its name."""
-    own = PREFIX.rstrip("/")
-    return _WORD in domain.partition(".")[0] or letters_apart(domain.casefold(), own) <= _FEW
+    return _Owner(item, tuple(parts.values()), tuple(specs))
 
 
 def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
@@ -301,7 +208,7 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
             path = ("metadata", "annotations", *((key,) if key in ours else ()))
             yield Finding.of(PODS, pod, path, message)
     totals = {total for pod in pods if (total := pod.annotations.get(_TOTAL)) is not None}
-    if len(totals) == 1 and (total := totals.pop()).isdecimal() and len(total) < _FEW * 4 and len(pods) < int(total):
+    if len(totals) == 1 and (total := totals.pop()).isdecimal() and len(total) < _LONGEST and len(pods) < int(total):
         message = (
             f"is {total}, and the input has {len(pods)} pods of the group; while there are no more, Kueue says: "
             f"'{name}' group has fewer runnable pods than expected"
