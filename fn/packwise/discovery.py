@@ -239,6 +239,8 @@ def mapping_in(text: str) -> Mapping[str, Value]:
 
 
 _DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
+_BLOCK = re.compile(r"^[ \t]*\$\{\w+\}[ \t]*$", re.MULTILINE)
+"""A line that envsubst replaces by others."""
 _TWICE = re.compile(r"must stand once in its mapping$")
 _TYPED = re.compile(r"""^["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _COMMENT = re.compile(r"(^|[\s,{\[])(//|/\*)", re.MULTILINE)
@@ -260,7 +262,7 @@ def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> 
 
 def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
     """Why the file at `path`, which is no YAML because of `error`, is not judged; None where nobody could read it."""
-    if _DIRECTIVE.search(text):
+    if _DIRECTIVE.search(text) or _BLOCK.search(text):
         return Reason.TEMPLATE
     # Other tools take the last of two keys.
     if _TWICE.search(error) and not _TYPED.search(text):

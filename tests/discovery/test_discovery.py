@@ -134,6 +134,8 @@ def test_content_says_what_a_file_is(path: str, values: list[Value], has_objects
 UNPARSED = [
     ("a.yaml", "{{- if .Values.a }}\na: b\n", Reason.TEMPLATE),
     ("a.yaml", "{% if a %}\n", Reason.TEMPLATE),
+    ("a.yaml", "kind: Pod\nspec:\n  ${CONTAINERS}\n  a: b\n", Reason.TEMPLATE),
+    ("a.yaml", "a: ${B}\nb: [\n", None),
     ("a.yaml", "a: {{}\n", None),
     ("a.yaml", "a: [\n", None),
     ("tsconfig.json", '{ // no\n"a": }', Reason.FOREIGN),

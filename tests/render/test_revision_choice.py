@@ -449,8 +449,22 @@ def test_without_a_configuration_the_warning_names_what_to_write_for_any_workloa
     ]
 
 
+BINDING_ALONE = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopologyBinding
+metadata: {name: t}
+spec: {levels: [{domain: rack, key: example.com/rack}]}
+"""
+
+
 @pytest.mark.parametrize(
-    "texts", [(NO_LEVELS,), (DEPLOYMENT,), ("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",)]
+    "texts",
+    [
+        (NO_LEVELS,),
+        (DEPLOYMENT,),
+        (BINDING_ALONE, DEPLOYMENT),
+        ("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",),
+    ],
 )
 def test_no_release_is_asked_for_where_nothing_is_judged_by_one(texts: tuple[str, ...]) -> None:
     assert of_the_release(*texts) == []

@@ -39,8 +39,14 @@ def identity(value: Mapping[str, Value]) -> Identity:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether the text, or a part of it, is still to be filled in: `${NAME}`, `{{ name }}`."""
-    return "${" in text or "{{" in text
+    """True if the text, or a part of it, is still to be filled in: `${NAME}`, `{{ name }}`, `<your-name>`."""
+    return "${" in text or "{{" in text or ("<" in text and _has_words_in_angles(text))
+
+
+def _has_words_in_angles(text: str) -> bool:
+    """True if the text asks its reader to replace something, as in `<your-namespace>`."""
+    words = text.partition("<")[2].partition(">")
+    return bool(words[1]) and words[0][:1].isalpha() and all(each.isalnum() or each in " _.-" for each in words[0])
 
 
 def format_identity(key: Identity) -> str:

@@ -118,7 +118,8 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
             strongest = trace if precedes(strongest.first, trace.first) else strongest
         finding = _contradicted(strongest, assumed, deployed)
         return Evidence((finding,), tuple((trace.item, trace.scope) for trace in traces))
-    if deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
+    is_judged = is_guess or has_grove_workloads(index)
+    if is_judged and deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
         return Evidence((_offered(deployed, assumed),))
     for kind, first in _KINDS.items():
         items = index.of_kind(CLUSTER_TOPOLOGY.group, kind)

@@ -413,7 +413,9 @@ def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
     for path in paths:
         scalar = item.get(path)
         if isinstance(scalar, str) and is_placeholder(scalar):
-            message = "holds `${…}` or `{{…}}` where the graph says its shape; render what comes of filling it in"
+            message = (
+                "holds `${…}`, `{{…}}` or `<…>` where the graph says its shape; render what comes of filling it in"
+            )
             return Finding.of(TEMPLATED, item, path, message)
     return None
 
