@@ -282,9 +282,10 @@ def test_a_dump_that_cannot_be_read_writes_nothing(call: Call, tmp_path: Path) -
     assert not (tmp_path / "west").exists()
 
 
-def test_a_terminal_is_asked(packwise: Path, tmp_path: Path) -> None:
+def answered(packwise: Path, tmp_path: Path, answers: bytes) -> str:
+    """The configuration that `init` writes by the answers to its questions."""
     ours, theirs = pty.openpty()
-    os.write(ours, b"kustomize\nv0.1.0-alpha.8\nzone=example.com/zone host=kubernetes.io/hostname\n")
+    os.write(ours, answers)
 
     done = subprocess.run(
         [packwise, "init", "west"],
@@ -299,9 +300,24 @@ def test_a_terminal_is_asked(packwise: Path, tmp_path: Path) -> None:
     os.close(theirs)
     os.close(ours)
     assert done.returncode == 0
-    configuration = (tmp_path / "west/topology.yaml").read_text(encoding="utf-8")
+    return (tmp_path / "west/topology.yaml").read_text(encoding="utf-8")
+
+
+def test_a_terminal_is_asked(packwise: Path, tmp_path: Path) -> None:
+    answers = b"kustomize\nv0.1.0-alpha.8\nzone=example.com/zone host=kubernetes.io/hostname\n"
+
+    configuration = answered(packwise, tmp_path, answers)
+
     assert "\n  revision: v0.1.0-alpha.8\n" in configuration
     assert "\n    - domain: zone\n      key: example.com/zone\n" in configuration
+
+
+def test_whoever_runs_no_grove_answers_so(packwise: Path, tmp_path: Path) -> None:
+    configuration = answered(packwise, tmp_path, b"\nnone\nrack=example.com/rack\n")
+
+    assert "revision" not in configuration
+    assert "emit: [PodGroup]" in configuration
+    assert "nodeLabel: example.com/rack" in (tmp_path / "west/topologies.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

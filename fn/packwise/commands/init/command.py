@@ -29,7 +29,7 @@ from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, p
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.records import NEWEST, REVISIONS
 from packwise.settings.recognition import is_operator, is_settings
 from packwise.topology.levels import Level
 
@@ -310,17 +310,24 @@ def _asked(command: Init) -> Init:
     words: list[str] = []
     for question, option in _QUESTIONS:
         for word in _answer(question).split():
-            words += [option, word]
+            is_none = option == "--revision" and word.casefold() in _NONE
+            words += ["--without-grove"] if is_none else [option, word]
     answered = parse(["init", *words, "--", command.folder]).arguments
     return answered if isinstance(answered, Init) else command
 
 
 _QUESTIONS: tuple[tuple[str, str], ...] = (
     (f"Who renders or checks it? Any of: {', '.join(TARGETS)}", "--for"),
-    ("Which release of Grove does the cluster run (v0.1.0-alpha.13)?", "--revision"),
+    (
+        f"Which release of Grove does the cluster run ({NEWEST.releases[0]})? none: KAI groups the pods itself",
+        "--revision",
+    ),
     ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
 )
 """What is asked on a terminal, and the option that says the same."""
+
+_NONE = ("none", "no")
+"""Answers of whoever runs no Grove."""
 
 
 def _answer(question: str) -> str:
