@@ -69,6 +69,8 @@ class Grouping(Enum):
     """A template of JobSets, of which there are no pods."""
     WORKFLOW = auto()
     """Argo: each pod is a group of its own, with what it lacks of the labels and annotations of the workflow."""
+    REPLICA_SET = auto()
+    """All pods are one group, of the ReplicaSet made of the object, with its annotations and the labels of its pods."""
     UNREAD = auto()
     """KAI may not read the object: each pod is a group of its own, and nothing of the object counts."""
 
@@ -428,6 +430,11 @@ _KINDS = (
             Metadata(("spec", "podMetadata"), Role.POD, "the podMetadata of a Workflow"),
             Metadata(("spec", "templates", "*", "metadata"), Role.POD, "templates of a Workflow"),
         ),
+    ),
+    # KAI may not read it, and Argo copies its annotations to the ReplicaSet.
+    WorkloadKind(
+        "argoproj.io", "Rollout", ("v1alpha1",), Grouping.REPLICA_SET,
+        (Metadata(("metadata",), Role.ABOVE, "a Rollout"), _pods("pods of a Rollout", "spec", "template")),
     ),
     WorkloadKind("kubevirt.io", "VirtualMachineInstance", ("v1",), Grouping.POD, (_own("a VirtualMachineInstance"),)),
     _simple("kubevirt.io", "VirtualMachine", ("v1",)),

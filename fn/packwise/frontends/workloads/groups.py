@@ -105,7 +105,12 @@ def is_idle(workload: Workload) -> bool:
         return True
     if "kubeflow-resource-stopped" in workload.owner.annotations:
         return True
-    is_scaled = workload.grouping in (Grouping.LEADER_WORKER_SET, Grouping.OWNER, Grouping.EACH_POD)
+    is_scaled = workload.grouping in (
+        Grouping.LEADER_WORKER_SET,
+        Grouping.OWNER,
+        Grouping.EACH_POD,
+        Grouping.REPLICA_SET,
+    )
     return (is_scaled and spec.get("replicas") == 0) or (
         workload.grouping is Grouping.JOB and workload.body.get("parallelism") == 0
     )
@@ -153,7 +158,7 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
     fields: dict[str, FieldPath | Place] = {
         "name": workload.at("metadata", "name"),
         "namespace": workload.at("metadata", "namespace"),
-        "labels": workload.at(*owner.path, "labels"),
+        "labels": workload.at(*owner.labelled, "labels"),
         "annotations": workload.at(*owner.path, "annotations"),
         **_places(workload, reads),
         **({"topology": workload.at(*annotation_path(owner.path, TOPOLOGY))} if TOPOLOGY in annotations else {}),
@@ -161,7 +166,7 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
     made_for = _gang_owner(shape, owner)
     named = f"{owner.name}-{SUFFIX}" if shape.each_pod and owner.kind != "Pod" else owner.name
     return Gang(
-        name=f"pg-{named}-{made_for.uid}{shape.suffix}",
+        name=_spark_name(workload, first) or f"pg-{named}-{made_for.uid}{shape.suffix}",
         namespace=workload.namespace,
         workload=workload.name,
         sets=shape.sets,
@@ -184,6 +189,12 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
         made_for=made_for,
         alike=shape.alike,
     )
+
+
+def _spark_name(workload: Workload, pod: Template) -> str:
+    """The name of the group of Spark's driver, which all executors of the application share; "" for other pods."""
+    is_spark = workload.grouping is Grouping.POD and "spark-app-name" in pod.labels
+    return pod.labels.get("spark-app-selector", "") if is_spark else ""
 
 
 def _places(workload: Workload, reads: Mapping[str, Read]) -> dict[str, Place]:

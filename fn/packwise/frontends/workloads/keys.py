@@ -57,6 +57,8 @@ _WITH_MIN_MEMBER = (Grouping.JOB, Grouping.JOB_SET, Grouping.RUNTIME, Grouping.T
 
 def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
     """True if they are those of the object that the PodGroup is of; of a kind that KAI may not read, the pod."""
+    if kind.grouping is Grouping.REPLICA_SET:
+        return metadata.role is Role.ABOVE
     if kind.grouping in (Grouping.UNREAD, Grouping.WORKFLOW) and metadata.role is Role.POD:
         return True
     return kind.grouping is not Grouping.UNREAD and (metadata.role is Role.OWNER or metadata is kind.owner)
@@ -76,6 +78,11 @@ def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
         kind.grouping is Grouping.RAY and "submitter" not in metadata.title
     )
     return kind.grouping is not Grouping.REVISION and (is_owner(kind, metadata) or is_subgroup)
+
+
+def _is_above_replica_set(kind: WorkloadKind, metadata: Metadata) -> bool:
+    """True if a ReplicaSet has the annotations that stand there, and the labels of its pods."""
+    return kind.grouping is Grouping.REPLICA_SET and metadata.role is Role.ABOVE
 
 
 def _has_segments(kind: WorkloadKind) -> bool:
@@ -108,7 +115,8 @@ _SIZES = workload_parts(_has_size)
 _SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and metadata.role is Role.OWNER)
 _RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
 _ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
-_PREEMPTIBLE = tuple([part for part in _ANY if _PLACES[part][0].grouping is not Grouping.REVISION])
+_LABELLED = tuple([part for part in _ANY if not _is_above_replica_set(*_PLACES[part])])
+_PREEMPTIBLE = tuple([part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION])
 
 _OF_A_REVISION = {
     part: "KAI's pod-grouper reads none of Knative's revisions"
@@ -126,10 +134,10 @@ _OF_PODS = "an annotation of pods"
 _OF_BOTH = "a label of the object that the group is of, or of its pods"
 
 _ROWS = (
-    Key("kai.scheduler/queue", _KAI, labels=_ANY, elsewhere=_OF_BOTH),
-    Key("kai.scheduler/node-pool", _KAI, labels=_ANY, elsewhere=_OF_BOTH),
+    Key("kai.scheduler/queue", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
+    Key("kai.scheduler/node-pool", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
     Key("runai/queue", "KAI before v0.6", successor="kai.scheduler/queue"),
-    Key("priorityClassName", _GROUPER, labels=_ANY, elsewhere=_OF_BOTH),
+    Key("priorityClassName", _GROUPER, labels=_LABELLED, elsewhere=_OF_BOTH),
     Key(
         "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",
     ),
@@ -185,7 +193,8 @@ _ROWS = (
 
 PLACES: dict[str, tuple[Part, ...]] = {
     "the owner, or its pods": _ANY,
-    "the owner, or its pods; not of Knative's revisions": _PREEMPTIBLE,
+    "the owner, or its pods; of a Rollout its pods": _LABELLED,
+    "the owner, or its pods; of a Rollout its pods; not of Knative's revisions": _PREEMPTIBLE,
     "the owner; not of Knative's revisions": tuple([part for part in _OWNERS if part not in _OF_A_REVISION]),
     "pods": _PODS,
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,

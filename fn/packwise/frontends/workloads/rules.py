@@ -105,7 +105,7 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
     own = mapping(workload.item.value.get("metadata"))
     holders: list[tuple[str, Mapping[str, Value], FieldPath]] = [
         ("annotations", owner.annotations, owner.path),
-        ("labels", owner.labels, owner.path),
+        ("labels", owner.labels, owner.labelled),
         *[(form, mapping(own.get(form)), ("metadata",)) for form in ("annotations", "labels")],
     ]
     for each in workload.templates:
@@ -180,7 +180,7 @@ def _differences(workload: Workload) -> Iterator[Finding]:
 
 def _others(workload: Workload) -> Iterator[Finding]:
     """Pods of another scheduler in a group whose pods KAI counts all."""
-    if workload.grouping in (Grouping.EACH_POD, Grouping.OWNER):
+    if workload.grouping in (Grouping.EACH_POD, Grouping.OWNER, Grouping.REPLICA_SET):
         return
     others = [
         each
@@ -200,7 +200,7 @@ def _queue_of_another(workload: Workload) -> Iterator[Finding]:
     if QUEUE_NAME in workload.owner.labels and not any(
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
-        path = (*workload.owner.path, "labels", QUEUE_NAME)
+        path = (*workload.owner.labelled, "labels", QUEUE_NAME)
         message = "names a queue that KAI does not read: its own is the label kai.scheduler/queue"
         yield _ignored_finding(workload, path, message)
 
@@ -422,6 +422,7 @@ _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]
     Grouping.JOB: (_job,),
     Grouping.EACH_POD: (_each_pod,),
     Grouping.OWNER: (_of_one_owner,),
+    Grouping.REPLICA_SET: (_of_one_owner,),
     Grouping.JOB_SET: (_job_set,),
     Grouping.LEADER_WORKER_SET: (_leader_worker_set,),
     Grouping.REPLICA_TYPES: (_replica_types,),

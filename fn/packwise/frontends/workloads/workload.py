@@ -91,7 +91,10 @@ _FIRST = "00001"
 
 
 class Owner(NamedTuple):
-    """The object that groups are of: the workload itself, or one that is made of it; `path` leads to its metadata."""
+    """The object that groups are of: the workload itself, or one that is made of it; `path` leads to its metadata.
+
+    `of_labels` leads to the metadata that have its labels, where these are others.
+    """
 
     api_version: str
     kind: str
@@ -99,6 +102,12 @@ class Owner(NamedTuple):
     path: FieldPath
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    of_labels: FieldPath = ()
+
+    @property
+    def labelled(self) -> FieldPath:
+        """The path of the metadata that have its labels."""
+        return self.of_labels or self.path
 
 
 class Template(NamedTuple):
@@ -312,6 +321,8 @@ def _owner(
     pod = f"{name}-{template.part}-{SUFFIX}" if is_one_of else f"{name}-{SUFFIX}"
     if grouping is Grouping.WORKFLOW:
         return Owner("v1", "Pod", pod, _OWN, template.labels, template.annotations)
+    if grouping is Grouping.REPLICA_SET:
+        return Owner("apps/v1", "ReplicaSet", pod, _OWN, template.labels, annotations, template.metadata)
     if grouping is Grouping.EACH_POD and kind is None:
         return Owner("v1", "Pod", pod, template.metadata, template.labels, template.annotations)
     return Owner(version, word, name, _OWN, labels, annotations)
@@ -491,7 +502,7 @@ def _level(key: str) -> Level | None:
 
 
 def _labels(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], FieldPath], ...]:
-    return (owner.labels, owner.path), (pod.labels, pod.metadata)
+    return (owner.labels, owner.labelled), (pod.labels, pod.metadata)
 
 
 def _annotations(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], FieldPath], ...]:
