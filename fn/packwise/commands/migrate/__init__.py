@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.commands.migrate.rewrite import RULES, Migrated, NewFile, migrate
+from packwise.commands.migrate.rewrite import RULES, Migrated, NewFile, migrate, migrate_objects
 
-__all__ = ["RULES", "Migrated", "NewFile", "migrate"]
+__all__ = ["RULES", "Migrated", "NewFile", "migrate", "migrate_objects"]

@@ -23,6 +23,7 @@ from packwise.cli.findings_text import Checked, as_text
 from packwise.cli.inputs import read_inputs
 from packwise.cli.write import Change, change_files, common_folder
 from packwise.commands.migrate import migrate as migrate_package
+from packwise.commands.migrate import migrate_objects
 from packwise.objects.identity import identity
 from packwise.revisions.records import REVISIONS
 
@@ -40,13 +41,15 @@ __all__ = ["COMMAND", "migrate"]
 _DESCRIPTION = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
 its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
-else, nothing is written."""
+else, nothing is written. Without --to only objects of schedulers change, such as Kueue's Topologies: to the version
+that all known releases serve."""
 
 
 _EPILOG = """\
 examples:
   packwise migrate clusters/west --to v0.1.0-alpha.13 --dry-run
   packwise migrate clusters/west --to v0.1.0-alpha.13
+  packwise migrate clusters/west                                          # objects of schedulers alone
   packwise migrate workloads --from grep-244 --to v0.1.0-alpha.13         # the configuration stands elsewhere
   packwise migrate clusters/west --to v0.1.0-alpha.13 --keep-pack-domain  # for workloads that run, before --fix
 
@@ -54,10 +57,13 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
 class Migrate(NamedTuple):
-    """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself."""
+    """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself.
+
+    Without a `target` only objects of schedulers are migrated.
+    """
 
     paths: tuple[str, ...]
-    target: str
+    target: str | None = None
     config: str | None = None
     source: str | None = None
     dry_run: bool = False
@@ -67,9 +73,7 @@ class Migrate(NamedTuple):
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
-    parser.add_argument(
-        "--to", required=True, choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)"
-    )
+    parser.add_argument("--to", choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)")
     parser.add_argument(
         "--from",
         dest="source",
@@ -87,8 +91,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where `migrate` would lead to an earlier revision."""
+    """Ends with usage where `migrate` would lead to an earlier revision, or to none and is told how."""
     order = list(REVISIONS)
+    if parsed.to is None:
+        if parsed.source is not None or parsed.keep_pack_domain:
+            parser.error("--from and --keep-pack-domain must go with --to, the release of Grove to write")
+        return
     if parsed.source is not None and order.index(parsed.source) >= order.index(parsed.to):
         known = ", ".join(order)
         parser.error(f"--to must be later than --from {parsed.source}; got {parsed.to}; their order is {known}")
@@ -115,18 +123,21 @@ def migrate(command: Migrate) -> int:
     inputs = read_inputs(named)
     if inputs.is_broken:
         return _report(inputs, inputs.results)
-    migrated = migrate_package(
-        _with_own_configuration(inputs.package),
-        REVISIONS[command.target],
-        source=source,
-        keep_pack_domain=command.keep_pack_domain,
-    )
+    if command.target is None:
+        migrated = migrate_objects(inputs.package)
+    else:
+        migrated = migrate_package(
+            _with_own_configuration(inputs.package),
+            REVISIONS[command.target],
+            source=source,
+            keep_pack_domain=command.keep_pack_domain,
+        )
     if exit_code(migrated.results):
         return _report(inputs, (*inputs.results, *migrated.results))
     results = (*inputs.results, *migrated.results)
     texts = _texts(inputs, migrated)
     if not texts:
-        say([f"nothing to migrate to {command.target}"])
+        say(["nothing to migrate" if command.target is None else f"nothing to migrate to {command.target}"])
     if command.dry_run:
         # What compares texts is imported where a difference is shown.
         from krmfn.difference import unified_diff
@@ -183,7 +194,7 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
     return texts
 
 
-def _running(migrated: Migrated, target: str) -> Iterator[str]:
+def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
     """What becomes of workloads that run, where that can be said: whom the target's webhook refuses."""
     if migrated.refused is None:
         return

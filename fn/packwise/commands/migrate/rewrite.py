@@ -19,7 +19,7 @@ from packwise.commands.migrate.equivalence import GAINED, MEANING, changed_meani
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, TOPOLOGY
-from packwise.pipeline.registry import schedulers, workload_front_ends
+from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.revisions.records import precedes, same_record
 from packwise.revisions.step import Step
@@ -208,6 +208,18 @@ def migrate(
         return Migrated(package.items, (), tuple(finding.to_result() for finding in beside))
     step = _step(selection, source, target, keep_pack_domain=keep_pack_domain)
     return _rewritten(_Rewriting(package, inventory, selection, step), package, configured=configured)
+
+
+def migrate_objects(package: Package) -> Migrated:
+    """`package` with the objects of schedulers in the versions that all known releases serve, whatever runs beside."""
+    known = [entry.load() for entry in SCHEDULERS]
+    items = list(package.items)
+    try:
+        for scheduler in known:
+            items = [item if is_generated(item.value) else scheduler.migrate(item) for item in items]
+    except FieldError as error:
+        return Migrated(package.items, (), (unreadable(error),))
+    return Migrated(tuple(items), (), ())
 
 
 def _rewritten(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
