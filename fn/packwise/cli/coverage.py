@@ -171,11 +171,11 @@ def judge_of(rendered: Rendered) -> str | None:
     if selection is None:
         return None
     words: list[str] = []
-    if rendered.has_grove and not selection.is_configured:
-        return "without a configuration"
     if rendered.has_grove:
         reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
         words.append(f"with Grove {selection.revision.name}{reason}")
+    if rendered.has_grove and not selection.is_configured:
+        return f"without a configuration, {words[0]}"
     if selection.files:
         words.append(f"({' and '.join(selection.files)})")
     return " ".join(words)

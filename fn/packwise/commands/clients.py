@@ -18,6 +18,7 @@ from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.objects.identity import identity
 from packwise.pipeline.steps import read_package, results_of
+from packwise.select.choice import has_grove_workloads
 from packwise.select.kai import RULES as KAI_RULES
 from packwise.select.kai import kai_release
 from packwise.settings.topologyrender import GROUP, KIND
@@ -79,7 +80,8 @@ _OF_KAI = frozenset([rule.name for rule in KAI_RULES])
 
 
 class ClusterView(NamedTuple):
-    """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it.
+    """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it;
+    `is_judged`: whether something configures a render, or is judged by that release.
 
     `evidence` contradicts that choice; `errors` are those of the configuration and the CRDs. `applied`: whether
     generated objects are applied; `gitops` are the tools that apply them. `kai` is the release of KAI, with what chose
@@ -89,7 +91,7 @@ class ClusterView(NamedTuple):
     kinds: tuple[tuple[str, int], ...]
     revision: str
     chosen_by: str
-    is_configured: bool
+    is_judged: bool
     enabled: bool
     applied: bool
     gitops: tuple[str, ...]
@@ -101,7 +103,7 @@ class ClusterView(NamedTuple):
 
 def cluster_view(package: Package) -> ClusterView:
     """What configures the render of `package`; no workload is judged."""
-    _, selection = read_package(package)
+    inventory, selection = read_package(package)
     counted: Counter[str] = Counter()
     for item in package.items:
         try:
@@ -114,7 +116,7 @@ def cluster_view(package: Package) -> ClusterView:
         tuple(sorted(counted.items())),
         selection.revision.name,
         selection.chosen_by,
-        selection.is_configured,
+        selection.is_configured or has_grove_workloads(inventory.items),
         selection.enabled,
         selection.settings.apply,
         selection.settings.gitops,

@@ -217,7 +217,7 @@ def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
 
 def _view_lines(view: ClusterView) -> Iterator[str]:
     yield f"objects: {', '.join([f'{number} {kind}' for kind, number in view.kinds]) or 'none'}"
-    if view.is_configured or view.evidence or view.kai_evidence:
+    if view.is_judged or view.evidence or view.kai_evidence:
         yield f"Grove: {view.revision}, chosen by {view.chosen_by}"
         yield from (f"  {line}" for line in as_lines(view.evidence, coloured=False))
         yield f"KAI: {view.kai[0]}, chosen by {view.kai[1]}"
