@@ -69,6 +69,44 @@ def test_every_rule_leads_to_a_section() -> None:
     assert unsaid == {}
 
 
+HEADING = re.compile(r'^#+ <a id="([^"]*)"></a>')
+NUMBERED = re.compile(r'^\s*(?:- |\| )(?:<a id="[^"]*"></a>)')
+WHOLE = {
+    "clients.md#4",
+    "dynamo.md#1.1",
+    "grove.md#3",
+    "grove.md#4.3",
+    "grove.md#10",
+    "kai.md#1",
+    "kai.md#3",
+    "kai.md#4",
+    "kueue.md#2",
+    "kueue.md#5",
+    "osmo.md#1",
+    "osmo.md#2",
+    "osmo.md#defects",
+    "osmo.md#input",
+    "podgrouper.md#2",
+    "podgrouper.md#4",
+    "podgrouper.md#9",
+}
+"""Sections that a rule of packwise is about as a whole, or in what stands before their numbered rules."""
+
+
+def test_a_rule_leads_to_a_numbered_rule_where_its_section_has_some() -> None:
+    divided: set[str] = set()
+    for page in PAGES:
+        section = ""
+        for line in (SPEC / page).read_text(encoding="utf-8").splitlines():
+            heading = HEADING.match(line)
+            if heading is not None:
+                section = heading[1]
+            elif NUMBERED.match(line):
+                divided.add(f"{page}#{section}")
+
+    assert {rule.source.removeprefix("spec/") for rule in RULES_BY_NAME.values()} & divided == WHOLE
+
+
 @pytest.mark.parametrize("folder", ["fn", "tests", "benchmarks", "supplychain"])
 def test_every_source_in_the_code_leads_to_a_section(folder: str) -> None:
     own = Path(__file__).name

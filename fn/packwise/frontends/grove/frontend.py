@@ -142,7 +142,7 @@ def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
 REMOVED = Rule(
     "field-removed",
     "No field of a workload is one that topologyConstraint has replaced.",
-    "spec/designs.md#6",
+    "spec/designs.md#6.5",
 )
 
 _PODS = "podSpec"

@@ -690,7 +690,7 @@ SUBMISSION = (
     ),
     Check(Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "spec/osmo.md#3.2"), _key_sets),
     Check(
-        Rule("osmo-platform-known", "Resources name platforms that the pool has.", "spec/osmo.md#3"), _platforms_known
+        Rule("osmo-platform-known", "Resources name platforms that the pool has.", "spec/osmo.md#3.5"), _platforms_known
     ),
     Check(
         Rule(

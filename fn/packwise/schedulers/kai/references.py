@@ -52,7 +52,7 @@ DRIFT = Rule(
 UNFOLLOWED = Rule(
     "binding-reference-unfollowed",
     "The PodGroups that the operator makes name the topology that the binding lists.",
-    "spec/grove-releases.md#4",
+    "spec/grove-releases.md#4.2",
     Severity.WARNING,
 )
 UNSEEN = Rule(

@@ -326,7 +326,7 @@ def _underivable(at: Subject) -> Iterator[Problem]:
         yield Problem(("spec", "experimental", "componentGroups"), message)
 
 
-COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "spec/dynamo.md#2.6"), _components)
+COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "spec/dynamo.md#2.6.6"), _components)
 """The rule that bounds what all others look at."""
 
 ADMISSION = (

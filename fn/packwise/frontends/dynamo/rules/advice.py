@@ -474,7 +474,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 PAIRING = (
-    Check(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4"),
+    Check(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4.8"),
           _constraint),
     Check(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "spec/dynamo.md#1.1"),
           _coherent),

@@ -135,7 +135,7 @@ UNDETERMINED = (
         Rule(
             "release-undetermined",
             "Every field is one that the release is known to have.",
-            "spec/grove-releases.md#2.6",
+            "spec/grove-releases.md#7",
             Severity.WARNING,
         ),
         _unsure_fields,
