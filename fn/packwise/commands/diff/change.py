@@ -312,8 +312,10 @@ def _with_filled(entry: Value, by_name: Mapping[str, Mapping[str, Value]], field
     return {**entry, field: before.get(field, [])}
 
 
-ORDER = tuple(dict.fromkeys([kind.name for kind in KINDS if kind.compared]))
+ORDER = tuple(dict.fromkeys([kind.word for kind in KINDS if kind.compared]))
 """The compared kinds in the order in which a reader needs them: what others refer to comes first."""
+
+_WORDS = {kind.key: kind.word for kind in KINDS}
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -361,13 +363,19 @@ def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, Kube
             yield Change(Action.CHANGE, old, new, fields)
 
 
+def word_of(key: Identity) -> str:
+    """What packwise calls the kind of an object: two schedulers may have kinds of one name."""
+    return _WORDS.get(key[:2], key[1])
+
+
 def in_order(keys: Iterable[Identity]) -> list[Identity]:
     """The identities by kind, namespace and name; numbers within a name count as numbers."""
     return sorted(keys, key=_place)
 
 
 def _place(key: Identity) -> tuple[object, ...]:
-    group, kind, namespace, name = key
+    group, _, namespace, name = key
+    kind = word_of(key)
     order = ORDER.index(kind) if kind in ORDER else len(ORDER)
     # Digits and other text stand by turns, so that like is compared with like.
     parts = tuple(_size(part) if at % 2 else part for at, part in enumerate(_NUMBER.split(name)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.commands.diff.change import changes, with_counted
+from packwise.commands.diff.change import changes, with_counted, word_of
 from packwise.commands.diff.consequences import dropped_constraints, leaves, with_meaning
 from packwise.objects.identity import PART_OF, has_epoch
 
@@ -96,11 +96,11 @@ def _missing(state: State, other: State) -> tuple[str, ...]:
     """Kinds of which a found state has no object at all, though the other has: an export may have left them out."""
     if state.rendered or not state.objects or not other.objects:
         return ()
-    return tuple(sorted({key[1] for key in other.objects} - state.kinds))
+    return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
 
 
 def _without(objects: Mapping[Identity, KubeObject], kinds: tuple[str, ...]) -> Mapping[Identity, KubeObject]:
-    return {key: item for key, item in objects.items() if key[1] not in kinds}
+    return {key: item for key, item in objects.items() if word_of(key) not in kinds}
 
 
 def json_patch(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[dict[str, Any]]:

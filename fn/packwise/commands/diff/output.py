@@ -16,6 +16,7 @@ from packwise.cli.markdown import Part, Section, code, comment, markup
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.check.formats import finding_fields
 from packwise.commands.diff import Action, Entry, format_steps
+from packwise.commands.diff.change import word_of
 from packwise.commands.diff.consequences import constraint_text, constraints
 from packwise.commands.diff.difference import json_patch
 from packwise.objects.identity import identity
@@ -191,7 +192,7 @@ def _field(field: FieldChange) -> Iterator[str]:
 
 
 def _kind(change: Change) -> str:
-    return identity(change.subject.value)[1]
+    return word_of(identity(change.subject.value))
 
 
 def _name(item: KubeObject) -> str:

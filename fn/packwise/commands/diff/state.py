@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
-from packwise.commands.diff.change import ORDER, by_identity, is_deeper
+from packwise.commands.diff.change import ORDER, by_identity, is_deeper, word_of
 from packwise.commands.topologies import has_sources, overview
 from packwise.findings.finding import Finding
 from packwise.objects.identity import format_identity, identity, is_generated
@@ -123,7 +123,7 @@ def _is_rendered(package: Package) -> bool:
     return not _are_live(package.items) and has_sources(package)
 
 
-_REPLACED = frozenset([kind.name for kind in GANGS if kind.replaced_by_operator])
+_REPLACED = frozenset([kind.word for kind in GANGS if kind.replaced_by_operator])
 
 
 def _are_live(items: Iterable[KubeObject]) -> bool:
@@ -142,4 +142,4 @@ def _are_live(items: Iterable[KubeObject]) -> bool:
 
 
 def _kind(item: KubeObject) -> str:
-    return str(item.value.get("kind"))
+    return word_of(identity(item.value))
