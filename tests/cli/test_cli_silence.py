@@ -274,3 +274,20 @@ def test_so_they_are_on_a_config_map_that_configures_and_on_no_others(call: Call
     found = [each for each in call("check", "in", "-o", "json").findings if each["rule"] == "metadata-strings"]
 
     assert [(each["file"], each["path"]) for each in found] == [("in/a.yaml", "metadata.labels.a")]
+
+
+def test_so_they_are_on_what_kai_groups_itself_and_on_its_pods(call: Call, tmp_path: Path) -> None:
+    job = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: 1}}\n"
+        "spec: {template: {metadata: {annotations: {b: true}}, spec: {schedulerName: SCHEDULER,"
+        " containers: [{name: a, image: b}]}}}\n"
+    )
+    write(
+        tmp_path, {"in/a.yaml": job.replace("SCHEDULER", "kai-scheduler"), "in/b.yaml": job.replace("SCHEDULER", "x")}
+    )
+
+    found = [each for each in call("check", "in", "-o", "json").findings if each["rule"] == "metadata-strings"]
+
+    assert [(each["file"], each["path"]) for each in found] == [
+        ("in/a.yaml", "metadata.labels.a"), ("in/a.yaml", "spec.template.metadata.annotations.b")
+    ]  # fmt: skip

@@ -19,13 +19,15 @@ from packwise.settings.topologyrender import KAI_PROFILE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding, Problem, Rule
     from packwise.keys import KeyPlace
     from packwise.objects.index import Index
     from packwise.revisions.revision import Revision
 
-__all__ = ["KEYS", "PARTS", "key_findings", "pod_key_problems"]
+__all__ = ["KEYS", "PARTS", "key_findings", "pod_key_problems", "workload_metadata"]
 
 
 _COMPONENT_TITLE = "components of a DynamoGraphDeployment"
@@ -212,6 +214,15 @@ def key_findings(
         from packwise.frontends.workloads.keys import workload_key_findings
 
         yield from workload_key_findings(index, kai_version, kai_name)
+
+
+def workload_metadata(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
+    """Each metadata of the workloads that KAI groups itself, and of the templates in them, with its path."""
+    if has_candidates(index):
+        # Few inputs have one.
+        from packwise.frontends.workloads.keys import metadata_of_workloads
+
+        yield from metadata_of_workloads(index, kai_name)
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:

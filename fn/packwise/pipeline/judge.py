@@ -11,7 +11,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends.known_keys import key_findings
+from packwise.frontends.known_keys import key_findings, workload_metadata
+from packwise.objects.identity import identity
 from packwise.objects.index import ONCE
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline.registry import front_ends
@@ -20,8 +21,9 @@ from packwise.settings.recognition import has_topology, held_configuration
 from packwise.topology.known import check_protection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index
@@ -68,7 +70,11 @@ def judge(
     of_lists = _generated_in_lists(items) if writes else ()
     of_objects = [*of_lists, *known.of_objects, *_refused_by_crds(source, generated)]
     of_objects = adjust_severity(of_objects, selection, writes=writes)
-    of_metadata = _metadata_findings(items, [*of_topologies, *of_workloads, *of_objects])
+    known_findings = [*of_topologies, *of_workloads, *of_objects]
+    of_metadata = [
+        *_metadata_findings(items, known_findings),
+        *_workload_metadata(items, known_findings, source.settings.kai_name),
+    ]
     revision = source.cluster.revision if selection.is_named else None
     of_keys = key_findings(items, revision, source.settings.kai_version, source.settings.kai_name)
     evidence = () if selection.evidence is None else selection.evidence.findings
@@ -136,6 +142,13 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
                 yield from _type_findings(item, known)
 
 
+def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
+    """The same of workloads that KAI groups itself, and of the templates in them."""
+    for item, path, metadata in workload_metadata(index, kai_name):
+        if identity(item.value)[:2] not in _KINDS and not _are_strings(metadata):
+            yield from _type_findings(item, known, path, metadata)
+
+
 def _configures(item: KubeObject) -> bool:
     return has_topology(item) or held_configuration(item) is not None
 
@@ -143,8 +156,10 @@ def _configures(item: KubeObject) -> bool:
 def _has_strings(item: KubeObject) -> bool:
     """True if names, labels and annotations are strings, as nearly all are."""
     metadata = item.value.get("metadata")
-    if not isinstance(metadata, dict):
-        return metadata is None
+    return _are_strings(metadata) if isinstance(metadata, dict) else metadata is None
+
+
+def _are_strings(metadata: Mapping[str, Value]) -> bool:
     texts = [metadata.get(name) for name in _TEXTS]
     for name in _MAPPINGS:
         entries = metadata.get(name)
@@ -152,12 +167,18 @@ def _has_strings(item: KubeObject) -> bool:
     return all(text is None or isinstance(text, str) for text in texts)
 
 
-def _type_findings(item: KubeObject, known: Iterable[Finding]) -> Iterator[Finding]:
+def _type_findings(
+    item: KubeObject, known: Iterable[Finding], path: FieldPath = ("metadata",), metadata: Value = None
+) -> Iterator[Finding]:
     # Few inputs have one.
     from packwise.validate.structure import ValuePath, type_problems
 
     paths = {finding.path for finding in known if finding.subject is item}
-    for order, problem in enumerate(type_problems(item.value.get("metadata"), ValuePath().field("metadata"))):
+    value = item.value.get("metadata") if metadata is None else metadata
+    at = ValuePath()
+    for step in path:
+        at = at.field(step) if isinstance(step, str) else at.entry(step)
+    for order, problem in enumerate(type_problems(value, at)):
         if problem.path not in paths:
             yield Finding.about(problem, item, STRINGS, order=order)
 

@@ -13,7 +13,7 @@ from packwise.frontends.known_keys import KEYS as ALL_KEYS
 from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.train_job import derived_job_sets
 from packwise.frontends.workloads.workload import mapping
-from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, is_read_at, key_places, parts_of
+from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
 from packwise.objects.workload_kinds import (
     ANYWHERE,
     WORKLOAD_KINDS,
@@ -38,7 +38,16 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.revisions.kai import KaiRelease
 
-__all__ = ["PLACES", "WORKLOAD_KEYS", "is_owner", "is_scheduled", "mend", "workload_key_findings", "workload_parts"]
+__all__ = [
+    "PLACES",
+    "WORKLOAD_KEYS",
+    "is_owner",
+    "is_scheduled",
+    "mend",
+    "metadata_of_workloads",
+    "workload_key_findings",
+    "workload_parts",
+]
 
 _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
     Part(kind.key, metadata.path, metadata.title): (kind, metadata)
@@ -229,6 +238,15 @@ def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
         written = [mapping(item.get((*part.path, form))) for part in kind.metadata for form in FORMS]
         return any(key.startswith(f"{_DOMAIN}/") for keys in written for key in keys)
     return any(spec.get("schedulerName") == kai_name for spec in kind.pod_specs(item.value))
+
+
+def metadata_of_workloads(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
+    """Each metadata of the workloads that KAI schedules, where their kind has it at a known place."""
+    for item in candidates(index):
+        if is_scheduled(item, kai_name):
+            for part in workload_kind(item.value).metadata:
+                for path, metadata in holders(item.value, part.path) if part.path[0] != ANYWHERE else ():
+                    yield item, path, metadata
 
 
 @lru_cache(maxsize=64)
