@@ -66,6 +66,43 @@ def test_the_whole_configuration(call: Call, assert_expected: Expect) -> None:
     assert_expected("place/import.yaml", ran.stdout)
 
 
+KUEUE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Topology",
+    "metadata": {"name": "default"},
+    "spec": {"levels": [{"nodeLabel": key} for key in ("example.com/hall", "example.com/a", "kubernetes.io/hostname")]},
+}
+KAI = KUEUE | {"apiVersion": "kai.scheduler/v1alpha1", "metadata": {"name": "grove-topology"}}
+
+
+def test_without_nodes_the_levels_of_topologies_count(call: Call) -> None:
+    ran = call("topology", "import", "-", stdin=json.dumps({"kind": "List", "items": [KUEUE, KAI]}))
+
+    assert (ran.code, ran.stderr) == (0, "")
+    lines = ran.stdout.splitlines()
+    assert lines[0] == (
+        "# Levels of KueueTopology default, Topology grove-topology: the domains are what workloads of Grove call them."
+    )
+    assert [line.strip(" -") for line in lines if line.startswith("    - {")] == [
+        "{domain: datacenter, key: example.com/hall}",
+        "{domain: rack, key: example.com/a}",
+        "{domain: host, key: kubernetes.io/hostname}",
+    ]
+
+
+def test_nodes_say_more_than_topologies(call: Call) -> None:
+    assert levels(call, [*fleet(), KUEUE]) == levels(call, fleet())
+
+
+def test_topologies_of_several_levels_are_refused(call: Call) -> None:
+    other = KAI | {"spec": {"levels": [{"nodeLabel": "example.com/rack"}]}}
+
+    ran = call("topology", "import", "-", stdin=json.dumps({"kind": "List", "items": [KUEUE, other]}))
+
+    assert ran.code == 2
+    assert "give one of KueueTopology default, Topology grove-topology alone, or nodes" in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["objects_in", "read_cluster", "read_json", "read_nodes", "read_objects"]
+__all__ = ["objects_in", "read_cluster", "read_cluster_objects", "read_json", "read_nodes", "read_objects"]
 
 _ZIP = b"PK\x03\x04"
 _IN_ZIP = "snapshot.json"
@@ -58,12 +58,17 @@ def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
 
     Raises UsageError where they show no nodes.
     """
-    try:
-        objects = with_topology([value for path in paths for value in read_objects(path)])
-    except TopographError as error:
-        raise UsageError(f"{_listed(paths)}: {error}") from None
+    objects = read_cluster_objects(paths)
     read_cluster(paths, objects)
     return objects
+
+
+def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
+    """The same, whatever they show. Raises UsageError where they cannot be read."""
+    try:
+        return with_topology([value for path in paths for value in read_objects(path)])
+    except TopographError as error:
+        raise UsageError(f"{_listed(paths)}: {error}") from None
 
 
 def read_json(path: str) -> Value:

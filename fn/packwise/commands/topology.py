@@ -7,22 +7,26 @@ import re
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import (
     Command,
     UsageError,
 )
-from packwise.cli.cluster_files import read_cluster, read_nodes
+from packwise.cli.cluster_files import read_cluster, read_cluster_objects
 from packwise.cli.console import show, visible
-from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
+from packwise.objects.identity import identity
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
 from packwise.revisions.records import ALPHA_8
 from packwise.schedulers.kai.allocate.scene import GPU
+from packwise.topology.known import ListedTopology
 from packwise.topology.levels import DOMAINS, new_label
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.value import Value
     from packwise.schedulers.kai.allocate.scene import Node
 
 __all__ = ["COMMAND"]
@@ -30,13 +34,15 @@ __all__ = ["COMMAND"]
 _DESCRIPTION = """\
 Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
 generations or its graph, any key that ends in such a word. Which of them nest is read from the nodes; those that
-contradict are named. `packwise topologies` lists the topologies that your files have."""
+contradict are named. Without nodes, the levels of a scheduler's own Topology count. `packwise topologies` lists the
+topologies that your files have."""
 
 
 _EPILOG = """\
 examples:
   kubectl get nodes -o json | packwise topology import -
   packwise topology import nodes.json > topology.yaml
+  packwise topology import topologies.yaml          # Topologies that a scheduler has already
   packwise topology import topology.conf            # what topograph writes for Slurm
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
@@ -55,7 +61,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="NODES",
         help="what `kubectl get nodes -o json` prints (or yaml), what topograph writes (instances, topology.conf, "
-        'topology.yaml), a folder of such files, or "-" for stdin',
+        'topology.yaml), a Topology, a folder of such files, or "-" for stdin',
     )
 
 
@@ -69,7 +75,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 def topology(command: ImportTopology) -> int:
     """Prints the configuration; returns the exit code. Raises UsageError where no label is a level."""
-    proposal = propose(read_cluster(command.paths, read_nodes(command.paths)).nodes)
+    objects = read_cluster_objects(command.paths)
+    topologies = [] if any(each.get("kind") == "Node" for each in objects) else _topologies(objects)
+    if topologies:
+        return 0 if show("".join([f"{line}\n" for line in _lines_of(topologies)])) else 1
+    proposal = propose(read_cluster(command.paths, objects).nodes)
     if not proposal.levels:
         raise UsageError(
             "the nodes must have a label by whose values domains are told apart, as topology.kubernetes.io/zone; got "
@@ -78,14 +88,51 @@ def topology(command: ImportTopology) -> int:
     return 0 if show("".join([f"{line}\n" for line in _lines(proposal)])) else 1
 
 
-def _lines(proposal: Proposal) -> Iterator[str]:
-    nodes = _count(proposal.nodes, "node")
-    yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
+def _topologies(objects: Iterable[Mapping[str, Value]]) -> list[ListedTopology]:
+    """The Topologies of schedulers among the objects of a cluster."""
+    kinds = {kind.key: kind.word for kind in KINDS if kind is TOPOLOGY or kind.is_listed}
+    items = [KubeObject.new(each) for each in objects if identity(each)[:2] in kinds]
+    return [ListedTopology.of_scheduler(kinds[identity(item.value)[:2]], item) for item in items]
+
+
+def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
+    """The configuration with the levels of Topologies, which must be the same. Raises UsageError."""
+    first, *others = topologies
+    keys = [level.key for level in first.levels]
+    names = ", ".join(dict.fromkeys([f"{each.kind} {visible(each.name)}" for each in topologies]))
+    if any([level.key for level in each.levels] != keys for each in others):
+        raise UsageError(f"the Topologies must have the same levels; give one of {names} alone, or nodes")
+    left_out: list[LeftOutLabel] = []
+    # A label that says nothing gets a domain as narrow as the levels below it leave room for.
+    labels = [_Label(key, _hint_of(key) or "rack", {}) for key in keys]
+    named = _named(labels, left_out)
+    yield f"# Levels of {names}: the domains are what workloads of Grove call them."
+    yield from _head()
+    for label, domain in named:
+        yield f"    - {{domain: {domain}, key: {_scalar(label.key)}}}"
+    yield from _left_out_lines(left_out)
+
+
+def _head() -> Iterator[str]:
     yield from ("apiVersion: packwise.dev/v1alpha1", "kind: TopologyRender", "metadata:", "  name: topology", "spec:")
     kind = CLUSTER_TOPOLOGY_BINDING.name
     yield f"  # The newest release of Grove whose levels stand here; later ones read them in {kind}s."
     yield f"  revision: {ALPHA_8.name}"
     yield from ("  topologyAwareScheduling:", "    enabled: true", "    levels:")
+
+
+def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
+    if left_out:
+        yield ""
+        yield "# Labels that look like levels and were left out:"
+        for label in left_out:
+            yield f"#   {visible(label.key)}: {visible(label.reason)}"
+
+
+def _lines(proposal: Proposal) -> Iterator[str]:
+    nodes = _count(proposal.nodes, "node")
+    yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
+    yield from _head()
     for level in proposal.levels:
         yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {_counts(level, proposal.nodes)}"
         for note in level.notes:
@@ -100,11 +147,7 @@ def _lines(proposal: Proposal) -> Iterator[str]:
             )
         if len(proposal.contradictions) > _SHOWN:
             yield f"#   and {len(proposal.contradictions) - _SHOWN} more"
-    if proposal.left_out:
-        yield ""
-        yield "# Labels that look like levels and were left out:"
-        for label in proposal.left_out:
-            yield f"#   {visible(label.key)}: {visible(label.reason)}"
+    yield from _left_out_lines(proposal.left_out)
 
 
 def _counts(level: ProposedLevel, nodes: int) -> str:
@@ -237,12 +280,17 @@ def propose(nodes: Sequence[Node]) -> Proposal:
     return Proposal(tuple(levels), len(useful), tuple(kept), tuple(left_out))
 
 
+def _hint_of(key: str) -> str | None:
+    """The domain that a label's key speaks of."""
+    return next((domain for domain, pattern in _PATTERNS if pattern.fullmatch(key)), None)
+
+
 def _labels(nodes: Sequence[Node]) -> list[_Label]:
     """The labels that may be levels: known ones, and those whose key ends in a level's word; the broadest first."""
     keys = dict.fromkeys(key for node in nodes for key in sorted(node.labels))
     labels: list[_Label] = []
     for key in keys:
-        hint = next((domain for domain, pattern in _PATTERNS if pattern.fullmatch(key)), None)
+        hint = _hint_of(key)
         if hint is not None:
             values = {node.name: node.labels[key] for node in nodes if node.labels.get(key)}
             if values:

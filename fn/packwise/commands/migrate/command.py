@@ -41,7 +41,7 @@ __all__ = ["COMMAND", "migrate"]
 _DESCRIPTION = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
 its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
-else, nothing is written. Without --to only objects of schedulers change, such as Kueue's Topologies: to the version
+else, nothing is written. Without --to only objects of schedulers change, such as Topologies: to the version
 that all known releases serve."""
 
 
