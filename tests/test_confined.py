@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from packwise import confined as module
-from packwise.confined import Confined, ConfinedError, confined
+from packwise.confined import Confined, ConfinedError, call_confined
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 
@@ -41,12 +41,12 @@ def children_of_this_process() -> set[str]:
 
 
 def text_of(function: Callable[[], object]) -> bytes | None:
-    return confined(lambda: str(function()).encode()).answer
+    return call_confined(lambda: str(function()).encode()).answer
 
 
 @pytest.mark.parametrize("answer", [b"", b"a", b"a" * 200_000, b"\x80\x04N."])
 def test_the_answer_is_that_of_the_function(answer: bytes) -> None:
-    assert confined(lambda: answer).answer == answer
+    assert call_confined(lambda: answer).answer == answer
 
 
 def raise_(error: BaseException) -> bytes:
@@ -94,12 +94,12 @@ def test_however_it_ends_there_is_no_answer(name: str, monkeypatch: pytest.Monke
     if name.startswith("no time"):
         monkeypatch.setattr(module, "PATIENCE", 0.2)
 
-    assert confined(ENDS[name]).answer is None
+    assert call_confined(ENDS[name]).answer is None
 
 
 def test_the_time_that_it_took_is_known() -> None:
-    assert 0.5 < confined(forever).seconds < 5
-    assert confined(bytes).seconds < 0.5
+    assert 0.5 < call_confined(forever).seconds < 5
+    assert call_confined(bytes).seconds < 0.5
 
 
 LIMITED: dict[str, Callable[[], object]] = {
@@ -155,7 +155,7 @@ def test_it_starts_beside_other_threads() -> None:
     other = threading.Thread(target=ended.wait)
     other.start()
     answers: list[Confined] = []
-    own = threading.Thread(target=lambda: answers.append(confined(lambda: str(threading.active_count()).encode())))
+    own = threading.Thread(target=lambda: answers.append(call_confined(lambda: str(threading.active_count()).encode())))
     own.start()
     own.join()
     ended.set()
@@ -167,8 +167,8 @@ def test_it_starts_beside_other_threads() -> None:
 def test_where_children_are_collected_by_the_system_the_answer_is_there() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        assert confined(lambda: b"a").answer == b"a"
-        assert confined(forever).answer is None
+        assert call_confined(lambda: b"a").answer == b"a"
+        assert call_confined(forever).answer is None
     finally:
         signal.signal(signal.SIGCHLD, before)
 
@@ -188,7 +188,7 @@ def test_a_system_that_starts_no_process_is_an_error(name: str, message: str, mo
     monkeypatch.setattr(os, name, lambda: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
 
     with pytest.raises(ConfinedError) as error:
-        confined(bytes)
+        call_confined(bytes)
 
     assert str(error.value).startswith(message)
 
@@ -197,17 +197,17 @@ def test_a_system_without_copies_of_processes_is_an_error(monkeypatch: pytest.Mo
     monkeypatch.delattr(os, "fork")
 
     with pytest.raises(ConfinedError) as error:
-        confined(bytes)
+        call_confined(bytes)
 
     assert str(error.value) == "this system has none: run packwise on Linux, in WSL or in its container image"
 
 
 FIRST = """
 import atexit, os, sys
-from packwise.confined import confined
+from packwise.confined import call_confined
 atexit.register(print, "the end")
 sys.stdout.write("buffered ")
-print(confined(lambda: b"answer").answer)
+print(call_confined(lambda: b"answer").answer)
 """
 
 
@@ -229,7 +229,7 @@ def told():
     if process: print(process, flush=True)
     return process
 os.fork = told
-confined.confined(forever)
+confined.call_confined(forever)
 """
 
 

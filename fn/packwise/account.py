@@ -1,4 +1,4 @@
-"""What the templates of a command may take together, and what was made of each: none is filled in twice.
+"""The limits that the templates of a command share, and the answer for each: none is filled in twice.
 
 A front end asks for it; commands, and packages of a fleet, begin one.
 """
@@ -25,7 +25,7 @@ _SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 
 
 class Account:
-    """What templates may still take, so that many hostile ones do not take hours.
+    """The time and characters that templates may still take, so that many hostile ones do not take hours.
 
     `answers` are what became of those that were filled in, and what was read of that: commands ask several times.
     """
@@ -36,7 +36,7 @@ class Account:
 
     @property
     def is_spent(self) -> bool:
-        """Whether no template may take anything more."""
+        """True if no template may take anything more."""
         return self._seconds < 0 or self._characters < 0
 
     def spend(self, seconds: float, characters: int) -> None:

@@ -99,7 +99,7 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
     if earlier is None and written is None:
         return text
     # As the object's status has it, else the annotation.
-    times = {**dict(_times_in(_parsed(earlier))), **dict(_times_in(written))}
+    times = {**dict(_times_in(_parse(earlier))), **dict(_times_in(written))}
     fields = [_fields(condition, observed) for condition in conditions]
     for condition, each in zip(conditions, fields, strict=True):
         time = times.get((condition.type, condition.status))
@@ -136,7 +136,7 @@ def _times_in(conditions: Value) -> Iterator[tuple[tuple[str, str], str]]:
                 yield (kind, status), time
 
 
-def _parsed(text: str | None) -> Value:
+def _parse(text: str | None) -> Value:
     if text is None:
         return None
     import json

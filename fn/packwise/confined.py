@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-__all__ = ["MAX_MEMORY", "MAX_SECONDS", "PATIENCE", "Confined", "ConfinedError", "confined"]
+__all__ = ["MAX_MEMORY", "MAX_SECONDS", "PATIENCE", "Confined", "ConfinedError", "call_confined"]
 
 MAX_SECONDS = 5
 """Processor time that the copy may take: the kernel counts it in whole seconds."""
@@ -53,7 +53,7 @@ _STATUS = "/proc/self/status"
 
 
 class Confined(NamedTuple):
-    """What the function answered, None where the copy ended before; and the processor time that it took."""
+    """The function's answer, None where the copy ended before; and the processor time that it took."""
 
     answer: bytes | None
     seconds: float
@@ -63,7 +63,7 @@ class ConfinedError(Exception):
     """This system starts no copy of a process, or sets it no limits; the text says which, and what to do."""
 
 
-def confined(function: Callable[[], bytes]) -> Confined:
+def call_confined(function: Callable[[], bytes]) -> Confined:
     """The answer of `function`, called in a copy of this process with limits. Raises ConfinedError.
 
     Modules that the function needs must have been imported before. However the copy ends, it is gone afterwards; and
@@ -89,7 +89,7 @@ def confined(function: Callable[[], bytes]) -> Confined:
     try:
         os.close(writing)
         os.close(line_out)
-        answer = _received(reading)
+        answer = _receive(reading)
     finally:
         os.close(reading)
         os.close(line_in)
@@ -109,7 +109,7 @@ def _address_space() -> int | None:
     return int(size) << 10
 
 
-def _received(stream: int) -> bytes | None:
+def _receive(stream: int) -> bytes | None:
     """The answer of a copy; None where it does not come whole and in time."""
     until = time.monotonic() + PATIENCE
     poll = select.poll()

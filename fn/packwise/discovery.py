@@ -37,7 +37,7 @@ class Reason(Enum):
 
     @property
     def noun(self) -> str:
-        """What a file is that is left out for this reason."""
+        """The noun for a file that is left out for this reason."""
         return self.value[0]
 
     @property
@@ -47,7 +47,7 @@ class Reason(Enum):
 
     @property
     def is_of_the_package(self) -> bool:
-        """Whether the file belongs to the package though it is not judged: `render` copies it."""
+        """True if the file belongs to the package though it is not judged: `render` copies it."""
         return self not in (Reason.RENDERED, Reason.IGNORED, Reason.EXCLUDED)
 
 
@@ -82,10 +82,10 @@ _ADVICE = {
     Reason.COMPONENT: "kustomize build … | packwise check -",
     Reason.ENCRYPTED: "sops --decrypt … | packwise check -",
 }
-"""How workloads that are left out get judged."""
+"""The way to have workloads judged that are left out."""
 
 
-def passed_over(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
+def count_unjudged(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
     """`3 Helm templates hold workloads that were not judged: helm template … | packwise check -`, for each reason.
 
     The reasons are nouns of files, each with a number of these; what is none stands for errors, and its number for
@@ -123,7 +123,7 @@ _PATCHES = ("patches", "patchesJson6902")
 
 
 class Landmarks(NamedTuple):
-    """What the landmarks below one top say, by the path of the file or folder that they say it of."""
+    """The landmarks below one top, by the path of the file or folder that they are about."""
 
     files: Mapping[str, LeftOut] = {}
     charts: Mapping[str, str] = {}
@@ -146,19 +146,19 @@ class Landmarks(NamedTuple):
                 files[path] = LeftOut(Reason.HELM_CHART)
             elif name == RENDERED_LIST:
                 if folder != top and (not top or folder.startswith(f"{top}/")):
-                    files.update((file, LeftOut(Reason.RENDERED, path)) for file in _rendered(folder, text))
+                    files.update((file, LeftOut(Reason.RENDERED, path)) for file in _rendered_paths(folder, text))
             else:
                 value = mapping_in(text)
                 if value.get("kind") == "Component":
                     components[folder] = path
                     files[path] = LeftOut(Reason.COMPONENT)
-                for file, reason in _named(value):
-                    files.setdefault(_joined(folder, file), LeftOut(reason, path))
+                for file, reason in _named_files(value):
+                    files.setdefault(_join(folder, file), LeftOut(reason, path))
         kustomizations = frozenset([path for path in texts if posixpath.basename(path) in KUSTOMIZATIONS])
         return cls(files, charts, components, kustomizations)
 
-    def left_out(self, path: str) -> LeftOut | None:
-        """Why the file at `path` is not judged; None where the landmarks do not say so."""
+    def reason_to_skip(self, path: str) -> LeftOut | None:
+        """The reason why the file at `path` is not judged; None where the landmarks have none."""
         if not self.files and not self.charts and not self.components:
             return None
         named = self.files.get(path)
@@ -183,19 +183,19 @@ class Landmarks(NamedTuple):
 
 
 def is_values(path: str) -> bool:
-    """Whether the file's name is that of Helm values."""
+    """True if the file's name is that of Helm values."""
     return _VALUES.fullmatch(posixpath.basename(path)) is not None
 
 
-def _rendered(folder: str, text: str) -> Iterator[str]:
+def _rendered_paths(folder: str, text: str) -> Iterator[str]:
     for line in text.splitlines():
         match = _LISTED.fullmatch(line)
         if match is not None:
             path = match[1].replace(r"\n", "\n") if line.startswith("\\") else match[1]
-            yield _joined(folder, path)
+            yield _join(folder, path)
 
 
-def _named(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
+def _named_files(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
     """The files that a kustomization names and that are no objects of their own."""
     for key in _PATCHES:
         yield from ((path, Reason.PATCH) for path in _paths(value.get(key), "path"))
@@ -223,7 +223,7 @@ def texts_in(entries: Value) -> list[str]:
     return [entry for entry in entries if isinstance(entry, str) and entry] if isinstance(entries, list) else []
 
 
-def _joined(folder: str, path: str) -> str:
+def _join(folder: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(folder, path))
 
 
@@ -274,7 +274,7 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
 
 
 def _is_encrypted(value: Value) -> bool:
-    """Whether sops encrypted the document. Source: sops README, "the sops metadata are stored in the branch sops"."""
+    """True if sops encrypted the document. Source: sops README, "the sops metadata are stored in the branch sops"."""
     sops = value.get("sops") if isinstance(value, dict) else None
     return isinstance(sops, dict) and ("mac" in sops or "lastmodified" in sops)
 
@@ -302,8 +302,8 @@ class Ignored(NamedTuple):
         return None
 
 
-def ignored_from(texts: Mapping[str, str], start: str) -> Ignored:
-    """What counts above the folder `start`: `texts` are the `.gitignore` files there, by folder.
+def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
+    """The ignored paths above the folder `start`: `texts` are the `.gitignore` files there, by folder.
 
     Nothing counts where `start` itself is ignored: who names it wants it read.
     """
@@ -332,7 +332,7 @@ def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) ->
             above = posixpath.dirname(above)
         for each in reversed(unknown):
             if each == start or not each:
-                rules, by = ignored_from(texts, start), None
+                rules, by = ignores_above(texts, start), None
             else:
                 rules, by = folders[posixpath.dirname(each)]
                 by = by or rules.by(each, is_folder=True)
@@ -351,7 +351,7 @@ def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) ->
 
 
 class Traits(NamedTuple):
-    """What of a file counts: it holds a TopologyRender (`settings`), a topology section, a workload."""
+    """The parts of a file that count: a TopologyRender (`settings`), a topology section, a workload."""
 
     settings: bool = False
     topology: bool = False
@@ -359,7 +359,7 @@ class Traits(NamedTuple):
 
     @property
     def configures(self) -> bool:
-        """Whether the file holds a configuration."""
+        """True if the file holds a configuration."""
         return self.settings or self.topology
 
     def __or__(self, other: Traits) -> Traits:

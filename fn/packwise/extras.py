@@ -17,13 +17,13 @@ class Extra(NamedTuple):
     module: str
 
     @property
-    def installed(self) -> bool:
-        """Whether the library can be imported; it is imported to know."""
+    def is_installed(self) -> bool:
+        """True if the library can be imported; it is imported to know."""
         return _imports(self.module)
 
     @property
     def advice(self) -> str:
-        """What is absent, and the command that adds it."""
+        """A sentence with the library that is absent, and the command that adds it."""
         return f'{self.library} is not installed; add the extra "{self.name}": pip install "packwise[{self.name}]"'
 
 

@@ -37,7 +37,7 @@ def _lines(results: Sequence[Result]) -> list[str]:
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
     has_lists = any(is_list(item) for item in read.items)
-    items, rendered = _rendered_lists(read) if has_lists else _rendered(read.items, read.function_config)
+    items, rendered = _rendered_lists(read) if has_lists else _render(read.items, read.function_config)
     return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
 
 
@@ -45,11 +45,11 @@ def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendere
     """The items of the answer, and the render that they are of, where some items are lists themselves."""
     from packwise.objects.index import put_back, taken_apart
 
-    _, rendered = _rendered(taken_apart(read.items), read.function_config)
+    _, rendered = _render(taken_apart(read.items), read.function_config)
     return (*put_back(read.items, rendered.kept), *rendered.generated), rendered
 
 
-def _rendered(
+def _render(
     items: tuple[KubeObject, ...], function_config: KubeObject | None
 ) -> tuple[tuple[KubeObject, ...], Rendered]:
     package = Package(items, function_config)

@@ -66,7 +66,7 @@ class Globs(NamedTuple):
         return cls(tuple([pattern for line in lines if (pattern := _pattern(line)) is not None]))
 
     def decision(self, path: str, *, is_folder: bool = False) -> bool | None:
-        """Whether the last glob that matches this path takes it; None where none matches. Its folders do not count."""
+        """True if the last glob that matches this path takes it; None where none matches. Its folders do not count."""
         whole = path.encode("utf-8", "surrogateescape")
         name = whole[whole.rfind(b"/") + 1 :]
         for pattern in reversed(self.patterns):
@@ -75,7 +75,7 @@ class Globs(NamedTuple):
         return None
 
     def take(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether the path is taken, or a folder that it stands in: what stands in that cannot be taken back."""
+        """True if the path is taken, or a folder that it stands in: what stands in that cannot be taken back."""
         path = path.lstrip("/")
         end = path.find("/")
         while end >= 0:

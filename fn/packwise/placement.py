@@ -39,7 +39,7 @@ class Bounds(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither level is there."""
+        """True if neither level is there."""
         required, preferred, _ = self
         return required is None and preferred is None
 
@@ -111,7 +111,7 @@ class GangOwner(NamedTuple):
 
     @property
     def uid(self) -> str:
-        """What stands for its UID, which only the API server knows."""
+        """A stand-in for its UID, which only the API server knows."""
         return f"uid-{self.kind.lower()}-{self.name}"
 
 
@@ -185,7 +185,7 @@ class Gang(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the gang or a part of it must, or should, stand within a level of the topology."""
+        """True if the gang or a part of it must, or should, stand within a level of the topology."""
         own = self.bounds is not None and not self.bounds.is_empty
         return own or any(not pods.bounds.is_empty for pods in self.sets)
 
@@ -253,7 +253,7 @@ class GangPod(NamedTuple):
 
 
 Node = Gang | NodeTopology | Queue | GangPod
-"""What a scheduler writes one object for."""
+"""The nodes of the model for each of which a scheduler writes an object."""
 
 
 class Schedulers(NamedTuple):
@@ -264,7 +264,7 @@ class Schedulers(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """What is known of the cluster that is rendered for.
+    """The facts about the cluster that is rendered for, as far as they are known.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
     topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled; `knows_mnnvl`: whether anything says so.
@@ -301,7 +301,7 @@ class Placement(NamedTuple):
 
 
 class WorkloadPlan(NamedTuple):
-    """What becomes of one workload. With an error among `findings` there is nothing to write.
+    """The plan of one workload. With an error among `findings` there is nothing to write.
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
@@ -360,7 +360,7 @@ class QueuedPods(NamedTuple):
 
 
 MAX_GANGS = 200_000
-"""How many gangs and entries of gangs a run renders at most, where the settings name no number. They take 550 MiB."""
+"""The largest number of gangs and entries of gangs in a run, unless the settings name one. They take 550 MiB."""
 
 LIMIT = Rule(
     "gang-limit",
@@ -384,7 +384,7 @@ def excess(entries: str, before: int, most: int) -> str:
 
 
 def weight_of_copies(characters: int) -> int:
-    """How many entries an object counts for the characters that it copies from its workload."""
+    """The number of entries that an object counts for the characters that it copies from its workload."""
     return characters // _ENTRY
 
 

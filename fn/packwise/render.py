@@ -44,7 +44,7 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _PREFIX = "packwise.dev/"
 
 
-def marked(
+def mark(
     generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str], folder: str = ""
 ) -> dict[str, Value]:
     """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key.
@@ -98,7 +98,7 @@ def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
         # Nobody has touched it since it was written: there is nothing to splice around.
         return KubeObject.new(target)
     try:
-        return _spliced(before, (), before.value, target)
+        return _splice(before, (), before.value, target)
     except FieldError:
         # An anchor in the way, for example.
         return KubeObject.new(target)
@@ -119,18 +119,18 @@ def _is_bookkeeping(key: str) -> bool:
     return key != LOCAL_CONFIG and is_client_key(key)
 
 
-def _spliced(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeObject:
+def _splice(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeObject:
     """`item` with `new` at `path`, where `old` is: the smallest parts that differ are set or removed."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old:
             if key not in new:
                 item = item.remove((*path, key))
         for key, part in new.items():
-            item = _spliced(item, (*path, key), old[key], part) if key in old else item.set((*path, key), part)
+            item = _splice(item, (*path, key), old[key], part) if key in old else item.set((*path, key), part)
         return item
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for index, part in enumerate(new):
-            item = _spliced(item, (*path, index), old[index], part)
+            item = _splice(item, (*path, index), old[index], part)
         return item
     return item if same(old, new) else item.set(path, new)
 
@@ -196,7 +196,7 @@ def render(
                 continue
             apply = settings.apply and not each.preview and each.subject not in of_operators
             gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
-            value = marked(each, stable[3], apply=apply, gitops=gitops, folder=folder)
+            value = mark(each, stable[3], apply=apply, gitops=gitops, folder=folder)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:
         return Rendering((), tuple(findings))

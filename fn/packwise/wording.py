@@ -1,4 +1,4 @@
-"""How messages list the names that are known and suggest the nearest one.
+"""Lists of known names in messages, and suggestions of the nearest one.
 
 Both are bounded: an input can have as many unknown names as known ones, each as long as it likes.
 """
@@ -13,18 +13,18 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["MOST_COMPARED", "MOST_LISTED", "closest", "letters_apart", "list_known", "near_miss", "told_known"]
+__all__ = ["MOST_COMPARED", "MOST_LISTED", "closest", "known_names", "letters_apart", "list_known", "near_miss"]
 
 MOST_COMPARED = 64
 """Among more names than these the nearest one is not looked for."""
 
 MOST_LISTED = 100
-"""How many names a message lists; of others it says how many they are."""
+"""The largest number of names that a message lists; of others it says how many they are."""
 
 _MANY = 12
 _FEW = 3
 _LEAST = 0.6
-"""How alike two names must be, as difflib counts it."""
+"""The least likeness of two names, as difflib counts it."""
 _LONGEST = 100
 _MOST_APART = 2
 _SHORT = 5
@@ -67,8 +67,8 @@ def list_known(names: Collection[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def told_known(name: str, known: Sequence[str]) -> str:
-    """What follows an unknown name: the names that are known, and the nearest; of many, the nearest alone."""
+def known_names(name: str, known: Sequence[str]) -> str:
+    """The end of a message about an unknown name: the known names, and the nearest; of many, the nearest alone."""
     near = closest(name, known)
     return near if near and len(known) > _MANY else f", known: {list_known(known)}{near}"
 
@@ -89,7 +89,7 @@ def near_miss(name: str, known: Collection[str]) -> str:
 
 
 def letters_apart(left: str, right: str) -> int:
-    """How many letters are to be put in, left out, changed or swapped with the next; 3 stands for all more than 2."""
+    """The number of letters to put in, leave out, change or swap with the next; 3 stands for all more than 2."""
     if len(left) > 100 or abs(len(left) - len(right)) > _MOST_APART:
         return _MOST_APART + 1
     before: list[int] = []

@@ -10,7 +10,7 @@ import pytest
 
 from packwise import account
 from packwise import confined as module
-from packwise.confined import Confined, confined
+from packwise.confined import Confined, call_confined
 from packwise.frontends.osmo import document
 from packwise.frontends.osmo.template import Read, read_as_osmo
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
@@ -75,11 +75,11 @@ def fills(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     taken: list[float] = []
 
     def noted(function: Callable[[], bytes]) -> Confined:
-        done = confined(function)
+        done = call_confined(function)
         taken.append(done.seconds)
         return done
 
-    monkeypatch.setattr(module, "confined", noted)
+    monkeypatch.setattr(module, "call_confined", noted)
     monkeypatch.setattr(module, "MAX_SECONDS", 1)
     monkeypatch.setattr(account, "MAX_SECONDS_TOGETHER", 1)
     return taken

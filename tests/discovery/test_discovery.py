@@ -14,7 +14,7 @@ from packwise.discovery import (
     Traits,
     content_reason,
     ignored_files,
-    ignored_from,
+    ignores_above,
     nearest_folders,
     summary,
     unparsed_reason,
@@ -68,14 +68,14 @@ PLACES = [
 
 @pytest.mark.parametrize(("texts", "path", "reason"), PLACES)
 def test_other_files_say_what_a_file_is(texts: dict[str, str], path: str, reason: LeftOut | None) -> None:
-    assert Landmarks.of(texts).left_out(path) == reason
+    assert Landmarks.of(texts).reason_to_skip(path) == reason
 
 
 @pytest.mark.parametrize(("top", "left_out"), [("", True), ("site", True), ("site/out", False), ("other", False)])
 def test_rendered_files_are_left_out_below_the_named_folder_only(top: str, left_out: bool) -> None:
     landmarks = Landmarks.of({"site/out/.packwise.sha256": f"{'0' * 64}  a.yaml\n"}, top)
 
-    assert (landmarks.left_out("site/out/a.yaml") is not None) == left_out
+    assert (landmarks.reason_to_skip("site/out/a.yaml") is not None) == left_out
 
 
 GITIGNORES = {"": "*.tmp.yaml\n!kept.tmp.yaml\n/build\nnode_modules/\n", "a": "!x.tmp.yaml\nlocal.yaml\n"}
@@ -105,7 +105,7 @@ def test_what_stands_in_an_ignored_folder_cannot_be_taken_back() -> None:
 
 def test_who_names_an_ignored_folder_wants_it_read() -> None:
     assert ignored_files(["build/a.yaml"], GITIGNORES, "build") == {}
-    assert ignored_from(GITIGNORES, "build/sub") == Ignored()
+    assert ignores_above(GITIGNORES, "build/sub") == Ignored()
     assert ignored_files(["a/y.tmp.yaml"], GITIGNORES, "a") == {"a/y.tmp.yaml": ".gitignore"}
 
 

@@ -16,7 +16,7 @@ from packwise.schedulers.kai.allocate import allocate
 from tests.place.checker import faults
 from tests.place.strategies import HOST, RACK, ZONE, repeated, scenarios
 
-pytestmark = pytest.mark.skipif(not SOLVER.installed, reason=SOLVER.advice)
+pytestmark = pytest.mark.skipif(not SOLVER.is_installed, reason=SOLVER.advice)
 
 
 @settings(max_examples=150)

@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import Verbosity
 from packwise.cli.reader import is_readable, readable_items
-from packwise.discovery import Reason, passed_over, summary
+from packwise.discovery import Reason, count_unjudged, summary
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
@@ -63,7 +63,7 @@ class Coverage(NamedTuple):
         if len(parts) > _MOST_GROUPS:
             parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]
         left_out = summary(reason.reason for _, reason in self.left_out)
-        over = passed_over(self.reasons, self.verb)
+        over = count_unjudged(self.reasons, self.verb)
         return "; ".join([*parts, *over, *([f"left out: {left_out}"] if left_out else [])])
 
     @property

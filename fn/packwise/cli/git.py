@@ -225,7 +225,7 @@ def left_out_of(
     ignored = ignored_files([str(path) for path in files], ignoring, start)
     reasons: dict[PurePosixPath, LeftOut] = {}
     for path in files:
-        reason = landmarks.left_out(str(path))
+        reason = landmarks.reason_to_skip(str(path))
         if str(path) in ignored:
             reason = LeftOut(Reason.IGNORED, ignored[str(path)])
         elif any(excluded.take(str(name)) for name in (path, path.relative_to(target))):

@@ -19,7 +19,7 @@ from packwise.discovery import (
     LeftOut,
     Reason,
     ignored_files,
-    ignored_from,
+    ignores_above,
 )
 from packwise.findings.finding import Rule
 from packwise.objects.index import READABLE
@@ -149,7 +149,7 @@ def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
     elif excluded is not None and excluded.take(str(path.name)):
         left_out = LeftOut(Reason.EXCLUDED, "--exclude")
     else:
-        left_out = Landmarks.of(texts).left_out(below)
+        left_out = Landmarks.of(texts).reason_to_skip(below)
     return InputPath(path.name, path.target, left_out, is_named=False)
 
 
@@ -290,7 +290,7 @@ class _Walk:
         self.files = dict[str, str]()
         self.pruned = dict[str, tuple[str, LeftOut]]()
         self.results = list[Result]()
-        self._walk("", self._root, ignored_from(ignoring, _below(self._top, self._root)))
+        self._walk("", self._root, ignores_above(ignoring, _below(self._top, self._root)))
         while self._links:
             self._follow(self._links.popleft())
 
@@ -302,7 +302,7 @@ class _Walk:
         """Why the file, by its real path, is not judged; None where paths do not say so."""
         if self._landmarks is None:
             self._landmarks = Landmarks.of(self._texts, _below(self._top, self._root))
-        return self._landmarks.left_out(_below(self._top, file))
+        return self._landmarks.reason_to_skip(_below(self._top, file))
 
     def _walk(self, root: str, real_root: str, ignored: Ignored) -> None:
         folders = [(root, real_root, ignored)]

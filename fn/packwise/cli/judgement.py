@@ -7,7 +7,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.cli.together import has_repeated, layers_of, packages_of
-from packwise.discovery import passed_over
+from packwise.discovery import count_unjudged
 from packwise.findings.known import compare, fingerprints, without_echoes
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
@@ -96,7 +96,7 @@ def _verdict_of(group: Group) -> _Verdict:
     is_new = any(not item.get("status") for item in workloads)
     number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
     if group.unchanged:
-        number = sum(item.location().file not in group.unchanged for each in judged for item in each.judged)
+        number = sum(item.location().file not in group.unchanged for each in judged for item in each.judged_workloads)
         planned = [item for item in planned if item.location().file not in group.unchanged]
     objects = sum([objects_judged(each, group.unchanged) for each in judged])
     return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned))
@@ -133,7 +133,7 @@ def results_of(layers: Sequence[Layer]) -> list[Result]:
 
 def _explained(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
     """The results; that there is no workload is said with what was passed over, for formats without a last line."""
-    over = passed_over(coverage.reasons)
+    over = count_unjudged(coverage.reasons)
     for result in results:
         is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
         yield result._replace(message="; ".join([result.message, *over])) if is_absence else result

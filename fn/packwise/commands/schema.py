@@ -12,7 +12,7 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.console import show
 from packwise.revisions.records import RECORDS, REVISIONS
-from packwise.wording import told_known
+from packwise.wording import known_names
 
 if TYPE_CHECKING:
     import argparse
@@ -69,7 +69,7 @@ def schema(command: Schema) -> int:
             raise UsageError("--revision must go with a kind: packwise schema PodCliqueSet --revision …")
         return 0 if show(_LISTING) else 1
     if command.name not in SCHEMAS:
-        raise UsageError(f'there is no schema "{command.name}"{told_known(command.name, tuple(SCHEMAS))}')
+        raise UsageError(f'there is no schema "{command.name}"{known_names(command.name, tuple(SCHEMAS))}')
     if command.name == "TopologyRender" and command.revision is not None:
         raise UsageError("--revision must go with PodCliqueSet: there is one TopologyRender for all releases")
     revision = RECORDS[-1] if command.revision is None else REVISIONS[command.revision]

@@ -344,7 +344,7 @@ def open_store(place: str) -> Store:
         return Folder(Path(place))
     if scheme == "file":
         return Folder(Path(rest))
-    if not FSSPEC.installed:
+    if not FSSPEC.is_installed:
         raise CacheError(f"--cache {place} must have its library: {FSSPEC.advice}")
 
     try:

@@ -1,4 +1,4 @@
-"""What Kubernetes itself says of any object: the syntax of names and labels, the text of a field's error."""
+"""Kubernetes' own checks of any object: the syntax of names and labels, the text of a field's error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Go's `encoding/json` says of a text that is no JSON. Source: Go 1.26, encoding/json/scanner.go."""
+"""The errors of Go's `encoding/json` for a text that is no JSON. Source: Go 1.26, encoding/json/scanner.go."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Scanner:
             self._after_value(open_brackets)
         self._blanks()
         if self._at < len(self._text):
-            raise self._unexpected("after top-level value")
+            raise self._unexpected_character("after top-level value")
 
     def _value(self, open_brackets: list[str]) -> None:
         """A value; of a list or an object the way to its first entry, and that."""
@@ -66,11 +66,11 @@ class _Scanner:
             elif char in "-0123456789":
                 self._number()
             else:
-                raise self._unexpected("looking for beginning of value")
+                raise self._unexpected_character("looking for beginning of value")
             return
 
     def _opens(self, char: str, open_brackets: list[str]) -> bool:
-        """Whether the list or object that begins here has an entry, whose value comes next."""
+        """True if the list or object that begins here has an entry, whose value comes next."""
         self._at += 1
         if len(open_brackets) >= _DEEPEST:
             raise _SyntaxError("exceeded max depth")
@@ -86,17 +86,17 @@ class _Scanner:
 
     def _key(self) -> None:
         if self._next() != '"':
-            raise self._unexpected("looking for beginning of object key string")
+            raise self._unexpected_character("looking for beginning of object key string")
         self._string()
         if self._next() != ":":
-            raise self._unexpected("after object key")
+            raise self._unexpected_character("after object key")
         self._at += 1
 
     def _after_value(self, open_brackets: list[str]) -> None:
         closing = open_brackets[-1]
         char = self._next()
         if char not in (",", closing):
-            raise self._unexpected("after object key:value pair" if closing == "}" else "after array element")
+            raise self._unexpected_character("after object key:value pair" if closing == "}" else "after array element")
         self._at += 1
         if char == closing:
             open_brackets.pop()
@@ -113,7 +113,7 @@ class _Scanner:
                 self._at += 1
                 return
             if ord(char) < 0x20:
-                raise self._unexpected("in string literal")
+                raise self._unexpected_character("in string literal")
             self._at += 1
             if char == "\\":
                 self._escape()
@@ -121,17 +121,17 @@ class _Scanner:
     def _escape(self) -> None:
         char = self._char()
         if char not in 'bfnrt\\/"u':
-            raise self._unexpected("in string escape code")
+            raise self._unexpected_character("in string escape code")
         self._at += 1
         for _ in range(4 if char == "u" else 0):
             if self._char() not in "0123456789abcdefABCDEF":
-                raise self._unexpected("in \\u hexadecimal character escape")
+                raise self._unexpected_character("in \\u hexadecimal character escape")
             self._at += 1
 
     def _literal(self, word: str) -> None:
         for position, expected in enumerate(word):
             if position and self._char() != expected:
-                raise self._unexpected(f"in literal {word} (expecting {_quote_char(expected)})")
+                raise self._unexpected_character(f"in literal {word} (expecting {_quote_char(expected)})")
             self._at += 1
 
     def _number(self) -> None:
@@ -155,7 +155,7 @@ class _Scanner:
 
     def _digit(self, context: str) -> None:
         if self._char() not in "0123456789":
-            raise self._unexpected(context)
+            raise self._unexpected_character(context)
 
     def _digits(self) -> None:
         while self._peek() in tuple("0123456789"):
@@ -178,7 +178,7 @@ class _Scanner:
         self._blanks()
         return self._char()
 
-    def _unexpected(self, context: str) -> _SyntaxError:
+    def _unexpected_character(self, context: str) -> _SyntaxError:
         return _SyntaxError(f"invalid character {_quote_char(self._text[self._at])} {context}")
 
 

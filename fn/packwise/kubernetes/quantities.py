@@ -177,18 +177,18 @@ def parse_duration(text: str) -> int | None:
 
 
 def duration_fault(text: str) -> str:
-    """What Go says of `text`, which is no duration."""
+    """Go's error about `text`, which is no duration."""
     at = 1 if text[:1] in {"-", "+"} else 0
     while part := _ANY_PART.match(text, at):
         unit = part[1]
         if unit not in _UNITS:
-            fault = f"unknown unit {_quoted(unit)}" if unit else "missing unit"
-            return f"time: {fault} in duration {_quoted(text)}"
+            fault = f"unknown unit {_quote(unit)}" if unit else "missing unit"
+            return f"time: {fault} in duration {_quote(text)}"
         at = part.end()
-    return f"time: invalid duration {_quoted(text)}"
+    return f"time: invalid duration {_quote(text)}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """`text` as Go's time package quotes it: what is not ASCII by its bytes."""
     shown = text.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogatepass")
     return '"' + "".join([chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in shown]) + '"'

@@ -53,7 +53,7 @@ _remembered = lru_cache(maxsize=4096)
 
 @_remembered
 def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
-    """What is wrong with `value` as a DNS-1123 subdomain of at most 253 bytes; `unit` is what the text counts in."""
+    """Errors of `value` as a DNS-1123 subdomain of at most 253 bytes; `unit` is what the text counts in."""
     errors = _too_long(value, 253, unit)
     if not _SUBDOMAIN_RE.fullmatch(value):
         errors.append(_regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
@@ -62,13 +62,13 @@ def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
 
 @_remembered
 def is_dns_subdomain(value: str) -> bool:
-    """Whether `value` is a DNS-1123 subdomain of at most 253 bytes."""
+    """True if `value` is a DNS-1123 subdomain of at most 253 bytes."""
     return len(value) <= 253 and _SUBDOMAIN_RE.fullmatch(value) is not None
 
 
 @_remembered
 def dns_label(value: str) -> tuple[str, ...]:
-    """What is wrong with `value` as a DNS-1123 label of at most 63 bytes."""
+    """Errors of `value` as a DNS-1123 label of at most 63 bytes."""
     errors = _too_long(value, 63)
     if not _LABEL_RE.fullmatch(value):
         dotted = _SUBDOMAIN_RE.fullmatch(value)
@@ -78,7 +78,7 @@ def dns_label(value: str) -> tuple[str, ...]:
 
 @_remembered
 def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
-    """What is wrong with `value` as a qualified name: an optional DNS prefix and `/`, then at most 63 bytes."""
+    """Errors of `value` as a qualified name: an optional DNS prefix and `/`, then at most 63 bytes."""
     unit = _UNITS[version]
     parts = value.split("/")
     examples = ("MyName", "my.name", "123-abc")
@@ -100,7 +100,7 @@ def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
 
 @_remembered
 def label_value(value: str, version: str = V34) -> tuple[str, ...]:
-    """What is wrong with `value` as a label's value."""
+    """Errors of `value` as a label's value."""
     errors = _too_long(value, 63, _UNITS[version])
     if value and not _QUALIFIED_RE.fullmatch(value):
         errors.append(_regex_error(_VALUE_TEXT, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
@@ -109,7 +109,7 @@ def label_value(value: str, version: str = V34) -> tuple[str, ...]:
 
 @_remembered
 def env_name(value: str) -> tuple[str, ...]:
-    """What is wrong with `value` as the name of an environment variable."""
+    """Errors of `value` as the name of an environment variable."""
     errors: list[str] = []
     if not _ENV_RE.fullmatch(value):
         errors.append(_regex_error(_ENV_TEXT, _ENV, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))

@@ -1,4 +1,4 @@
-"""What packwise does with a package, from front ends to schedulers; nothing else knows both."""
+"""The way of a package from front ends to schedulers; nothing else knows both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which findings are reported, and how severe they are: by the configuration's `rules`, and by comments at lines.
+"""The choice of the findings that are reported, and their severity: by the configuration's `rules`, and by comments.
 
 Warnings and infos are the user's to choose. An error says that somebody refuses the object: it is ignored at its line
 alone, and nothing is rendered from that object. Errors that other objects depend on are not ignored at all.
@@ -52,7 +52,7 @@ OF_COMMENTS = (FORM, REASON, UNUSED)
 """Rules of the comments themselves."""
 
 _WORD = "packwise"
-"""What a comment for packwise begins with; a colon follows."""
+"""The first word of a comment for packwise; a colon follows."""
 _HINTS = 20
 """Of how many unknown rules the nearest is looked for."""
 
@@ -104,7 +104,7 @@ class Suppressions(NamedTuple):
         return self.by_rule.get((file, index, int(line), result.tags.get("rule", "")))
 
     def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
-        """What is wrong with the comments: no rules, rules that are not `known`, no reason, nothing to ignore.
+        """Findings about the comments: no rules, rules that are not `known`, no reason, nothing to ignore.
 
         `used` are places of comments with the rules of which they ignored a finding, or might with more input.
         """
@@ -136,11 +136,11 @@ def _finding(rule: Rule, suppression: Suppression, message: str) -> Finding:
 
 _SEVERITIES = {"warn": Severity.WARNING, "error": Severity.ERROR}
 _UPDATES = "update-"
-"""What rules begin with that are judged against a baseline only."""
+"""The prefix of rules that are judged against a baseline only."""
 
 
 class Choice:
-    """What becomes of the findings of one render. It remembers which comments were of use."""
+    """Chooses among the findings of one render, and remembers which comments were of use."""
 
     __slots__ = ("_compared", "_entries", "_settings", "_suppressions", "_used")
 
@@ -177,7 +177,7 @@ class Choice:
         )
 
     def wrong_entries(self) -> Iterator[Finding]:
-        """What is wrong with the configuration's `rules`."""
+        """Findings about the configuration's `rules`."""
         if not self._entries:
             return
         rules, hints = _rules(), 0
@@ -198,7 +198,7 @@ class Choice:
                 yield place.finding(REFUSED, message)
 
     def wrong_comments(self) -> tuple[Result, ...]:
-        """What is wrong with comments, once every finding was reported: those that had nothing to ignore, too."""
+        """Findings about comments, once every finding was reported: those that had nothing to ignore, too."""
         if not self._suppressions.written:
             return ()
         rules, used = _rules(), self._used
@@ -245,7 +245,7 @@ def _rules() -> dict[str, Rule]:
 
 
 def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
-    """Whether a file is among the paths of `entry`, which start at `folder`; all are where there are no paths."""
+    """A test for files among the paths of `entry`, which start at `folder`; without paths every file passes."""
     if not entry.paths:
         return lambda _: True
     from packwise.globs import Globs

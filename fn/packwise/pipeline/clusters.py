@@ -30,7 +30,7 @@ _WORKLOADS = frozenset([kind.key for kind in WORKLOADS])
 
 
 def traits_of(items: Iterable[KubeObject]) -> Traits:
-    """What of the `items` of a file counts where the nearest configuration is looked for."""
+    """The traits of the `items` of a file that count where the nearest configuration is looked for."""
     items = list(items)
     others = [item for item in items if identity(item.value)[:2] not in _WORKLOADS]
     return Traits(

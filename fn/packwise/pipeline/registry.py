@@ -59,7 +59,7 @@ class FrontEndEntry(NamedTuple):
     omissions: Callable[[], OmissionsOf] | None = None
 
     def has_workloads(self, inventory: Inventory) -> bool:
-        """Whether there may be something for the front end in the input."""
+        """True if there may be something for the front end in the input."""
         if self.kind is not None:
             return bool(inventory.items.of_kind(*self.kind))
         if self.has_objects is not None:
@@ -226,7 +226,7 @@ def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
 
 
 def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
-    """What says why values are missing, of the front ends for which there may be something in the input."""
+    """The finders of missing values, of the front ends for which there may be something in the input."""
     return tuple(
         entry.omissions()
         for entry in FRONT_ENDS
@@ -246,20 +246,20 @@ def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
 
 
 def queued_sources() -> tuple[QueuedPodsOf, ...]:
-    """What says which pods schedulers queue themselves."""
+    """The finders of pods that schedulers queue themselves."""
     return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None)
 
 
 def brings_topologies(inventory: Inventory) -> bool:
-    """Whether documents of another tool are among the input, which bring their own topologies."""
+    """True if documents of another tool are among the input, which bring their own topologies."""
     return any(entry.has_documents is not None and entry.has_documents(inventory) for entry in FRONT_ENDS)
 
 
 def is_document(value: Value) -> bool:
-    """Whether a YAML document, which is no Kubernetes object, is one of a front end's."""
+    """True if a YAML document, which is no Kubernetes object, is one of a front end's."""
     return any(entry.is_document is not None and entry.is_document(value) for entry in FRONT_ENDS)
 
 
 def may_be_document(text: str) -> bool:
-    """Whether a text that is no YAML may be a document of a front end all the same."""
+    """True if a text that is no YAML may be a document of a front end all the same."""
     return any(entry.may_be_document is not None and entry.may_be_document(text) for entry in FRONT_ENDS)

@@ -71,11 +71,11 @@ class Rendered(NamedTuple):
 
     @property
     def workloads(self) -> int:
-        """How many workloads were judged."""
-        return len(self.judged)
+        """The number of workloads that were judged."""
+        return len(self.judged_workloads)
 
     @property
-    def judged(self) -> tuple[KubeObject, ...]:
+    def judged_workloads(self) -> tuple[KubeObject, ...]:
         """The workloads that were judged: those with a plan, then those that a scheduler alone looks at."""
         planned = {plan.workload for plan in self.plans}
         return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])

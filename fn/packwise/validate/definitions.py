@@ -160,7 +160,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
             is_wrong = True
     if definition is None or is_wrong:
         return None
-    if definition.needs_expressions and not CRDS.installed:
+    if definition.needs_expressions and not CRDS.is_installed:
         message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
         findings.append(Finding.of(UNCHECKED, definition.item, ("spec", "versions"), message, severity=Severity.ERROR))
         return None

@@ -29,7 +29,7 @@ from packwise.kubernetes.validation import (
     qualified_name,
 )
 from packwise.validate.schema import Schema
-from packwise.wording import closest, list_known, told_known
+from packwise.wording import closest, known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -560,7 +560,7 @@ def _in_metadata(value: Value, at: ValuePath) -> Iterator[Problem]:
 
 def _stranger(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str, Value]) -> Problem:
     where = f'"{at.text}"' if at.text else f"a {owner.get('kind')}"
-    message = f'must be a field of {where}; got "{name}"{told_known(name, tuple(known))}'
+    message = f'must be a field of {where}; got "{name}"{known_names(name, tuple(known))}'
     return Problem((*at.path, name), message, effect=Effect.UNKNOWN)
 
 

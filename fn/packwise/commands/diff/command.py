@@ -107,7 +107,7 @@ def _read(parsed: argparse.Namespace) -> Diff:
 
 def diff(command: Diff) -> int:
     """Prints what changes; returns the exit code. Raises UsageError."""
-    if command.output == "patch" and not PATCH.installed:
+    if command.output == "patch" and not PATCH.is_installed:
         raise UsageError(f"--output patch must have its library: {PATCH.advice}")
     sides = Sides(command.before, command.after, command.config, command.crds, command.exclude)
     inputs = read_sides(sides)

@@ -15,7 +15,7 @@ from krmfn.run import MAX_INPUT
 from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
 from packwise.commands.fleet.packages import SAYING
 from packwise.commands.fleet.tree import below, files_directly_in
-from packwise.discovery import GITIGNORE, Ignored, ignored_files, ignored_from
+from packwise.discovery import GITIGNORE, Ignored, ignored_files, ignores_above
 from packwise.globs import Globs
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class DiskTree:
 
     def _walked(self, root: str) -> list[str]:
         _, ignoring = landmarks_above(str(self._top / root), str(self._top))
-        folders = [(root, ignored_from(ignoring, root))]
+        folders = [(root, ignores_above(ignoring, root))]
         files: list[str] = []
         while folders:
             folder, rules = folders.pop()

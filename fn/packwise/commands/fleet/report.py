@@ -14,7 +14,7 @@ from packwise.cli.findings_text import as_lines, tinted
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.check.formats import finding_fields
 from packwise.commands.fleet.result import Status
-from packwise.discovery import passed_over
+from packwise.discovery import count_unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,7 +99,7 @@ def numbers(report: FleetReport) -> Iterator[str]:
         yield ", ".join([*errors, *warnings])
     if summary.workloads:
         yield f"{counted(summary.workloads, 'workload')} judged"
-    yield from passed_over(summary.passed_over)
+    yield from count_unjudged(summary.passed_over)
     if summary.recreated:
         topologies = counted(summary.recreated, "topology", "topologies")
         yield f"{topologies} re-created in {counted(summary.with_recreated, 'package')}"

@@ -9,7 +9,7 @@ from krmfn.grouping import form_of
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Result, Severity
-from packwise.discovery import passed_over
+from packwise.discovery import count_unjudged
 from packwise.findings.finding import Rule
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _says(result: PackageResult) -> tuple[str, ...]:
         parts.append(f"{_counted(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
     if result.status is Status.ADDED and not parts:
         parts.append(_counted(result.objects, "object"))
-    parts += passed_over(result.passed_over)
+    parts += count_unjudged(result.passed_over)
     if result.status is Status.IDLE and not parts:
         parts.append("there is no workload")
     return tuple(parts)

@@ -267,7 +267,7 @@ def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot)
 
 def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
-    if not SOLVER.installed:
+    if not SOLVER.is_installed:
         raise UsageError(f"--exact must have its library: {SOLVER.advice}")
     from packwise.commands.place.cure import second_verdict
 

@@ -190,7 +190,7 @@ def _connected(scheduler: str) -> Any:
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
     if _ADDRESS.fullmatch(scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
-    if not DASK.installed:
+    if not DASK.is_installed:
         raise WorkersError(f"--scheduler must have its library: {DASK.advice}")
     import logging
 

@@ -160,7 +160,7 @@ def _wrong(path: FieldPath, kind: str, part: Value) -> Problem:
 
 
 def _unknown_field(key: str, fields: _Fields, path: FieldPath, *, is_alpha: bool) -> Problem:
-    from packwise.wording import told_known
+    from packwise.wording import known_names
 
     instead = MISPLACED.get((key, is_alpha))
     if instead in fields:
@@ -168,6 +168,6 @@ def _unknown_field(key: str, fields: _Fields, path: FieldPath, *, is_alpha: bool
     elif key in {"topologyProfile", "clusterTopologyName"}:
         hint = "; the topology of a component is that of the graph"
     else:
-        hint = told_known(key, sorted(fields))
+        hint = known_names(key, sorted(fields))
     message = f'is no field of this version that packwise knows, and the API server drops those; got "{key}"{hint}'
     return Problem((*path, key), message, effect=Effect.UNKNOWN)

@@ -34,7 +34,7 @@ from packwise.frontends.osmo.rules import (
 from packwise.objects.kinds import POD
 from packwise.placement import WorkloadPlan
 from packwise.topology.known import ListedTopology, Use
-from packwise.wording import list_known, told_known
+from packwise.wording import known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -214,7 +214,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: 
     for workflow in workflows:
         if workflow.pool and known:
             if workflow.pool not in known and not broken:
-                message = f'must be a pool of the input; got "{workflow.pool}"{told_known(workflow.pool, known)}'
+                message = f'must be a pool of the input; got "{workflow.pool}"{known_names(workflow.pool, known)}'
                 text = f"Pool {workflow.pool} not found."
                 at = workflow.at(("workflow", "pool"))
                 yield at.finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)

@@ -14,7 +14,7 @@ from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.osmo.model import one_of_each
 from packwise.frontends.osmo.template import sections
 from packwise.frontends.osmo.tree import Levelled, paths_of
-from packwise.wording import list_known, told_known
+from packwise.wording import known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -264,7 +264,7 @@ def _default_platform(at: PoolAt) -> Iterator[ProblemAt]:
         message = f'must be one of the pool\'s platforms; got "{pool.default_platform}"'
         yield problem_at(
             pool.place.below("default_platform"),
-            message + told_known(pool.default_platform, pool.platforms),
+            message + known_names(pool.default_platform, pool.platforms),
             f"Default platform {pool.default_platform} not in platforms",
         )
 
@@ -449,7 +449,7 @@ def _topology_keys(at: Submission) -> Iterator[ProblemAt]:
                 message = f'must be a topology key of pool "{at.pool.name}"; got "{requirement.key}"'
                 yield problem_at(
                     at.workflow.at((*resource.path, "topology", index, "key")),
-                    message + told_known(requirement.key, available),
+                    message + known_names(requirement.key, available),
                     f'Topology key "{requirement.key}" in resource "{name}" is not available in pool "{at.pool.name}". '
                     f"Available topology keys: {sorted(set(available))}",
                 )
@@ -467,7 +467,7 @@ def _resources(at: Submission) -> Iterator[ProblemAt]:
             message = f'must be a resource of the workflow; got "{task.resource}"'
             yield problem_at(
                 at.workflow.at((*task.path, "resource")),
-                message + told_known(task.resource, list(at.workflow.resources)),
+                message + known_names(task.resource, list(at.workflow.resources)),
                 f"Requesting undefined resource {task.resource}.",
             )
 
@@ -535,7 +535,7 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
         reported.add(resource.name)
         yield problem_at(
             at.workflow.at((*resource.path, "platform")),
-            f'must be a platform of pool "{at.pool.name}"; got "{platform}"' + told_known(platform, at.pool.platforms),
+            f'must be a platform of pool "{at.pool.name}"; got "{platform}"' + known_names(platform, at.pool.platforms),
             f"Platform {platform} does not exist in pool {at.pool.name}!",
         )
 

@@ -180,7 +180,7 @@ def fill(text: str, values: Mapping[str, Value], account: Account | None = None)
     defaults = _default_values(by_key.get("default-values"))
     if isinstance(defaults, Unfilled):
         return defaults
-    if not OSMO.installed:
+    if not OSMO.is_installed:
         return Unfilled(f"must be filled in: {OSMO.advice}", workflow.line)
     account = account or current_account()
     known = hashlib.sha256(repr((text, values)).encode("utf-8", "backslashreplace")).digest()
@@ -210,7 +210,7 @@ def _default_values(section: Section | None) -> Mapping[str, Value] | Unfilled:
 
 def _render(workflow: Section, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
     # Jinja is imported where there is a template, and nowhere else.
-    from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, confined
+    from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, call_confined
     from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
 
     if account.is_spent:
@@ -222,7 +222,7 @@ def _render(workflow: Section, values: Mapping[str, Value], account: Account) ->
     text, kept = _variables_for_tokens(workflow.text)
     before, last = workflow.line - 1, workflow.text.count("\n") + 1
     try:
-        done = confined(partial(answer_of, text, {**values, **kept}))
+        done = call_confined(partial(answer_of, text, {**values, **kept}))
     except ConfinedError as error:
         return Unfilled(f"must be filled in by a process with limits: {error}", workflow.line)
     answer = None if done.answer is None else read_answer(done.answer, last)

@@ -21,7 +21,7 @@ from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.identity import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.revisions.records import REVISIONS, precedes
-from packwise.wording import told_known
+from packwise.wording import known_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -203,7 +203,7 @@ def _queue(at: Subject) -> Iterator[Problem]:
     queue = at.graph.annotations.get(QUEUE, "").strip() or DEFAULT_QUEUE
     if queue not in at.queues:
         message = (
-            f'asks for the queue "{queue}", which is not in the input{told_known(queue, at.queues)}: without it the '
+            f'asks for the queue "{queue}", which is not in the input{known_names(queue, at.queues)}: without it the '
             "operator makes no PodCliqueSet"
         )
         yield Problem(("metadata", "annotations", QUEUE), message)

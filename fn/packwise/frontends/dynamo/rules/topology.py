@@ -15,7 +15,7 @@ from packwise.frontends.dynamo.convert import mapping
 from packwise.frontends.dynamo.rules.admission import Check, by_api_server, field_error, refusal, where
 from packwise.kubernetes.validation import ErrorType
 from packwise.revisions.dynamo import Known, Texts
-from packwise.wording import told_known
+from packwise.wording import known_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,7 +126,7 @@ def _unknown_topology(at: Subject) -> Iterator[Problem]:
     if name in at.topologies:
         return
     path = (*_SPEC, "clusterTopologyName")
-    message = f'must be a topology of the input; got "{name}"{told_known(name, sorted(at.topologies))}'
+    message = f'must be a topology of the input; got "{name}"{known_names(name, sorted(at.topologies))}'
     if at.release.texts is Texts.FIELDS:
         detail = "references a ClusterTopologyBinding resource that was not found"
         yield field_error(path, ErrorType.INVALID, name, detail, message)
@@ -148,7 +148,7 @@ def _domain_known(at: Subject) -> Iterator[Problem]:
     for path, domain, component in _domains(at):
         if domain and topology.level_of(domain) is None:
             message = (
-                f'must be a domain of "{topology.name}"; got "{domain}"{told_known(domain, list(topology.domains))}'
+                f'must be a domain of "{topology.name}"; got "{domain}"{known_names(domain, list(topology.domains))}'
             )
             if at.release.texts is Texts.FIELDS:
                 detail = f'does not exist in ClusterTopologyBinding "{topology.name}"; available domains: {shown}'
@@ -204,7 +204,7 @@ def _transfer(at: Subject) -> Iterator[Problem]:
             f'spec.experimental.kvTransferPolicy.clusterTopologyName "{name}" references a ClusterTopologyBinding '
             "resource that was not found"
         )
-        message = f'must be a topology of the input; got "{name}"{told_known(name, sorted(at.topologies))}'
+        message = f'must be a topology of the input; got "{name}"{known_names(name, sorted(at.topologies))}'
         yield refusal((*path, "clusterTopologyName"), message, text)
     topology, domain = at.topologies.get(name) if isinstance(name, str) else None, policy.get("domain")
     if topology is not None and isinstance(domain, str) and topology.level_of(domain) is None:
@@ -212,7 +212,7 @@ def _transfer(at: Subject) -> Iterator[Problem]:
             f'spec.experimental.kvTransferPolicy.domain "{domain}" does not exist in ClusterTopologyBinding "{name}"; '
             f"available domains: [{' '.join(sorted(topology.domains))}]"
         )
-        message = f'must be a domain of "{name}"; got "{domain}"{told_known(domain, list(topology.domains))}'
+        message = f'must be a domain of "{name}"; got "{domain}"{known_names(domain, list(topology.domains))}'
         yield refusal((*path, "domain"), message, text)
 
 

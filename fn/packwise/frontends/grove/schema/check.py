@@ -28,7 +28,7 @@ from packwise.frontends.grove.schema.table import INT32, podcliqueset, replaceme
 from packwise.frontends.grove.schema.table import struct as struct_of
 from packwise.kubernetes.quantities import duration_fault, parse_duration, quantity_fault
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, go_number, go_quote
-from packwise.wording import closest, list_known, told_known
+from packwise.wording import closest, known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -364,7 +364,9 @@ class _Check:
         for name in value:
             if name not in names:
                 newer = replacement((*path, name))
-                known = told_known(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
+                known = (
+                    known_names(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
+                )
                 message = f'must be a field of {where}; got "{name}"{known}'
                 self.unknown.append(Problem((*path, name), message, effect=Effect.UNKNOWN))
 
