@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.fleet.test_fleet_command import git
+from tests.places import needs_command
 
 CHECKED = "1 package: 1 passing\n  1 workload judged\n"
 
@@ -62,6 +63,7 @@ def test_a_worktree_and_a_submodule_are_repositories(
     if kind == "worktree":
         git(tmp_path / "repo", "worktree", "add", "../outer/inner", "--detach")
     else:
+        needs_command("sed", "sed")
         git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "repo"), "inner")
     write(tmp_path / "outer", {"inner/a/w.yaml": WORKLOAD.replace("replicas: 1", "replicas: 2")})
 
@@ -81,6 +83,8 @@ def test_packages_of_a_submodule_are_looked_at_in_each_run(
     for each in ("repo", "outer"):
         git(tmp_path / each, "init")
         _commit_all(tmp_path / each)
+    # git adds a submodule by a script of the shell.
+    needs_command("sed", "sed")
     git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "repo"), "inner")
     _commit_all(tmp_path / "outer")
     git(tmp_path / "outer", "branch", "before")
