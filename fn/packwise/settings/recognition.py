@@ -55,7 +55,9 @@ def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
     """The names by which pods ask for KAI: its own, and those of the configurations among the items."""
     names = {KAI_PROFILE}
     for item in items:
-        settings = item if is_settings(item) else held_configuration(item)
+        # Few ConfigMaps hold one, and some hold much.
+        may_hold = not item.written or "schedulerName" in item.source.text
+        settings = item if is_settings(item) else held_configuration(item) if may_hold else None
         name = None if settings is None else settings.get(("spec", "kai", "schedulerName"))
         if isinstance(name, str):
             names.add(name)
