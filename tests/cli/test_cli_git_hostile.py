@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -283,3 +284,159 @@ def test_a_work_tree_of_its_own_and_a_submodule_are_read(call: Call, repository:
 
     for folder in ("tree/in", "module/in"):
         assert call("diff", "git:HEAD", folder).code == 0
+
+
+def reads_and_asks(call: Call) -> list[Ran]:
+    return [
+        *reads(call)[:2],
+        call("check", "in", "--changed-since", "main"),
+        call("fleet", "check", ".", "--changed-since", "git:main", "--no-cache"),
+    ]
+
+
+def swap(path: Path, target: str | None) -> None:
+    """In the place of a file a link, or a pipe into which nobody writes."""
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(exist_ok=True)
+    if target is None:
+        os.mkfifo(path)
+    else:
+        path.symlink_to(target)
+
+
+ENDLESS = ("config", "refs/heads/main", "objects/info/alternates", "packed-refs", "shallow", "commondir")
+
+
+@pytest.mark.parametrize("target", [None, "/dev/zero"], ids=["a pipe", "a device"])
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_git_would_read_without_end_is_refused(
+    name: str, target: str | None, call: Call, repository: Path
+) -> None:
+    """Git would take all memory for a link to `/dev/zero`, and wait for ever at a pipe."""
+    swap(repository / ".git" / name, target)
+
+    for ran in reads_and_asks(call):
+        assert (ran.code, ran.stdout) == (2, "")
+        assert ran.stderr.endswith(f'.git/{name}" must be a file that git can read to its end\n')
+
+
+def test_what_an_alternate_names_is_looked_at_too(call: Call, repository: Path, tmp_path: Path) -> None:
+    other = tmp_path.parent / f"{tmp_path.name}.objects"
+    write(repository / ".git", {"objects/info/alternates": f"{other}\n"})
+    other.mkdir()
+    swap(other / "info" / "alternates", "/dev/zero")
+
+    assert {ran.code for ran in reads_and_asks(call)} == {2}
+
+
+def bare(repository: Path, tmp_path: Path) -> Path:
+    """The `.git` of the repository, moved out of it."""
+    place = tmp_path.parent / f"{tmp_path.name}.git"
+    shutil.move(repository / ".git", place)
+    return place
+
+
+@pytest.mark.parametrize("way", ["a file", "a link", "a common folder", "settings of the work tree"])
+def test_settings_that_stand_elsewhere_run_nothing(
+    way: str, call: Call, repository: Path, tmp_path: Path, marker: Path
+) -> None:
+    place = bare(repository, tmp_path)
+    arm(place, SETTINGS["everything that runs beside a fetch"], marker)
+    git_folder = repository / ".git"
+    if way == "a file":
+        git_folder.write_text(f"gitdir: {place}\n", encoding="utf-8")
+    elif way == "a link":
+        git_folder.symlink_to(place)
+    elif way == "a common folder":
+        write(git_folder, {"HEAD": "ref: refs/heads/main\n", "commondir": f"{place}\n"})
+    else:
+        shutil.copytree(place, git_folder)
+        shutil.move(git_folder / "config", git_folder / "config.worktree")
+        write(git_folder, {"config": "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n"})
+
+    codes = [ran.code for ran in reads_and_asks(call)]
+
+    assert codes == [2, 2, 0, 0]
+    assert not marker.exists()
+
+
+def test_a_submodule_with_settings_of_its_own_runs_nothing(
+    call: Call, repository: Path, tmp_path: Path, marker: Path
+) -> None:
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path), "in/module")
+    git(repository, "commit", "--quiet", "--message", "two")
+    arm(repository / ".git/modules/in/module", SETTINGS["everything that runs beside a fetch"], marker)
+    write(repository, {"in/module/in/web/new.yaml": "a: 1\n"})
+
+    ran = call("check", "in", "--changed-since", "main")
+
+    assert ran.code in (0, 1, 2)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["gitdir: .git\n", "gitdir: ../../..\n", "gitdir: /nowhere\n", "gitdir: \0\n", "gitdir: " + "a" * 2_000_000, ""],
+    ids=["itself", "above", "nowhere", "a NUL", "long", "empty"],
+)
+def test_a_file_called_git_that_names_no_repository(text: str, call: Call, repository: Path) -> None:
+    shutil.rmtree(repository / ".git")
+    write(repository, {".git": text})
+
+    assert {ran.code for ran in reads_and_asks(call)} == {2}
+
+
+ODD_SETTINGS = {
+    "a device": "[include]\n\tpath = /dev/zero\n",
+    "itself": "[include]\n\tpath = config\n",
+    "another format": "[core]\n\trepositoryformatversion = 99\n",
+    "no settings": "[core\n\0",
+    "a length that is none": "[core]\n\tabbrev = 1\n",
+}
+
+
+@pytest.mark.parametrize("settings", ODD_SETTINGS.values(), ids=list(ODD_SETTINGS))
+def test_settings_that_git_refuses(settings: str, call: Call, repository: Path) -> None:
+    with (repository / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(settings)
+
+    for ran in reads_and_asks(call):
+        assert (ran.code, ran.stdout) == (2, "")
+        assert "git rev-parse says: " in ran.stderr
+
+
+def test_a_commit_is_what_its_hash_says(call: Call, repository: Path) -> None:
+    """Also where refs or a file would put another blob, or other parents, in the place of its own."""
+    blob, other = (
+        subprocess.run(
+            ["git", "hash-object", "-w", "--stdin"], cwd=repository, input=text, capture_output=True, check=True
+        ).stdout.decode()
+        for text in ((repository / "in/web/workload.yaml").read_bytes(), b"a: 1\n")
+    )
+    git(repository, "replace", blob.strip(), other.strip())
+    before = call("diff", "git:main", "in").stdout
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", "two")
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, check=True).stdout
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    (repository / ".git" / "info" / "grafts").write_bytes(head)
+
+    assert "nothing changes for the scheduler" in before
+    assert call("check", "in", "--changed-since", "main~1").code == 0
+
+
+def test_an_object_that_becomes_too_large_is_not_read(call: Call, repository: Path) -> None:
+    """A hundred KiB on disk."""
+    head = b"blob %d\0" % (600 << 20)
+    packing = zlib.compressobj(9)
+    parts = [packing.compress(head), *[packing.compress(bytes(1 << 20)) for _ in range(100)], packing.flush()]
+    blob = subprocess.run(
+        ["git", "rev-parse", "main:in/web/workload.yaml"], cwd=repository, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    place = repository / ".git" / "objects" / blob[:2] / blob[2:]
+    place.chmod(0o644)
+    place.write_bytes(b"".join(parts))
+    write(repository, {"in/web/workload.yaml": "a: 1\n"})
+
+    for ran in reads_and_asks(call)[:3]:
+        assert (ran.code, ran.stdout) == (2, "")
+        assert ran.stderr.endswith(" must be at most 512 MiB; split it into smaller files\n")

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
 from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, ignored_files
@@ -52,10 +54,15 @@ _VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
+    # A commit is what its hash says, whatever a repository would put in its place.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",
     # Its messages are quoted, in the same words everywhere.
     "LC_ALL": "C",
 }
 
+
+_TOO_LARGE = f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files"
 
 _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
 """How a checkout of CI gets all commits."""
@@ -90,6 +97,8 @@ class Commit:
         size = contents.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
         if not size.isdigit():
             raise UsageError(_lacking(self.name, "."))
+        if int(size) > MAX_INPUT:
+            raise UsageError(f'"{blob}" in "git:{self.name}" {_TOO_LARGE}')
         return contents.read(int(size) + 1)[:-1]
 
     def close(self) -> None:
@@ -159,7 +168,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
         if entry.path == target
         or (entry.path.suffix in SUFFIXES and not any(step.startswith(".") for step in part.parts))
     ]
-    contents = _contents(top, [entry.blob for entry in (*files, *markers)])
+    contents = _contents(top, [*files, *markers])
     if contents is None:
         raise UsageError(_lacking(commit, path))
     marked = {
@@ -240,6 +249,7 @@ def _top(folder: Path, path: str) -> Path:
     start = Path(real(folder))
     # Git itself would stop at the first folder that looks like a repository, on the way up to `.git`.
     top = next((above for above in (start, *start.parents) if os.path.lexists(above / ".git")), start)
+    _refuse_endless(top / ".git")
     try:
         repository = os.fsdecode(_git(top, "rev-parse", "--absolute-git-dir")).rstrip("\n")
     except _GitError as error:
@@ -267,17 +277,25 @@ def _commit(folder: Path, commit: str) -> str:
         ) from None
 
 
-def _contents(top: Path, blobs: list[str]) -> list[bytes] | None:
-    """What each of `blobs` holds; None where git lacks one of them."""
-    if not blobs:
+def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
+    """The content of each of `entries`; None where git lacks one. Raises UsageError: one is too large."""
+    if not entries:
         return []
+    names = "".join([f"{entry.blob}\n" for entry in entries]).encode()
     try:
-        output = _git(top, "cat-file", "--batch", stdin="".join([f"{blob}\n" for blob in blobs]).encode())
+        # A thousandth of what an object becomes may stand on disk: its size is asked for first.
+        sizes = [line.rsplit(b" ", 1)[-1] for line in _git(top, "cat-file", "--batch-check", stdin=names).splitlines()]
+        if not all(map(bytes.isdigit, sizes)):
+            return None
+        large = [entry for entry, size in zip(entries, sizes, strict=True) if int(size) > MAX_INPUT]
+        if large:
+            raise UsageError(f'"{large[0].path}" in the commit {_TOO_LARGE}')
+        output = _git(top, "cat-file", "--batch", stdin=names)
     except _GitError:
         return None
     contents: list[bytes] = []
     start = 0
-    for _ in blobs:
+    for _ in entries:
         end = output.index(b"\n", start)
         size = output[start:end].rsplit(b" ", 1)[1]
         if not size.isdigit():
@@ -285,6 +303,62 @@ def _contents(top: Path, blobs: list[str]) -> list[bytes] | None:
         contents.append(output[end + 1 : end + 1 + int(size)])
         start = end + int(size) + 2
     return contents
+
+
+_READ_WHOLE = ("config", "config.worktree", "HEAD", "commondir", "shallow", "packed-refs", "objects/info/commit-graph")
+"""Files of a repository that git reads to their end."""
+_ALTERNATES = "info/alternates"
+_MOST_ALTERNATES = 100
+_LARGEST = 16 << 20
+"""Bytes of a list of other folders; git holds it in memory. The usual one has a line."""
+
+
+def _refuse_endless(git: Path) -> None:
+    """Raises UsageError where git would wait for a file, or read it without end: a link can lead to `/dev/zero`."""
+    if _is_regular(git):
+        git = git.parent / _line(git).removeprefix("gitdir:").strip()
+    common = git / "commondir"
+    _refuse_odd(common)
+    shared = git / _line(common) if _is_regular(common) else git
+    for folder in {git, shared}:
+        for name in _READ_WHOLE:
+            _refuse_odd(folder / name)
+        for above, _, names in os.walk(folder / "refs"):
+            for name in names:
+                _refuse_odd(Path(above) / name)
+    found = [shared / "objects"]
+    for objects in found:
+        alternates = objects / _ALTERNATES
+        _refuse_odd(alternates)
+        if _is_regular(alternates) and len(found) < _MOST_ALTERNATES:
+            lines = alternates.read_bytes().splitlines()[:_MOST_ALTERNATES]
+            found += [objects / os.fsdecode(line) for line in lines if line and b"\0" not in line]
+
+
+def _line(path: Path) -> str:
+    """The text of a short file."""
+    with path.open("rb") as file:
+        return os.fsdecode(file.read(_LONGEST_PATH)).replace("\0", "").strip()
+
+
+_LONGEST_PATH = 4096
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse_odd(path: Path) -> None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return
+    is_endless = not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
+    if is_endless or (path.name == "alternates" and found.st_size > _LARGEST):
+        raise UsageError(f'"{path.as_posix()}" must be a file that git can read to its end')
 
 
 def _nearest_folder(path: Path) -> Path:
