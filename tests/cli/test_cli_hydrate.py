@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.manifests import NAME as LIST
+from packwise.cli.folder import LIST
 from packwise.cli.survey import Changes
 from packwise.cli.write import apply
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write

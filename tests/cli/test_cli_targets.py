@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.manifests import NAME as LIST
+from packwise.cli.folder import LIST
 from tests.cli.calling import SERVICE, Call, listing, write
 from tests.cli.test_cli_folder import HEAD
 

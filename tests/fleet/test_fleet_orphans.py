@@ -11,7 +11,7 @@ from time import time_ns
 import pytest
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.manifests import NAME as LIST
+from packwise.cli.folder import LIST
 from packwise.commands.fleet.output import Evidence, orphans
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 

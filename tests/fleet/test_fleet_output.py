@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.manifests import NAME as LIST
+from packwise.cli.folder import LIST
 from packwise.commands.fleet.disk import DiskTree
 from packwise.commands.fleet.output import ENTRY, FOLDER, Look, look_at
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write

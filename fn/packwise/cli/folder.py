@@ -1,21 +1,21 @@
-"""The folders of objects that GitOps tools apply.
-
-A workload and the topology that it names cannot stand in one Kustomization of Flux. Source: spec/gitops.md#2.
-"""
+"""The files of an output folder: where each object goes, which paths it may have, and the list of what packwise wrote."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import PurePosixPath
 
+from krmfn.errors import FieldError, describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile
+from krmfn.source import PATH_KEYS, Location
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import encoded
+from packwise.cli.console import encoded, visible
 from packwise.cli.document import InputFile
-from packwise.cli.manifests import NAME as LIST
 from packwise.cli.rendered_files import joined, without_bookkeeping
-from packwise.cli.target import TargetError, alike, target_field, target_path
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import KINDS
@@ -24,12 +24,135 @@ from packwise.settings import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.cli.document import Document
     from packwise.cli.input_paths import InputPath
     from packwise.cli.rendered_files import Outcome
+
+__all__ = ["LIST", "digest", "is_of_git", "listed", "listing"]
+
+LIST = ".packwise.sha256"
+"""File of the list, in the folder itself; hidden, so that no tool takes it for a manifest."""
+
+_NO_TEXT = "surrogateescape"
+"""How bytes of a file name that are not UTF-8 stand in a text, as in `os.fsdecode`."""
+
+_LINE = re.compile(r"\\?([0-9a-f]{64})  ([^\n]+)")
+_ESCAPE = re.compile(r"\\([n\\])")
+
+
+def digest(content: bytes) -> str:
+    """What the list keeps of a file."""
+    return sha256(content).hexdigest()
+
+
+def listing(contents: Mapping[str, bytes]) -> bytes:
+    """The list of files by slash-separated path, as `sha256sum --check` reads it."""
+    return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode("utf-8", _NO_TEXT)
+
+
+def listed(folder: Path) -> dict[str, str]:
+    """The digest of each file in the list of `folder`, by path; nothing where there is none.
+
+    Raises FieldError where the list is not one that packwise wrote.
+    """
+    file = folder / LIST
+    try:
+        text = file.read_bytes().decode("utf-8", _NO_TEXT)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError:
+        raise _unreadable(file) from None
+    digests: dict[str, str] = {}
+    # A name may have any other end of a line in it; git may have written this one for Windows.
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        match = _LINE.fullmatch(line.removesuffix("\r"))
+        if match is None:
+            raise _unreadable(file)
+        path = _ESCAPE.sub(_unescaped, match[2]) if line.startswith("\\") else match[2]
+        digests[path] = match[1]
+    return digests
+
+
+def _line(path: str, content: bytes) -> str:
+    if "\n" not in path:
+        return f"{digest(content)}  {path}\n"
+    escaped = path.replace("\\", r"\\").replace("\n", r"\n")
+    return f"\\{digest(content)}  {escaped}\n"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return "\n" if escape[1] == "n" else "\\"
+
+
+def _unreadable(file: Path) -> FieldError:
+    message = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
+    return FieldError(None, (), message, Location(file.as_posix(), 1, 1))
+
+
+MAX_PATH = 1024
+_MAX_NAME = 255
+"""Bytes that macOS takes in a path, and every system in one name."""
+
+_CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of characters that end lines, change directions or print nothing."""
+
+_SHORT = re.compile(r"git~[0-9]+", re.IGNORECASE)
+"""How Windows calls `.git` in eight letters."""
+
+
+class TargetError(ValueError):
+    """A path that no object may be written to; the text says why, and what to do."""
+
+
+def target_path(path: str) -> str:
+    """`path`, slash-separated and relative to the output folder, in its shortest form.
+
+    Raises TargetError where it leads out of the folder, is hidden, does not print, or is longer than systems take.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    got = f"got the path {visible(describe(path))}"
+    if any(unicodedata.category(letter) in _CONTROLS for letter in path):
+        raise TargetError(f"must stand in a file whose name has no control characters; {got}; take them out")
+    if path.startswith("/") or ".." in parts or "\\" in path or not parts:
+        raise TargetError(f"must stand in a file within the output folder; {got}")
+    if any(part.startswith(".") or _SHORT.fullmatch(part) for part in parts):
+        raise TargetError(
+            f"must stand in no hidden file or folder, which other programs read as their own; {got}; choose names that "
+            "start with no dot"
+        )
+    shortest = "/".join(parts)
+    if _size(shortest) > MAX_PATH or any(_size(part) > _MAX_NAME for part in parts):
+        raise TargetError(
+            f"must stand in a file whose path has at most {MAX_PATH} bytes, and each name in it {_MAX_NAME}; "
+            f"got {_size(path)} bytes, {describe(path)}; choose shorter names"
+        )
+    return shortest
+
+
+def target_field(item: KubeObject) -> FieldPath:
+    """The field that says where `item` is written: the client's annotation, else the name."""
+    annotations = item.annotations
+    key = next((key for key in PATH_KEYS if annotations.get(key)), None)
+    return ("metadata", "name") if key is None else ("metadata", "annotations", key)
+
+
+def alike(path: str) -> str:
+    """What is the same of paths that a system without cases, or with one form of each letter, takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def is_of_git(parts: Iterable[str]) -> bool:
+    """Whether a path of these names leads into a repository's own folder, on a system without cases too."""
+    return any(part.casefold() == ".git" or _SHORT.fullmatch(part) for part in parts)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
 
 TOPOLOGIES = "topologies"
 """Folder of what workloads name, topologies and queues, and of CRDs of any kind."""

@@ -15,12 +15,9 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, Severity
-from packwise.cli.folder import OUTPUT
+from packwise.cli.folder import LIST, OUTPUT, digest, is_of_git, listed, listing
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
-from packwise.cli.manifests import NAME as LIST
-from packwise.cli.manifests import digest, listed, listing
 from packwise.cli.read import read_file
-from packwise.cli.target import is_of_git
 from packwise.findings.finding import Rule
 from packwise.objects.identity import is_generated
 

@@ -22,8 +22,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
+from packwise.cli.folder import LIST
 from packwise.cli.input_paths import contains, exists, real
-from packwise.cli.manifests import NAME as LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence

@@ -22,9 +22,8 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Result, ResultFile, exit_code
-from packwise.cli.folder import FolderPlan
+from packwise.cli.folder import LIST, FolderPlan
 from packwise.cli.input_paths import real
-from packwise.cli.manifests import NAME as LIST
 from packwise.cli.reader import error_result
 from packwise.cli.survey import survey
 from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left
