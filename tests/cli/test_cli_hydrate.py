@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.folder import LIST
-from packwise.cli.survey import Changes
-from packwise.cli.write import apply
+from packwise.cli.write import Changes, apply
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]

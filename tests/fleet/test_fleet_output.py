@@ -46,7 +46,7 @@ def out(call: Call, fleet: Path) -> Path:
 @pytest.fixture
 def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the packages whose files are compared with the answer, in their order."""
-    from packwise.cli.survey import survey
+    from packwise.cli.write import survey
 
     names: list[str] = []
 

@@ -30,8 +30,7 @@ from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
 from packwise.cli.reader import error_result
 from packwise.cli.rendered_files import outcome_of, rendered_of, stream_of
-from packwise.cli.survey import survey
-from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left
+from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left, survey
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from packwise.cli.coverage import Coverage
     from packwise.cli.folder import FolderPlan
     from packwise.cli.rendered_files import Outcome
-    from packwise.cli.survey import Changes
+    from packwise.cli.write import Changes
 
 __all__ = ["COMMAND"]
 

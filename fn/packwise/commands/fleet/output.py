@@ -25,8 +25,7 @@ from krmfn.result import Result, ResultFile, exit_code
 from packwise.cli.folder import LIST, FolderPlan
 from packwise.cli.input_paths import real
 from packwise.cli.reader import error_result
-from packwise.cli.survey import survey
-from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left
+from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left, survey
 from packwise.commands.fleet import Status
 from packwise.commands.fleet.requests import plan_digest, plan_of
 from packwise.commands.fleet.result import WRITTEN, kept_findings
@@ -35,7 +34,7 @@ from packwise.fleet.build import build
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 
-    from packwise.cli.survey import Changes
+    from packwise.cli.write import Changes
     from packwise.commands.fleet import PackageResult
     from packwise.fleet.cache import Cache
 

@@ -17,7 +17,7 @@ from packwise.cli.arguments import Command, UsageError, add_text_or_json
 from packwise.cli.console import show
 from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.input_paths import RULES as PATH_RULES
-from packwise.cli.survey import RULES as SURVEY_RULES
+from packwise.cli.write import RULES as SURVEY_RULES
 from packwise.commands.fleet.result import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
 from packwise.findings.finding import Stage
