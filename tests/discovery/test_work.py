@@ -11,7 +11,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.cli.input_paths import InputPath
-from packwise.cli.read import decode
+from packwise.cli.reader import decode
 from packwise.pipeline import render
 from packwise.select import Package
 from tests.cli.calling import CONFIG, WORKLOAD

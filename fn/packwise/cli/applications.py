@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.cli.document import InputFile
+    from packwise.cli.reader import InputFile
 
 __all__ = ["RULES", "application_results"]
 

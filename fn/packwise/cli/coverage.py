@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from krmfn.kubeobject import KubeObject
-    from packwise.cli.document import InputFile
     from packwise.cli.groups import Checkup, Group
+    from packwise.cli.reader import InputFile
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
 

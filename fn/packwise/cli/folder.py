@@ -14,7 +14,7 @@ from krmfn.result import Result, ResultFile
 from krmfn.source import PATH_KEYS, Location
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded, visible
-from packwise.cli.document import InputFile
+from packwise.cli.reader import InputFile
 from packwise.cli.rendered_files import joined, without_bookkeeping
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.identity import identity, is_generated
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.cli.document import Document
     from packwise.cli.input_paths import InputPath
+    from packwise.cli.reader import Document
     from packwise.cli.rendered_files import Outcome
 
 __all__ = ["LIST", "digest", "is_of_git", "listed", "listing"]

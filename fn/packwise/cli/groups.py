@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.arguments import Named
-    from packwise.cli.document import Document, InputFile
+    from packwise.cli.reader import Document, InputFile
     from packwise.discovery import LeftOut
     from packwise.select import Configured
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.arguments import Named
-    from packwise.cli.document import InputFile
+    from packwise.cli.reader import InputFile
     from packwise.discovery import LeftOut
 
 

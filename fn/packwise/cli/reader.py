@@ -1,35 +1,329 @@
-"""The files of one run: each read once, what cannot be read, and what is left out."""
+"""Files as documents and objects: found, read, left out for a reason, and the text of a file whose objects were edited."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+import sys
 from pathlib import Path
 
 from krmfn.errors import FieldError
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.kubeobject import KubeObject
+from krmfn.record import NamedTuple
+from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import exit_code
-from packwise.cli.console import tracked
-from packwise.cli.document import InputFile
+from krmfn.run import MAX_INPUT, read_input
+from krmfn.source import Location, Source
+from krmfn.yamltext import YamlError, read, split_documents
+from packwise.cli.arguments import UsageError
+from packwise.cli.console import encoded, tracked
 from packwise.cli.input_paths import find_files
-from packwise.cli.read import content_of, decode
-from packwise.discovery import LeftOut, Reason
+from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.findings.finding import bounded
 from packwise.globs import Globs
-from packwise.objects.index import READABLE
-from packwise.objects.kinds import KINDS, POD, workloads_in
+from packwise.objects.index import READABLE, entries_of
+from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
+from packwise.pipeline.registry import is_document, may_be_document
 from packwise.settings.recognition import is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import NoReturn
+
+    from krmfn.value import Value
+    from krmfn.yamltext import Document as SplitDocument
+    from packwise.cli.input_paths import InputPath
+
+__all__ = [
+    "Document",
+    "InputFile",
+    "Reader",
+    "content_of",
+    "contents_of",
+    "decode",
+    "edited_text",
+    "error_result",
+    "has_own_errors",
+    "is_readable",
+    "items_of",
+    "read_file",
+    "readable_items",
+]
+
+
+class Document(NamedTuple):
+    """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
+
+    `foreign` is what it is then, where packwise reads it: a document of OSMO. `entries` are the objects within a List,
+    which are read in its place; its own bytes stay. Joining `separator + text` of all documents gives the file.
+    """
+
+    separator: str
+    text: str
+    item: KubeObject | None = None
+    line: int = 1
+    foreign: KubeObject | None = None
+    entries: tuple[KubeObject, ...] = ()
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """The objects that are read of it."""
+        return self.entries or (() if self.item is None else (self.item,))
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds nothing, or comments only."""
+        lines = self.text.lstrip("\ufeff").splitlines()
+        return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
+
+
+class InputFile(NamedTuple):
+    """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
+
+    `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
+    objects; `is_stream` is whether its text is YAML.
+    """
+
+    path: InputPath
+    documents: tuple[Document, ...]
+    is_list: bool = False
+    function_config: KubeObject | None = None
+    list_text: str = ""
+    left_out: LeftOut | None = None
+    is_stream: bool = True
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """The Kubernetes objects, in their order."""
+        return tuple(item for document in self.documents for item in document.items)
+
+    @property
+    def foreign(self) -> tuple[KubeObject, ...]:
+        """The documents that are no Kubernetes objects and are read all the same, in their order."""
+        return tuple(document.foreign for document in self.documents if document.foreign is not None)
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return self.list_text or "".join([document.separator + document.text for document in self.documents])
+
+
+def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
+    """What each of `files`, which are on disk or stdin, held when it was read."""
+    return {Path(file.path.name): encoded(file.text) for file in files if file.path.name is not None}
+
+
+def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
+    """The text of `file` with each object as `edited` has it by its id, or as it is; None where nothing changes.
+
+    Raises UsageError, which names `option`, where the file is a ResourceList.
+    """
+    changed = [item for item in file.items if edited.get(id(item), item) is not item]
+    if not changed:
+        return None
+    if file.is_list or any(document.entries for document in file.documents):
+        name = "stdin" if file.path.name is None else f'"{file.path.name}"'
+        if file.is_list:
+            raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
+        raise UsageError(f"{name} holds a List, which {option} does not write; split it into documents")
+    texts = [
+        (document, None if document.item is None else edited.get(id(document.item), document.item))
+        for document in file.documents
+    ]
+    return "".join(
+        [
+            document.separator + (document.text if item is None or item is document.item else item.text)
+            for document, item in texts
+        ]
+    )
+
+
+_LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
+
+
+def read_file(path: InputPath) -> InputFile:
+    """The file with its documents; one that is no YAML is an item whose `value` raises.
+
+    Raises FieldError: not readable, too large, not UTF-8, or a ResourceList that is none.
+    """
+    return decode(content_of(path), path)
+
+
+def decode(data: bytes, path: InputPath) -> InputFile:
+    """The file whose content is `data`. Raises FieldError as `read_file` does."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        place = Location(
+            path.name,
+            data.count(b"\n", 0, start) + 1,
+            len(data[start : error.start].decode("utf-8", "replace")) + 1,
+        )
+        message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise FieldError(None, (), message, place) from None
+    if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(text)):
+        return _left_out(text, path, path.left_out)
+    if _is_list(text):
+        return _list_file(text, path)
+    documents = tuple(_document(document, path) for document in split_documents(text))
+    reason = None if path.is_named else _reason(documents, path)
+    return InputFile(path, documents) if reason is None else _left_out(text, path, LeftOut(reason))
+
+
+def content_of(path: InputPath) -> bytes:
+    """What the file, or stdin, holds. Raises FieldError: not readable, too large."""
+    try:
+        if path.name is None:
+            data = read_input(sys.stdin.buffer)
+        else:
+            with open(path.name, "rb", buffering=0) as file:  # noqa: PTH123 (a fourth of what pathlib takes)
+                data = read_input(file)
+    except OSError as error:
+        _refuse(path, f'must be readable; got "{error.strerror}"')
+    if len(data) > MAX_INPUT:
+        _refuse(path, f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files")
+    return data
+
+
+def _refuse(path: InputPath, message: str) -> NoReturn:
+    raise FieldError(None, (), message, Location(path.name, 1, 1)) from None
+
+
+def _is_list(text: str) -> bool:
+    """Whether the text is to be a ResourceList; only what may be one is looked at closely."""
+    if "ResourceList" not in text:
+        return False
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return _LIST.search(text) is not None
+    value = _flow_value(text)
+    return isinstance(value, dict) and value.get("kind") == "ResourceList"
+
+
+def _flow_value(text: str) -> Value:
+    """What JSON, or YAML in flow style, says; None where it is neither."""
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            return read(text)
+        except YamlError:
+            return None
+
+
+def _list_file(text: str, path: InputPath) -> InputFile:
+    try:
+        parsed = ResourceList.parse(text)
+    except ResourceListError as error:
+        raise FieldError(None, (), error.message, Location(path.name, error.line, error.column)) from None
+    items = [_named(item, path) for item in parsed.items]
+    documents = [Document("---\n" if at else "", "", item, entries=entries_of(item)) for at, item in enumerate(items)]
+    config = parsed.function_config
+    return InputFile(
+        path,
+        tuple(documents),
+        is_list=True,
+        function_config=None if config is None else _named(config, path),
+        list_text=text,
+    )
+
+
+def _named(item: KubeObject, path: InputPath) -> KubeObject:
+    """The item of a list; one in a file is located there, one on stdin where the client read it."""
+    return item if path.name is None else KubeObject.cut(item.source._replace(file=path.name), item.value)
+
+
+def _document(document: SplitDocument, path: InputPath) -> Document:
+    """A document with the object that it is, of Kubernetes or of OSMO; one that is no YAML is found out later."""
+    source = Source(document.text, (), document.line, 1, path.name)
+    item: KubeObject | None = None
+    foreign: KubeObject | None = None
+    is_read = True
+    try:
+        value = read(source.text)
+    except YamlError:
+        is_read = False
+        if may_be_document(source.text):
+            foreign = KubeObject(source)
+        else:
+            item = KubeObject(source)
+    else:
+        if is_document(value):
+            foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
+        elif isinstance(value, dict) and (
+            all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")) or is_nearly_known(value)
+        ):
+            item = KubeObject.cut(source, value)
+    entries = entries_of(item) if item is not None and is_read else ()
+    return Document(document.separator, document.text, item, document.line, foreign, entries)
+
+
+def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
+    """Why a file of a folder is not judged, by what it holds."""
+    values: list[Value] = []
+    has_objects = False
+    for document in documents:
+        item = document.item or document.foreign
+        if item is None:
+            values.append(read(document.text))
+            continue
+        try:
+            values.append(dict(item.value))
+        except FieldError as error:
+            name, text = str(path.target), document.text
+            reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
+            if reason is not None:
+                return reason
+        has_objects = True
+    if posixpath.basename(str(path.target)) in KUSTOMIZATIONS:
+        return None
+    return content_reason(str(path.target), values, has_objects=has_objects)
+
+
+def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
+    """The file as bytes alone, whatever it holds."""
+    documents = split_documents(text)
+    # What a patch changes stands elsewhere, and is judged there.
+    workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
+    return InputFile(
+        path,
+        tuple(Document(document.separator, document.text, line=document.line) for document in documents),
+        left_out=left_out._replace(workloads=workloads),
+        is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
+    )
+
+
+def _holds_documents(text: str) -> bool:
+    """Whether a file of Helm values holds what a front end reads: OSMO's pools."""
+    for document in split_documents(text):
+        try:
+            if is_document(read(document.text)):
+                return True
+        except YamlError:
+            continue
+    return False
+
+
+def _is_yaml(text: str) -> bool:
+    try:
+        read(text)
+    except YamlError:
+        return False
+    return True
+
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.cli.input_paths import InputPath
 
     _Read = tuple[InputFile, FieldError | None]
     """A file, and why it cannot be read; it has no documents then."""
 
-__all__ = ["Reader", "error_result", "has_own_errors", "is_readable", "items_of", "readable_items"]
 
 _OWN = re.compile(
     "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])

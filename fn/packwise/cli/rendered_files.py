@@ -8,8 +8,8 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.result import sort_results
-from packwise.cli.document import Document
 from packwise.cli.judgement import rules_missed_by
+from packwise.cli.reader import Document
 from packwise.cli.together import variants_as_one
 from packwise.objects.identity import is_generated, stable_identities
 from packwise.pipeline import Rendered, render
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
-    from packwise.cli.document import InputFile
     from packwise.cli.inputs import Inputs
+    from packwise.cli.reader import InputFile
     from packwise.objects.identity import Identity
 
 

@@ -13,10 +13,8 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.cli.arguments import UsageError
-from packwise.cli.document import InputFile
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
-from packwise.cli.read import content_of, decode
-from packwise.cli.reader import is_readable, readable_items
+from packwise.cli.reader import InputFile, content_of, decode, is_readable, readable_items
 from packwise.discovery import Traits
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KINDS
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.kubeobject import KubeObject
-    from packwise.cli.document import Document
+    from packwise.cli.reader import Document
 
 __all__ = ["Surroundings", "defining", "is_broken_configuration", "path_of", "surroundings_of", "traits_of"]
 

@@ -22,15 +22,15 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
 from packwise.cli.folder import LIST, OUTPUT, digest, is_of_git, listed, listing
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, exists, real
-from packwise.cli.read import read_file
+from packwise.cli.reader import read_file
 from packwise.findings.finding import Rule
 from packwise.objects.identity import is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 
-    from packwise.cli.document import InputFile
     from packwise.cli.folder import FolderPlan
+    from packwise.cli.reader import InputFile
 
 __all__ = ["Changes", "RULES", "survey"]
 

@@ -27,8 +27,7 @@ from packwise.cli.coverage import files_covered
 from packwise.cli.findings_text import as_lines
 from packwise.cli.groups import read_groups
 from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
-from packwise.cli.read import read_file
-from packwise.cli.reader import readable_items
+from packwise.cli.reader import read_file, readable_items
 from packwise.commands.clients import (
     CLIENT_FILES,
     PIPELINE_FILES,
@@ -52,8 +51,8 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.coverage import Coverage
-    from packwise.cli.document import InputFile
     from packwise.cli.groups import Checkup
+    from packwise.cli.reader import InputFile
     from packwise.commands.clients import Client
 
 __all__ = ["COMMAND", "doctor"]

@@ -23,12 +23,11 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.coverage import coverage_of, ending
-from packwise.cli.document import contents_of
 from packwise.cli.findings_text import count_of_causes, hidden_infos, stderr_lines
 from packwise.cli.folder import LIST, plan_folder, refuse_same_target
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
-from packwise.cli.reader import error_result
+from packwise.cli.reader import contents_of, error_result
 from packwise.cli.rendered_files import outcome_of, rendered_of, stream_of
 from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left, survey
 

@@ -19,8 +19,7 @@ from packwise.cli.git import MARKERS, Commit, left_out_of, merge_bases, work_tre
 from packwise.cli.groups import Checkup, judged_together, read_groups, readable
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, names_files, real
 from packwise.cli.inputs import COMMIT, documents_of
-from packwise.cli.read import decode
-from packwise.cli.reader import Reader
+from packwise.cli.reader import Reader, decode
 from packwise.cli.surroundings import defining, is_broken_configuration, path_of
 from packwise.commands.fleet.disk import blob_of
 from packwise.commands.fleet.packages import reach
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from packwise.cli.arguments import Named
-    from packwise.cli.document import InputFile
     from packwise.cli.groups import Group
+    from packwise.cli.reader import InputFile
     from packwise.discovery import LeftOut
     from packwise.select import Package
 

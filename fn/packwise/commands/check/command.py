@@ -30,11 +30,11 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show, write_text
 from packwise.cli.coverage import ending
-from packwise.cli.document import contents_of, edited_text
 from packwise.cli.findings_text import Checked, as_text, count_by_rule, stderr_lines
 from packwise.cli.groups import read_groups
 from packwise.cli.inputs import read_inputs
 from packwise.cli.judgement import judge
+from packwise.cli.reader import contents_of, edited_text
 from packwise.findings.known import compare, known_of, written
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents

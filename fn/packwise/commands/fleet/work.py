@@ -22,15 +22,13 @@ from krmfn.source import Source
 from packwise.account import one_account
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.coverage import coverage_of, files_covered
-from packwise.cli.document import InputFile
 from packwise.cli.folder import plan_folder
 from packwise.cli.git import left_out_of
 from packwise.cli.groups import Checkup, Group
 from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
 from packwise.cli.inputs import Inputs, assigned, definitions_in, documents_of
 from packwise.cli.judgement import judge
-from packwise.cli.read import decode
-from packwise.cli.reader import Reader, error_result, items_of, readable_items
+from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
 from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
 from packwise.cli.surroundings import traits_of
 from packwise.commands.diff import Action, diff, state_after, state_before

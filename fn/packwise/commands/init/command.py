@@ -22,8 +22,7 @@ from packwise.cli.arguments import (
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.findings_text import as_lines
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
-from packwise.cli.read import read_file
-from packwise.cli.reader import Reader, error_result, items_of
+from packwise.cli.reader import Reader, error_result, items_of, read_file
 from packwise.cli.write import Change, change_files
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
 from packwise.objects.identity import identity

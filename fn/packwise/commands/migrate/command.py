@@ -18,9 +18,9 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.coverage import files_covered
-from packwise.cli.document import contents_of, edited_text
 from packwise.cli.findings_text import Checked, as_text
 from packwise.cli.inputs import read_inputs
+from packwise.cli.reader import contents_of, edited_text
 from packwise.cli.write import Change, change_files, common_folder
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.commands.migrate import migrate_objects
