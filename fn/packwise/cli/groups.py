@@ -19,14 +19,16 @@ from packwise.cli.inputs import (
     configured_before,
     definitions_in,
     documents_of,
+    is_broken_configuration,
     kustomizations_among,
+    path_of,
     read_around,
     readable,
     refuse_stdin_twice,
     text_among,
+    traits_of,
 )
 from packwise.cli.reader import Reader, has_own_errors, is_readable, readable_items
-from packwise.cli.surroundings import is_broken_configuration, path_of, traits_of
 from packwise.discovery import nearest_folder_among, nearest_folders
 from packwise.select import Package
 

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
+import re
 from functools import partial
+from pathlib import Path
 
+from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.reader import Reader, error_result, has_own_errors, items_of, readable_items
-from packwise.cli.surroundings import is_broken_configuration, path_of, surroundings_of, traits_of
-from packwise.discovery import KUSTOMIZATIONS, nearest_folders
+from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
+from packwise.cli.reader import (
+    InputFile,
+    Reader,
+    content_of,
+    decode,
+    error_result,
+    has_own_errors,
+    is_readable,
+    items_of,
+    readable_items,
+)
+from packwise.discovery import KUSTOMIZATIONS, Traits, nearest_folders
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KINDS
+from packwise.pipeline import clusters
 from packwise.select import Configured, Package
 from packwise.settings import KIND
 from packwise.settings.recognition import held_configuration, is_operator, is_settings
@@ -26,8 +43,208 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.arguments import Named
-    from packwise.cli.reader import InputFile
+    from packwise.cli.reader import Document
     from packwise.discovery import LeftOut
+
+__all__ = ["defining", "is_broken_configuration", "path_of", "traits_of"]
+
+_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
+_DEFINITION = re.compile(
+    rb"\bTopologyRender\b|\boperator\.config\.grove\.io/|Topology(Binding)?\b|\bQueue\b|\bCustomResourceDefinition\b|"
+    rb"\btopology_keys\b|\bpools\b"
+)
+_DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
+
+
+class Surroundings(NamedTuple):
+    """The files around, with their definitions alone; `errors` are those of definitions that cannot be read."""
+
+    files: tuple[InputFile, ...] = ()
+    errors: tuple[FieldError, ...] = ()
+
+
+def path_of(file: InputFile) -> str:
+    """What tells a file from the others: its real path; of stdin, "-"."""
+    return file.path.identity
+
+
+def traits_of(file: InputFile) -> Traits:
+    """What of a file counts where the nearest configuration is looked for; objects that cannot be read do not."""
+    if is_broken_configuration(file):
+        return Traits(settings=True, topology=True)
+    traits = clusters.traits_of(readable_items(file))
+    return traits._replace(workloads=traits.workloads or bool(file.foreign))
+
+
+def is_broken_configuration(file: InputFile) -> bool:
+    """Whether the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
+    broken = [item.source.text for item in file.items if not is_readable(item)]
+    return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
+
+
+def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
+    """What stands around `files`, which were read for `paths`; nothing that is among them."""
+    search = _Search(paths, files)
+    for path in search.paths:
+        search.look_above(path)
+    search.look_elsewhere()
+    return Surroundings(tuple(search.around.values()), tuple(each for own in search.errors.values() for each in own))
+
+
+class _Search:
+    """Looks from each folder upwards, each folder once. Keys are real paths."""
+
+    __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "paths")
+
+    def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
+        self._folders = [real(path) for path in paths if Path(path).is_dir()]
+        read = [(file.path, traits_of(file)) for file in files if file.path.name is not None]
+        self.paths = [path for path, _ in read]
+        self._traits = {path.identity: traits for path, traits in read}
+        self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
+        self._looked = dict[str, str | None]()
+        self.around = dict[str, InputFile]()
+        self.errors = dict[str, tuple[FieldError, ...]]()
+
+    def look_above(self, path: InputPath) -> None:
+        """Keeps the definitions of the package that the file is of."""
+        start = folder_of(path.identity)
+        if start in self._looked:
+            return
+        folder = self._nearest(start, top_of(start))
+        self._looked[start] = folder
+        if folder is None:
+            if path.is_named:
+                self._keep(_listed(start), _DEFINITION)
+        elif not self._is_read_whole(folder):
+            self._keep(_judged_in(folder), _DEFINITION)
+
+    def look_elsewhere(self) -> None:
+        """Keeps the configurations of the repository where a workload stands below none.
+
+        A check of the whole repository judges it by the only one there is, or by none where there are several.
+        """
+        lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
+        for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
+            if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
+                self._keep(_judged_in(top), _CONFIGURATION, only_configured=True)
+        around = {folder_of(at) for at, file in self.around.items() if traits_of(file).configures}
+        folders = self._configured | around
+        if lost and len(folders) == 1:
+            (only,) = folders
+            self._keep([] if self._is_read_whole(only) else _judged_in(only), _DEFINITION)
+
+    def _configures(self, at: str) -> bool:
+        """Whether a configuration stands above the file."""
+        return self._looked.get(folder_of(at)) is not None
+
+    def _nearest(self, start: str, top: str) -> str | None:
+        """The nearest folder from `start` up to `top` that holds a configuration."""
+        for folder in (start, *map(str, Path(start).parents)):
+            if folder in self._configured:
+                return folder
+            if not self._is_read_whole(folder) and self._holds_configuration(folder):
+                self._configured.add(folder)
+                return folder
+            if folder == top:
+                break
+        return None
+
+    def _is_read_whole(self, folder: str) -> bool:
+        return any(contains(named, folder) for named in self._folders)
+
+    def _holds_configuration(self, folder: str) -> bool:
+        self._keep(_listed(folder), _CONFIGURATION, only_configured=True)
+        return any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items())
+
+    def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
+        for path in paths:
+            at = path.identity
+            if at in self._traits or at in self.around:
+                continue
+            try:
+                data = content_of(path)
+                file = decode(data, path) if wanted.search(data) else None
+            except FieldError as error:
+                # Nobody knows what else it holds.
+                self._report(path, [error])
+                continue
+            if file is None:
+                continue
+            self._report(path, _errors_of(file, wanted))
+            file = defining(file)
+            if file.documents and (not only_configured or traits_of(file).configures):
+                self.around[at] = file
+
+    def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
+        """Keeps the errors of a file, which is looked at for several reasons, once."""
+        self.errors.setdefault(path.identity, tuple(errors))
+
+
+def _judged_in(folder: str) -> list[InputPath]:
+    """The files in a folder that are not left out."""
+    try:
+        inside, _ = find_files(_relative(folder))
+    except UsageError:
+        return []
+    return [path for path in inside if path.left_out is None]
+
+
+def _listed(folder: str) -> list[InputPath]:
+    """The YAML files directly in a folder."""
+    try:
+        with os.scandir(folder) as scanned:
+            names = sorted([entry.name for entry in scanned if _is_listed(entry)])
+    except OSError:
+        return []
+    shown, at = Path(_relative(folder)), Path(folder)
+    return [InputPath((shown / name).as_posix(), name, is_named=False, at=str(at / name)) for name in names]
+
+
+def _is_listed(entry: os.DirEntry[str]) -> bool:
+    name = entry.name
+    return name.endswith(SUFFIXES) and not name.startswith(".") and not entry.is_symlink() and entry.is_file()
+
+
+def _relative(folder: str) -> str:
+    """`folder` as the user would name it from the current folder."""
+    here = real(".")
+    if contains(here, folder):
+        return Path(folder).relative_to(here).as_posix()
+    for steps, above in enumerate(Path(here).parents, 1):
+        if contains(str(above), folder):
+            return Path(*[".."] * steps, Path(folder).relative_to(above)).as_posix()
+    return folder
+
+
+def defining(file: InputFile) -> InputFile:
+    """The file with those documents alone that define what workloads name; all where its configuration is broken."""
+    if is_broken_configuration(file):
+        return file
+    return file._replace(documents=tuple(document for document in file.documents if _defines(document)))
+
+
+def _defines(document: Document) -> bool:
+    if document.foreign is not None:
+        return is_readable(document.foreign) and "workflow" not in document.foreign.value
+    return any(_is_defining(item) for item in document.items if is_readable(item))
+
+
+def _is_defining(item: KubeObject) -> bool:
+    kind = identity(item.value)[:2]
+    return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
+
+
+def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
+    """What is wrong with objects that cannot be read, where they seem to be what is wanted."""
+    errors: list[FieldError] = []
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError as error:
+            if wanted.search(item.source.text.encode("utf-8", "replace")):
+                errors.append(error)
+    return errors
 
 
 def assigned(words: Iterable[str]) -> Mapping[str, Value]:

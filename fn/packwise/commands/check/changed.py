@@ -18,9 +18,8 @@ from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.git import MARKERS, Commit, left_out_of, merge_bases, work_tree
 from packwise.cli.groups import Checkup, judged_together, read_groups, readable
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, names_files, real
-from packwise.cli.inputs import COMMIT, documents_of
+from packwise.cli.inputs import COMMIT, defining, documents_of, is_broken_configuration, path_of
 from packwise.cli.reader import Reader, decode
-from packwise.cli.surroundings import defining, is_broken_configuration, path_of
 from packwise.commands.fleet.disk import blob_of
 from packwise.commands.fleet.packages import reach
 from packwise.discovery import Reason

@@ -26,11 +26,10 @@ from packwise.cli.folder import plan_folder
 from packwise.cli.git import left_out_of
 from packwise.cli.groups import Checkup, Group
 from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
-from packwise.cli.inputs import Inputs, assigned, definitions_in, documents_of
+from packwise.cli.inputs import Inputs, assigned, definitions_in, documents_of, traits_of
 from packwise.cli.judgement import judge
 from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
 from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
-from packwise.cli.surroundings import traits_of
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.disk import DiskTree
 from packwise.commands.fleet.kustomization import copy_of, file_of
