@@ -325,14 +325,15 @@ def _findings(
         if problem.effect is not Effect.IGNORED:
             continue
         place, message, text = _own_path(gang, problem.path), describe_problem(value, problem), problem.operator_message
-        if text is None:
+        if text is None and problem.path[-1] not in _LEVELS:
             yield Finding.of(IGNORED, item, place, message)
             continue
         # A topology may be in the cluster alone; a level that a known one lacks is nowhere.
         severity = Severity.WARNING if problem.path[-1] == "topology" else Severity.ERROR
         yield Finding.of(
-            _UNPLACED, item, place, message, severity=severity, operator_message=text, stage=Stage.SCHEDULER,
-            when_written=Severity.WARNING,
+            _UNPLACED, item, place, message, severity=severity, operator_message=text,
+            # KAI's text is about the first of two levels.
+            stage=None if text is None else Stage.SCHEDULER, when_written=Severity.WARNING,
         )  # fmt: skip
 
 
