@@ -326,13 +326,13 @@ def _refuse_endless(git: Path) -> None:
         for above, _, names in os.walk(folder / "refs"):
             for name in names:
                 _refuse_odd(Path(above) / name)
-    found = [shared / "objects"]
-    for objects in found:
+    stores = [shared / "objects"]
+    for objects in stores:
         alternates = objects / _ALTERNATES
         _refuse_odd(alternates)
-        if _is_regular(alternates) and len(found) < _MOST_ALTERNATES:
+        if _is_regular(alternates) and len(stores) < _MOST_ALTERNATES:
             lines = alternates.read_bytes().splitlines()[:_MOST_ALTERNATES]
-            found += [objects / os.fsdecode(line) for line in lines if line and b"\0" not in line]
+            stores += [objects / os.fsdecode(line) for line in lines if line and b"\0" not in line]
 
 
 def _line(path: Path) -> str:
@@ -353,11 +353,11 @@ def _is_regular(path: Path) -> bool:
 
 def _refuse_odd(path: Path) -> None:
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return
-    is_endless = not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode)
-    if is_endless or (path.name == "alternates" and found.st_size > _LARGEST):
+    is_endless = not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode)
+    if is_endless or (path.name == "alternates" and status.st_size > _LARGEST):
         raise UsageError(f'"{path.as_posix()}" must be a file that git can read to its end')
 
 
