@@ -1,4 +1,4 @@
-"""The files of an output folder: where each object goes, which paths it may have, and the list of what packwise wrote."""
+"""The files of an output folder: where each object goes, the paths it may have, the list of what packwise wrote."""
 
 from __future__ import annotations
 

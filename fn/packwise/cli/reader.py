@@ -1,4 +1,4 @@
-"""Files as documents and objects: found, read, left out for a reason, and the text of a file whose objects were edited."""
+"""Files as documents and objects: found, read, left out for a reason, and the text of a file that was edited."""
 
 from __future__ import annotations
 

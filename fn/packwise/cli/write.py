@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from packwise.cli.folder import FolderPlan
     from packwise.cli.reader import InputFile
 
-__all__ = ["Changes", "RULES", "survey"]
+__all__ = ["RULES", "Changes", "survey"]
 
 EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "spec/packwise.md#1.5", Severity.WARNING)
 RULES = (EDITED,)
