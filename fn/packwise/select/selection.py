@@ -428,7 +428,8 @@ def _around(settings: TopologyRender, revision: Revision) -> Configuration | Non
     """The sections of the settings beside a topology that they do not have; None without any."""
     if settings.scheduler is None and settings.network is None:
         return None
-    place, sections = settings_place(settings), {revision.configuration_key: {}}
+    place = settings_place(settings)
+    sections: dict[str, Value] = {revision.configuration_key: {}}
     # Their types are right: `load` has looked at them.
     return read_source(Source(f"the {KIND}", place, sections, settings.scheduler, settings.network), [])
 
