@@ -8,9 +8,8 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from krmfn.result import sort_results
-from packwise.cli.judgement import rules_missed_by
+from packwise.cli.judgement import rules_missed_by, variants_as_one
 from packwise.cli.reader import Document
-from packwise.cli.together import variants_as_one
 from packwise.objects.identity import is_generated, stable_identities
 from packwise.pipeline import Rendered, render
 from packwise.render import PATH

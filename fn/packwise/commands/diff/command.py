@@ -18,8 +18,7 @@ from packwise.cli.console import is_coloured, say, show
 from packwise.cli.coverage import files_covered
 from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import Sides, read_sides
-from packwise.cli.judgement import is_of_release
-from packwise.cli.together import variants_as_one
+from packwise.cli.judgement import is_of_release, variants_as_one
 from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
 from packwise.commands.diff.output import Compared, as_json, as_markdown, as_patches, as_text, notes
