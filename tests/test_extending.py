@@ -281,7 +281,7 @@ def test_a_scheduler_stands_where_the_page_says() -> None:
 
 
 GANGS = """
-from packwise.commands.diff.consequences import leaves
+from packwise.commands.diff.difference import leaves
 from packwise.objects.kinds import GANGS
 
 manifest = {"apiVersion": "example.com/v1", "kind": "Crew", "spec": {"parts": [{"name": "a"}, {"name": "b"}]}}

@@ -11,7 +11,7 @@ from krmfn.yamltext.reader import MAX_NODES
 from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.cli.folder import MAX_PATH
-from packwise.commands.diff import state
+from packwise.commands.diff import difference as state
 from packwise.commands.place.command import MOST_EXACT
 from packwise.commands.place.what_if import MAX_ADDED
 from packwise.findings.finding import MAX_TEXT

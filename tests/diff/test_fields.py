@@ -18,7 +18,7 @@ from packwise.commands.diff.change import (
     in_order,
     part_at,
 )
-from packwise.commands.diff.consequences import constraint_text, constraints, topologies_named
+from packwise.commands.diff.difference import constraint_text, constraints, topologies_named
 from packwise.objects.identity import Identity
 
 Changes = list[tuple[str, Any, Any]]

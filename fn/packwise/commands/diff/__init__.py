@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from packwise.commands.diff.change import Action, Change, Entry, FieldChange, format_steps
-from packwise.commands.diff.consequences import Dropped
-from packwise.commands.diff.difference import Difference, diff
-from packwise.commands.diff.state import State, state_after, state_before
+from packwise.commands.diff.difference import Difference, Dropped, State, diff, state_after, state_before
 
 __all__ = [
     "Action",

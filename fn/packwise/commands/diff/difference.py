@@ -5,23 +5,525 @@ Source: spec/grove-releases.md#upgrade.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
+from enum import StrEnum
+
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.commands.diff.change import changes, with_counted, word_of
-from packwise.commands.diff.consequences import dropped_constraints, leaves, with_meaning
-from packwise.objects.identity import PART_OF, has_epoch
+from krmfn.result import Severity, exit_code
+from packwise.commands.diff.change import (
+    ORDER,
+    Action,
+    Entry,
+    by_identity,
+    changes,
+    entries_by_name,
+    format_steps,
+    is_deeper,
+    part_at,
+    with_counted,
+    word_of,
+)
+from packwise.commands.topologies import has_sources, overview
+from packwise.findings.finding import Finding
+from packwise.objects.identity import PART_OF, format_identity, has_epoch, identity, is_generated
+from packwise.objects.index import READABLE
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY
+from packwise.pipeline import render
+from packwise.select import Configured
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.commands.diff.change import Change
-    from packwise.commands.diff.consequences import Dropped
-    from packwise.commands.diff.state import State
+    from packwise.commands.diff.change import Change, Steps
     from packwise.objects.identity import Identity
+    from packwise.objects.kinds import FixedLevels
+    from packwise.select import Package
+
+__all__ = ["MAX_DEPTH", "State", "state_after", "state_before"]
+
+MAX_DEPTH = 100
+"""How deep the mappings and lists of a compared object may be nested; Kubernetes' own objects stay below 20."""
+
+_MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
+_SERVER = ("uid", "resourceVersion", "managedFields")
+_OTHERS = frozenset({CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name})
+"""Kinds that users write too: an export of these alone is input like any other."""
+
+
+class State(NamedTuple):
+    """The compared objects of one state; None where its sources cannot be rendered.
+
+    `rendered` tells that they follow from sources; else they are what was found, and `kinds` those that occur.
+    Of a rendered state, `kinds` are all it could hold and `enabled` is whether topology-aware scheduling is. `results`
+    are the errors: of a state after a change, what the operator or an API server would refuse. `render_results` are
+    all results of the render. `unjudged` are workloads whose gangs run, as the state before shows,
+    but of which it has no object to judge an update by.
+    """
+
+    objects: Mapping[Identity, KubeObject] | None
+    rendered: bool
+    kinds: frozenset[str]
+    enabled: bool = False
+    results: tuple[Result, ...] = ()
+    render_results: tuple[Result, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+def state_before(package: Package) -> State:
+    """The state before a change: what stands stands, and its workloads are judged as those that run."""
+    if not _is_rendered(package):
+        return _exported(package)
+    return _rendered(package, package.items)
+
+
+def state_after(package: Package, earlier: Package) -> State:
+    """The state after a change; `earlier` is the package of the other one, against which updates are judged.
+
+    Where updates would be refused, the objects are those that they would lead to. A workload of which `earlier`
+    has gangs and nothing else runs already, so it counts as unchanged.
+    """
+    if not _is_rendered(package):
+        return _exported(package)
+    before = earlier.items
+    package = package._replace(configured_before=Configured(earlier.function_config, earlier.context))
+    running = _running(package, before)
+    state = _rendered(package, (*before, *running))._replace(
+        unjudged=tuple(format_identity(identity(item.value)) for item in running)
+    )
+    if state.objects is not None:
+        return state
+    accepted = _rendered(package, package.items)
+    return accepted._replace(results=state.results, unjudged=state.unjudged)
+
+
+def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
+    """The workloads of the package that gangs among `before` belong to, and that are not among these themselves."""
+    gangs = {(identity(item.value)[2], _part_of(item)) for item in before if _kind(item) in ORDER}
+    known = {identity(item.value) for item in before}
+    workloads = [use.workload for use in overview(package).uses if use.document is None] if gangs else []
+    return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
+
+
+def _part_of(item: KubeObject) -> str | None:
+    name = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
+    return name if isinstance(name, str) else None
+
+
+def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
+    answer = render(package._replace(baseline=baseline), previews=True)
+    errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
+    objects = None
+    if not exit_code(answer.results):
+        objects = by_identity([item for item in answer.items if _kind(item) in ORDER])
+    kinds = {_kind(item) for item in objects.values()} if objects is not None else set[str]()
+    selection = answer.selection
+    emitted = kinds if selection is None else kinds.union(selection.settings.emit)
+    enabled = selection is not None and selection.enabled
+    return _bounded(State(objects, True, frozenset(emitted), enabled, errors, answer.results))
+
+
+def _exported(package: Package) -> State:
+    objects = by_identity([item for item in package.items if _kind(item) in ORDER])
+    return _bounded(State(objects, False, frozenset(map(_kind, objects.values()))))
+
+
+def _bounded(state: State) -> State:
+    """The state; without objects where one is nested so deep that no comparison of it would end well."""
+    message = f"must not be nested deeper than {MAX_DEPTH} levels to be compared"
+    deep = [item for item in (state.objects or {}).values() if is_deeper(item.value, MAX_DEPTH)]
+    too_deep = tuple(Finding.of(READABLE, item, (), message).to_result() for item in deep)
+    return state._replace(objects=None, results=(*state.results, *too_deep)) if too_deep else state
+
+
+def _is_rendered(package: Package) -> bool:
+    """Whether there is something to render, and nothing tells that a cluster did so already."""
+    return not _are_live(package.items) and has_sources(package)
+
+
+_REPLACED_NAMES = frozenset([kind.word for kind in GANGS if kind.replaced_by_operator])
+
+
+def _are_live(items: Iterable[KubeObject]) -> bool:
+    for item in items:
+        kind = _kind(item)
+        if kind not in ORDER or kind in _OTHERS:
+            continue
+        metadata = item.get("metadata")
+        fields = metadata if isinstance(metadata, dict) else {}
+        if any(key in fields for key in _SERVER):
+            return True
+        operators = item.get(("metadata", "labels", _MANAGED_BY[0])) == _MANAGED_BY[1]
+        if operators and kind in _REPLACED_NAMES and not is_generated(item.value):
+            return True
+    return False
+
+
+def _kind(item: KubeObject) -> str:
+    return word_of(identity(item.value))
+
+
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation of PodGangs: the topology whose node label keys their constraints name. Source: spec/grove.md#7."""
+
+_FIELD = "topologyConstraint"
+_KEYS = (
+    # PodGang: below packConstraint. PodGroup: beside `topology`. Source: spec/grove.md#7 and #10.
+    ("required", ("required", "requiredTopologyLevel")),
+    ("preferred", ("preferred", "preferredTopologyLevel")),
+)
+
+
+class Constraint(NamedTuple):
+    """The pods of what stands at `holder` are packed by the node label `key`; `strength` is required or preferred.
+
+    `topology` is the one that the constraint itself names.
+    """
+
+    holder: Steps
+    strength: str
+    key: str
+    topology: str | None = None
+
+
+def constraints(value: Mapping[str, Value]) -> list[Constraint]:
+    """All constraints of a PodGang, a PodGroup or any object that spells them like these, in its own order."""
+    return list(_below(value.get("spec"), ("spec",)))
+
+
+def topologies_named(value: Mapping[str, Value]) -> set[str]:
+    """The topologies that the constraints of an object refer to; by its annotation, or each by itself."""
+    named = {constraint.topology for constraint in constraints(value) if constraint.topology is not None}
+    annotated = topology_annotation(value)
+    return named | ({annotated} if annotated is not None else set())
+
+
+def topology_annotation(value: Mapping[str, Value]) -> str | None:
+    """The topology that the object's annotation names."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    name = annotations.get(TOPOLOGY_NAME) if isinstance(annotations, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _below(value: Value, path: Steps) -> Iterator[Constraint]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key == _FIELD and isinstance(part, dict):
+                yield from _read(part, path)
+            else:
+                yield from _below(part, (*path, key))
+    elif isinstance(value, list):
+        named = entries_by_name(value)
+        for at, part in enumerate(value):
+            step = at if named is None or not isinstance(part, dict) else Entry(str(part["name"]))
+            yield from _below(part, (*path, step))
+
+
+def _read(value: Mapping[str, Value], holder: Steps) -> Iterator[Constraint]:
+    pack = value.get("packConstraint")
+    fields = {**value, **pack} if isinstance(pack, dict) else value
+    topology = value.get("topology")
+    for strength, names in _KEYS:
+        for name in names:
+            key = fields.get(name)
+            if isinstance(key, str) and key:
+                yield Constraint(holder, strength, key, topology if isinstance(topology, str) else None)
+                break
+
+
+def leaves(value: Mapping[str, Value]) -> frozenset[str]:
+    """The names of the sets that hold the pods of a gang; empty for any other object."""
+    kind = next((kind for kind in GANGS if kind.name == value.get("kind")), None)
+    if kind is None:
+        return frozenset()
+    sets = [str(entry.get("name")) for field in kind.pod_lists for entry in _entries(value, field)]
+    groups = [entry for field in kind.tree_lists for entry in _entries(value, field)]
+    parents = {str(entry["parent"]) for entry in groups if "parent" in entry}
+    return frozenset([*sets, *{str(entry.get("name")) for entry in groups} - parents])
+
+
+def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
+    """Those of them that the part at `holder` holds."""
+    if len(holder) < 3 or not isinstance(name := holder[2], Entry):
+        return leaves(value)
+    if holder[1] == "topologyConstraintGroupConfigs":
+        configs = _entries(value, "topologyConstraintGroupConfigs")
+        listed = [config.get("podGroupNames") for config in configs if config.get("name") == name.name]
+        return frozenset([str(each) for part in listed if isinstance(part, list) for each in part])
+    children = [entry.get("name") for entry in _entries(value, "subGroups") if entry.get("parent") == name.name]
+    return frozenset([str(each) for each in children] or [name.name])
+
+
+def _entries(value: Mapping[str, Value], field: str) -> Sequence[Mapping[str, Value]]:
+    spec = value.get("spec")
+    entries = spec.get(field) if isinstance(spec, dict) else None
+    listed = entries if isinstance(entries, list) else []
+    return [cast("Mapping[str, Value]", entry) for entry in listed if isinstance(entry, dict)]
+
+
+_SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
+_DROPPED = "constraint-dropped"
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+class Reason(StrEnum):
+    """Why a constraint is no longer there."""
+
+    DISABLED = "disabled"
+    TOPOLOGY_GONE = "topology-gone"
+    LEVEL_GONE = "level-gone"
+    REMOVED = "removed"
+    UNKNOWN = "unknown"
+
+
+class Dropped(NamedTuple):
+    """A constraint that `subject` had and has no more, though what it held for is still there.
+
+    `domain` is what the topology before called its level, None where that is not known; `message` says why it went.
+    """
+
+    subject: KubeObject
+    constraint: Constraint
+    domain: str | None
+    reason: Reason
+    message: str
+
+
+def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
+    """The change, with what follows from the kind of object it is about."""
+    if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
+        return _topology(change, after)
+    fixed = _FIXED_LEVELS.get(identity(change.subject.value)[:2])
+    if change.action is Action.CHANGE and fixed is not None:
+        return _fixed_levels(change, fixed)
+    return _renamed(change)
+
+
+_FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
+_REPLACED = frozenset([kind.key for kind in GANGS if kind.replaced_by_operator])
+
+
+def _renamed(change: Change) -> Change:
+    """A gang that another release of the operator calls otherwise. Source: spec/grove-releases.md#upgrade."""
+    old, new = change.before, change.after
+    if old is None or new is None or identity(old.value) == identity(new.value):
+        return change
+    if has_epoch(old.value) == has_epoch(new.value):
+        return change
+    if identity(new.value)[:2] not in _REPLACED:
+        return change._replace(meaning=("renamed with its PodGang",))
+    meaning = "renamed: the operator makes this PodGang, relabels the pods, which run on, and deletes the other one"
+    return change._replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
+
+
+def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
+    """Levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1."""
+    touched = {field.path[:2] for field in change.fields}
+    if ("spec", "levels") not in touched:
+        return change
+    text = 'spec.levels: Invalid value: "array": field is immutable'
+    if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
+        return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
+    users = _placed_by(identity(change.subject.value), list(after))
+    named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
+        users, f"{users} objects are placed by it"
+    )
+    meaning = (
+        f"must be deleted and created: in place the API server answers {text}",
+        f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
+    )
+    return change._replace(action=Action.RECREATE, meaning=meaning)
+
+
+def _fixed_levels(change: Change, fixed: FixedLevels) -> Change:
+    """Levels that change in place above the hostname alone, and with some releases. Source: spec/kueue.md#5."""
+    if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
+        return change
+    lowest = [_lowest_level(each) for each in (change.before, change.after)]
+    if lowest == [_HOSTNAME, _HOSTNAME]:
+        return change._replace(
+            meaning=(
+                f"{fixed.releases} answers {fixed.answer}: delete and create it there; from {fixed.since} on it "
+                "changes in place",
+            )
+        )
+    meaning = f"must be deleted and created: in place the API server answers {fixed.answer}"
+    return change._replace(action=Action.RECREATE, meaning=(meaning,))
+
+
+def _lowest_level(item: KubeObject | None) -> Value:
+    levels = None if item is None else item.get(("spec", "levels"))
+    last = levels[-1] if isinstance(levels, list) and levels else None
+    return last.get("nodeLabel") if isinstance(last, dict) else None
+
+
+def _placed_by(topology: Identity, objects: list[KubeObject]) -> int:
+    """How many objects have constraints that mean it: by its name, or without one where it is the only topology."""
+    only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
+    named = [(topologies_named(item.value), item) for item in objects]
+    return sum([topology[3] in names or bool(only and not names and constraints(item.value)) for names, item in named])
+
+
+def _identity(item: KubeObject) -> Identity:
+    return identity(item.value)
+
+
+def dropped_constraints(changes: Iterable[Change], before: State, after: State) -> Iterator[Dropped]:
+    """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
+    old_topologies, judge = _topologies(before), _Judge(after)
+    # Objects of the first design name none: there is one only.
+    only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
+    for change in changes:
+        old, new = change.before, change.after
+        if old is None or new is None:
+            continue
+        kept = {(constraint.holder, constraint.strength) for constraint in constraints(new.value)}
+        for lost in constraints(old.value):
+            if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
+                continue
+            if _is_moved(lost, old.value, new.value):
+                continue
+            named = lost.topology or topology_annotation(old.value) or only
+            topology = old_topologies.get(named)
+            domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
+            wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
+            reason = judge.reason(new, wanted, lost.strength)
+            yield Dropped(new, lost, domain, reason, judge.message(reason, wanted))
+
+
+def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
+    """Whether what the constraint held for is there still: a group that went took its constraint along.
+
+    What groups other groups is there while one of these is.
+    """
+    if _part(after, holder) is not None:
+        return True
+    old, siblings = _part(before, holder), _part(before, holder[:-1])
+    if not isinstance(old, dict):
+        return False
+    listed = old.get("podGroupNames")
+    children = [
+        entry.get("name")
+        for entry in (siblings if isinstance(siblings, list) else ())
+        if isinstance(entry, dict) and entry.get("parent") == old.get("name")
+    ]
+    members = {("podgroups", name) for name in (listed if isinstance(listed, list) else ())}
+    members |= {(str(holder[-2]), name) for name in children}
+    return any(_part(after, ("spec", field, Entry(str(name)))) is not None for field, name in members)
+
+
+def _is_moved(lost: Constraint, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
+    """Whether the same pods have the same constraint at another place of the gang."""
+    pods = members(before, lost.holder)
+    return any(
+        (constraint.strength, constraint.key) == (lost.strength, lost.key) and members(after, constraint.holder) == pods
+        for constraint in constraints(after)
+    )
+
+
+def _part(value: Value, path: Steps) -> Value:
+    for step in path:
+        value = part_at(value, step)
+    return value
+
+
+class _Topology(NamedTuple):
+    """A ClusterTopology, or whatever the revision calls it; `levels` are its domains and node label keys."""
+
+    kind: str
+    levels: tuple[tuple[str, str], ...]
+
+
+class _Wanted(NamedTuple):
+    """The level that a constraint was for: its topology's name and kind, and what that called the level."""
+
+    topology: str | None
+    domain: str | None
+    kind: str
+
+
+def _topologies(state: State) -> dict[str | None, _Topology]:
+    return {
+        key[3]: _Topology(key[1], tuple(_levels(item)))
+        for key, item in (state.objects or {}).items()
+        if key[1] in _SOURCES
+    }
+
+
+def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
+    levels = topology.get("spec.levels")
+    for level in levels if isinstance(levels, list) else ():
+        if isinstance(level, dict):
+            yield str(level.get("domain")), str(level.get("key"))
+
+
+class _Judge:
+    """Finds in the state after why a constraint is gone."""
+
+    __slots__ = ("_after", "_dropped", "_topologies")
+
+    def __init__(self, after: State) -> None:
+        self._after = after
+        self._topologies = _topologies(after)
+        self._dropped: dict[tuple[str, str], set[str]] = {}
+        for result in after.render_results:
+            ref, field = result.resource_ref, result.field
+            if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
+                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(str(field.current))
+
+    def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+        """Why `subject` has the constraint no more."""
+        return self._of_render(subject, wanted, strength) if self._after.rendered else self._of_objects(wanted)
+
+    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+        enabled = self._after.enabled
+        dropped = self._dropped.get((identity(subject.value)[2], str(subject.get(_PART_OF))), set())
+        is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
+        # In the first designs the operator prefers a level, whatever the workload says.
+        is_operators = strength == "preferred" and not enabled
+        if not is_dropped and not is_operators:
+            # What the render did not drop, nobody asked it for.
+            return Reason.REMOVED
+        if not enabled:
+            return Reason.DISABLED
+        return Reason.LEVEL_GONE if wanted.topology in self._topologies else Reason.TOPOLOGY_GONE
+
+    def _of_objects(self, wanted: _Wanted) -> Reason:
+        if not self._topologies or wanted.topology is None or wanted.domain is None:
+            return Reason.UNKNOWN
+        topology = self._topologies.get(wanted.topology)
+        if topology is None:
+            return Reason.TOPOLOGY_GONE
+        return Reason.UNKNOWN if wanted.domain in dict(topology.levels) else Reason.LEVEL_GONE
+
+    def message(self, reason: Reason, wanted: _Wanted) -> str:
+        """The reason in words."""
+        match reason:
+            case Reason.DISABLED:
+                return "topology-aware scheduling is disabled"
+            case Reason.TOPOLOGY_GONE:
+                return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
+            case Reason.LEVEL_GONE:
+                levels = list_known([level for level, _ in self._topologies[wanted.topology].levels])
+                level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
+                return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
+            case Reason.REMOVED:
+                return "the workload does not ask for it any more"
+            case Reason.UNKNOWN:
+                return "nothing among the objects says why"
+
+
+def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
+    """`required example.com/rack ("rack") of podgroups[web-0-router]`; of no part where it is the whole object's."""
+    holder = format_steps(constraint.holder[1:])
+    named = f' ("{domain}")' if domain is not None else ""
+    return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"
+
 
 _PART_OF = ("metadata", "labels", PART_OF)
 

@@ -17,8 +17,7 @@ from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.check.formats import finding_fields
 from packwise.commands.diff import Action, Entry, format_steps
 from packwise.commands.diff.change import word_of
-from packwise.commands.diff.consequences import constraint_text, constraints
-from packwise.commands.diff.difference import json_patch
+from packwise.commands.diff.difference import constraint_text, constraints, json_patch
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
