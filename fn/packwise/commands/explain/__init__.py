@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from packwise.commands.explain.explanation import (
     Cause,
+    Chosen,
     Emitted,
     EmittedValue,
     Explanation,
@@ -13,11 +14,13 @@ from packwise.commands.explain.explanation import (
     SetTree,
     TopologyNode,
     WorkloadTree,
+    at_line,
     explanation_of,
     location_of,
+    named,
+    names,
     values_of,
 )
-from packwise.commands.explain.target import Chosen, at_line, named, names
 
 __all__ = [
     "Cause",
