@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.commands.init.facts import GUESSED, Facts, facts_of
-from packwise.commands.init.package import Place, Plan, client_files, package_files
+from packwise.commands.init.package import GUESSED, Facts, Place, Plan, client_files, facts_of, package_files
 
 __all__ = ["GUESSED", "Facts", "Place", "Plan", "client_files", "facts_of", "package_files"]
