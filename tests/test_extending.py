@@ -289,7 +289,7 @@ print(GANGS[-1].name, sorted(leaves(manifest)))
 """
 
 
-OF_ONE_RELEASE = ("explain/explanation", "init/package", "migrate/equivalence")
+OF_ONE_RELEASE = ("explain/explanation", "init/package", "migrate/rewrite")
 
 
 def test_a_kind_of_gang_is_a_row(source: Path) -> None:

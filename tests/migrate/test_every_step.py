@@ -14,7 +14,7 @@ from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
 from packwise.cli.main import main
 from packwise.cli.rendered_files import rendered_of
-from packwise.commands.migrate.equivalence import added_bounds, gang_key, normalized
+from packwise.commands.migrate.rewrite import added_bounds, gang_key, normalized
 from packwise.pipeline import Rendered
 from packwise.revisions.records import RECORDS, REVISIONS
 from tests.cli.calling import listing

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from packwise.commands.migrate import equivalence
-from packwise.commands.migrate.equivalence import added_bounds, changed_meanings, gang_key, normalized
+from packwise.commands.migrate import rewrite as equivalence
+from packwise.commands.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalized
 from packwise.revisions.records import ALPHA_10, ALPHA_12
 from packwise.revisions.step import Step
 from packwise.select import Package
