@@ -26,8 +26,7 @@ from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import read_inputs
 from packwise.cli.rendered_files import rendered_of
 from packwise.commands.place.output import Baseline, Placed, as_json, as_markdown, as_text
-from packwise.commands.place.placing import more_replicas, moves, place_gangs, situation, turn_of
-from packwise.commands.place.reasons import free_after, reasons
+from packwise.commands.place.placing import free_after, more_replicas, moves, place_gangs, reasons, situation, turn_of
 from packwise.commands.place.scenario import ScenarioError, answers, is_scenario, read_scenario
 from packwise.commands.place.what_if import WhatIfError, added, drained, is_count, joined, with_replicas
 from packwise.extras import SOLVER

@@ -12,8 +12,7 @@ from packwise.cli.coverage import Coverage
 from packwise.cli.findings_text import SEVERITIES, tinted
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.place.cure import Verdict
-from packwise.commands.place.placing import Fate, common_domain, topology_of
-from packwise.commands.place.reasons import level_word
+from packwise.commands.place.placing import Fate, common_domain, level_word, topology_of
 from packwise.schedulers.kai.allocate.session import FITS
 
 if TYPE_CHECKING:
