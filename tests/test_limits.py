@@ -12,8 +12,7 @@ from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.cli.folder import MAX_PATH
 from packwise.commands.diff import difference as state
-from packwise.commands.place.command import MOST_EXACT
-from packwise.commands.place.what_if import MAX_ADDED
+from packwise.commands.place.command import MAX_ADDED, MOST_EXACT
 from packwise.findings.finding import MAX_TEXT
 from packwise.frontends.dynamo.shape import MOST_RANKS
 from packwise.frontends.osmo.template import MAX_TEMPLATE
