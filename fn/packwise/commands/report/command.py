@@ -32,8 +32,7 @@ from packwise.commands.diff import State, state_after, state_before
 from packwise.commands.diff import diff as compare
 from packwise.commands.diff.output import Compared, changed_kinds, notes
 from packwise.commands.place.placing import free_after, place_gangs, reasons, situation
-from packwise.commands.report.drawing import Drawn, as_mermaid, as_svg
-from packwise.commands.report.html import as_html
+from packwise.commands.report.drawing import Drawn, as_html, as_mermaid, as_svg
 from packwise.commands.report.picture import Changed, Side, picture_of
 from packwise.commands.topologies import has_sources
 from packwise.pipeline import render
