@@ -10,8 +10,8 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.commands.fleet import PackageResult, Reach, Status, Tally, reach
+from packwise.commands.fleet.command import Spool
 from packwise.commands.fleet.result import MOST_FINDINGS, Group, Summary, kept_findings
-from packwise.commands.fleet.spool import Spool
 
 ERROR = Result(
     'must be "a"; got "b"',

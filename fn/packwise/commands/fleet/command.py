@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
@@ -17,7 +19,7 @@ from packwise.cli.arguments import (
     add_crds,
     add_values,
 )
-from packwise.cli.console import is_coloured, say, show
+from packwise.cli.console import Meter, is_coloured, say, show
 from packwise.cli.findings_text import as_lines
 from packwise.cli.git import Commit, merge_bases
 from packwise.cli.input_paths import real, top_of
@@ -29,12 +31,19 @@ from packwise.commands.fleet.disk import CommitTree, DiskTree
 from packwise.commands.fleet.output import Evidence, Output, orphans, prune
 from packwise.commands.fleet.packages import reach_of_any
 from packwise.commands.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, shown
-from packwise.commands.fleet.requests import Nodes, Requests, Rooted, reach_of
-from packwise.commands.fleet.run import run_through
-from packwise.commands.fleet.spool import Spool
-from packwise.commands.fleet.work import blobs_of, read_crds
+from packwise.commands.fleet.requests import Nodes, Requests, Rooted, lost, reach_of, result_of
+from packwise.commands.fleet.work import blobs_of, read_crds, work
 from packwise.fleet.cache import CacheError, default_place, open_cache
-from packwise.fleet.workers.run import Cluster, Processes
+from packwise.fleet.workers.run import Cluster, Lost, Processes, WorkersError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from packwise.commands.fleet.requests import Answer, Request
+    from packwise.fleet.cache import Cache
+    from packwise.fleet.workers.run import Workers
+
+__all__ = ["Spool"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +56,6 @@ if TYPE_CHECKING:
     FleetVerb = Literal["render", "check", "diff", "place"]
     FleetFormat = Literal["text", "json", "markdown"]
 
-__all__ = ["COMMAND", "fleet"]
 
 _DESCRIPTION = """\
 Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
@@ -450,3 +458,129 @@ def _code(report: FleetReport, command: Fleet) -> int:
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, fleet, _refuse)
+
+
+def run_through(
+    names: Sequence[str],
+    requests: Requests,
+    workers: Workers,
+    *,
+    cache: Cache | None,
+    output: Output | None,
+    take: Callable[[PackageResult], None],
+) -> None:
+    """Hands the result of each package of `names` to `take`, in no order.
+
+    Raises UsageError where no worker can run; KeyboardInterrupt, after a word on how far it came.
+    """
+    going = _Run(requests, cache, output, take, Meter(len(names)))
+    try:
+        with closing(run(going.tasks(names), work, workers)) as answers:
+            for index, answer in answers:
+                going.answered(index, answer)
+    except WorkersError as error:
+        raise UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        going.meter.clear()
+        done = f"stopped: {going.done} of {len(names)} packages are done"
+        say([done if cache is None else f"{done}; the same command goes on from there"])
+        raise
+    finally:
+        going.meter.clear()
+
+
+class _Run:
+    """What is under way: folder and client of each package that has no answer yet, by the index of its task."""
+
+    __slots__ = ("_cache", "_output", "_requests", "_take", "_waiting", "done", "meter")
+
+    def __init__(
+        self,
+        requests: Requests,
+        cache: Cache | None,
+        output: Output | None,
+        take: Callable[[PackageResult], None],
+        meter: Meter,
+    ) -> None:
+        self._requests = requests
+        self._cache = cache
+        self._output = output
+        self._take = take
+        self._waiting: dict[int, tuple[str, str]] = {}
+        self.meter = meter
+        self.done = 0
+
+    def tasks(self, names: Sequence[str]) -> Iterator[Request]:
+        """The requests that the cache has no answer to; what it has becomes a result at once."""
+        number = 0
+        for name in names:
+            key = "" if self._cache is None else self._requests.key(name)
+            if self._is_known(key):
+                continue
+            request = self._requests.request(name)
+            # A file can change between two looks at it.
+            if request.key != key and self._is_known(request.key):
+                continue
+            self._waiting[number] = request.folder, request.client
+            number += 1
+            yield request
+
+    def answered(self, index: int, answer: Answer | Lost) -> None:
+        """Takes what a worker answers."""
+        folder, client = self._waiting.pop(index)
+        if isinstance(answer, Lost):
+            self._add(lost(folder, client, answer.reason))
+            return
+        if self._cache is not None and answer.is_kept:
+            self._cache.put(answer.key, answer.payload)
+        self._finish(answer.payload)
+
+    def _is_known(self, key: str) -> bool:
+        """Whether the cache has the answer, which is a result then."""
+        payload = None if self._cache is None else self._cache.get(key)
+        if payload is None:
+            return False
+        try:
+            self._finish(payload)
+        except (ValueError, KeyError, TypeError):
+            # Whoever else writes to the cache wrote something else.
+            return False
+        return True
+
+    def _finish(self, payload: bytes) -> None:
+        result = result_of(payload)
+        if self._output is not None:
+            result = self._output.written(result, payload)
+        self._add(result)
+
+    def _add(self, result: PackageResult) -> None:
+        self._take(result)
+        self.done += 1
+        self.meter.advance()
+
+
+_IN_MEMORY = 1 << 20
+"""Bytes up to which there is no file: those of a thousand packages without findings."""
+
+
+class Spool:
+    """Results, which come back in order of their folders, as often as asked. Close it: the file goes then."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+        self._places: list[tuple[str, int, int]] = []
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._file.close()
+
+    def add(self, result: PackageResult) -> None:
+        """Keeps a result. Raises OSError where the disk refuses it."""
+        text = json.dumps(result.to_value()).encode()
+        self._places.append((result.folder, self._file.tell(), len(text)))
+        self._file.write(text)
+
+    def __iter__(self) -> Iterator[PackageResult]:
+        for _, at, size in sorted(self._places):
+            self._file.seek(at)
+            yield PackageResult.from_value(json.loads(self._file.read(size)))
