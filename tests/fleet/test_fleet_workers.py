@@ -16,7 +16,7 @@ import pytest
 from dask import config
 
 from packwise.commands.fleet.requests import Request
-from packwise.fleet.build import build
+from packwise.fleet.cache import build
 from packwise.fleet.workers import cluster
 from packwise.fleet.workers.run import Cluster, Lost, WorkersError, run
 from tests.absent import without

@@ -29,7 +29,7 @@ from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_le
 from packwise.commands.fleet import Status
 from packwise.commands.fleet.requests import plan_digest, plan_of
 from packwise.commands.fleet.result import WRITTEN, kept_findings
-from packwise.fleet.build import build
+from packwise.fleet.cache import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping

@@ -27,7 +27,7 @@ from packwise.commands.fleet.kustomize import KustomizeError, kustomize_version
 from packwise.commands.fleet.packages import SUFFIXES
 from packwise.commands.fleet.result import LOST, PackageResult, Status
 from packwise.commands.fleet.tree import Tree
-from packwise.fleet.build import build
+from packwise.fleet.cache import build
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar

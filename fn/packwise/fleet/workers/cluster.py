@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from packwise.extras import DASK
-from packwise.fleet.build import build
+from packwise.fleet.cache import build
 from packwise.fleet.workers.run import OUT_OF_MEMORY, Lost, WorkersError
 
 if TYPE_CHECKING:
