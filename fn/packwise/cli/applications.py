@@ -1,4 +1,8 @@
-"""Applications of Argo CD among the files that are read, beside the folders of the same repository that they name."""
+"""Applications of Argo CD over folders that packwise's plugin renders, and whether they name it.
+
+Argo CD asks its plugins about a folder for which no Application names one. Where that search is cut off, the folder is
+no plugin's, and its files are applied as they stand (argo-cd #24004). Source: spec/gitops.md.
+"""
 
 from __future__ import annotations
 

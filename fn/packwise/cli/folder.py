@@ -1,4 +1,9 @@
-"""The files of an output folder: where each object goes, the paths it may have, the list of what packwise wrote."""
+"""The files of an output folder: which object goes where, the paths it may have, and the list of what was written.
+
+A path comes from a client's annotation or from an object's name, and both come from whoever wrote the object. By the
+list, packwise later removes its own files and no others. A workload and the topology that it names cannot stand in one
+Kustomization of Flux: folders that GitOps tools apply keep them apart. Source: spec/gitops.md#2.
+"""
 
 from __future__ import annotations
 

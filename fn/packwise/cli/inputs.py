@@ -1,4 +1,8 @@
-"""The objects of a run, of files, streams and settings of the command line."""
+"""The objects of a run, of files, streams and settings of the command line, and what stands around these files.
+
+Around them are the nearest configuration above them, and the definitions beside it: a file in an editor is judged as it
+would be in its folder. Of what stands around, nothing is written or judged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The groups of a check judged one by one."""
+"""The groups of a check judged one by one, each by the layers that one client applies together.
+
+Together are: one file; what a kustomization reaches; a package of kpt; stdin; and, below a configuration of packwise, a
+folder that holds no kustomization, as Argo CD and `kubectl apply -f` take it. Where nothing says so, two files of one
+folder are variants of a recipe, of which somebody applies one. Source: spec/gitops.md; spec/clients.md#2a and #3.
+"""
 
 from __future__ import annotations
 

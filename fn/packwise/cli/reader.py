@@ -1,4 +1,4 @@
-"""Files as documents and objects: found, read, left out for a reason, and the text of a file that was edited."""
+"""The files of one run: each read once, its documents, the objects among them, and what is left out or unreadable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""An output folder compared with what a render gives, and written: at once, or file by file."""
+"""An output folder compared with its plan, and changed in one step; other files, each written at once or not at all.
+
+A folder is resolved once, however many files it has, and a file looked at once: a fleet has hundreds of thousands.
+A process that dies at any time leaves the folder as it was, or as it will be. One run at a time changes a folder.
+What several files hold is never in none of them: see docs/decisions/0007-files-change-by-rename.md.
+"""
 
 from __future__ import annotations
 

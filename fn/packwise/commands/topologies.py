@@ -1,6 +1,7 @@
-"""Topologies and their users; levels proposed from the labels of nodes.
+"""`packwise topologies`: which topologies there are, and which workload uses which.
 
-Source: spec/packwise.md#3; topograph's reference of node labels, both generations.
+Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
+none. Source: spec/packwise.md#3.
 """
 
 from __future__ import annotations

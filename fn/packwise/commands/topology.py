@@ -1,4 +1,7 @@
-"""`packwise topology import`: a configuration with the levels that the labels of nodes show, on stdout."""
+"""`packwise topology import`: a configuration with the levels that the labels of nodes show, on stdout.
+
+Source: spec/packwise.md#3; topograph's reference of node labels, both generations.
+"""
 
 from __future__ import annotations
 

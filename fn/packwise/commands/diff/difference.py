@@ -1,6 +1,6 @@
-"""Two states compared: everything that a report says, and the JSON Patch (RFC 6902) of one change.
+"""Two states compared: what changes, what that means for the scheduler, and the JSON Patch (RFC 6902) of one change.
 
-Source: spec/grove-releases.md#upgrade.
+A change may create an object anew, or lose a constraint; it is said why. Source: spec/grove-releases.md#upgrade.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The trees of a render: workloads, gangs and objects, each value with its origin, each missing one with the reason."""
+"""The trees of a render: workloads, gangs and objects, each value with its origin, each missing one with the reason.
+
+A user asks about all of it, an object, or a line of the input.
+"""
 
 from __future__ import annotations
 

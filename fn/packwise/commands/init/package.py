@@ -1,4 +1,8 @@
-"""The files of a first package, and those of the client that renders or checks it."""
+"""The files of a first package and of the client that renders or checks it, by facts from a dump of the cluster.
+
+Facts are levels, schedulers, the release of Grove, its operator. Source: Kubernetes' well-known labels; topograph's
+reference of node labels; GREP-244 for the domains.
+"""
 
 from __future__ import annotations
 

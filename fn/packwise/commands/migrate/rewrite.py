@@ -1,6 +1,10 @@
-"""The documents of a package rewritten for a later release, every comment kept.
+"""The documents of a package rewritten for a later release, every comment kept, and the proof that they say the same.
 
-Source: spec/designs.md#1, spec/grove.md#9; spec/designs.md#2; spec/designs.md#1, spec/grove.md#12.
+The scheduler is given the same; workloads that run and whose migration is refused are named. From alpha.12 on names
+hold the time of their making; pod groups keep theirs, and each is in one gang. There a gang beyond minAvailable has the
+PodCliqueSet's constraint and its group's as a group config; before, the group's alone.
+
+Source: spec/designs.md#1, #2; spec/grove.md#5, #9, #12; spec/grove-releases.md#2.6, #3.3.
 """
 
 from __future__ import annotations

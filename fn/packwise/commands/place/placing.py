@@ -1,4 +1,7 @@
-"""The places of the gangs of a render on the nodes of a cluster, and the moves by which two placings differ."""
+"""The places of the gangs of a render on the nodes of a cluster, or why they get none, in plain words beside KAI's own.
+
+The moves are those by which two placings differ.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A report as SVG for a README, and as Mermaid."""
+"""A report as SVG for a README, as Mermaid, and as one page that needs no network.
+
+The page has the picture as JSON, and a script that draws it. Texts of the input are data, never markup: the script
+writes them as text nodes, and the page's policy lets no other script run and nothing be loaded.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.cli.console import visible, width
