@@ -514,7 +514,7 @@ def case_row(title: str, case: ConditionCase | None) -> str:
     """A row of a table of conditions; nothing where there is no such case."""
     if case is None:
         return ""
-    told = [f"`{escaped(text)}`" if text else "(empty)" for text in case]
+    told = [f"`{escaped(text)}`" if text else "(empty)" for text in (case.status, case.reason, case.message)]
     return f"| {title} | {' | '.join(told)} |\n"
 
 
@@ -558,7 +558,9 @@ def keys_page() -> str:
     keys = sorted(KEYS.values(), key=lambda key: key.name)
     read = [key_row(key) for key in keys if not key.is_written]
     written = [f"| `{key.name}` | {key.reader} |" for key in keys if key.is_written]
-    of_workloads = [row for key in sorted(WORKLOAD_KEYS.keys.values()) for row in workload_key_rows(key)]
+    of_workloads = [
+        row for key in sorted(WORKLOAD_KEYS.keys.values(), key=lambda key: key.name) for row in workload_key_rows(key)
+    ]
     places = [kind_row(kind) for kind in WORKLOAD_KINDS.values()]
     return (
         KEYS_HEAD

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise
+from operator import attrgetter
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
@@ -59,7 +60,7 @@ def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     while pieces:
         piece, depth = pieces.pop()
         piece = _trim(piece, old, new)
-        start, end, new_start, new_end = piece
+        start, end, new_start, new_end = piece.start, piece.end, piece.new_start, piece.new_end
         size, new_size = end - start, new_end - new_start
         anchors: list[tuple[int, int]] = []
         if size * new_size > _SHORT and depth < _DEEPEST:
@@ -74,12 +75,12 @@ def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
         edges = [(0, 0), *anchors, (size, new_size)] if anchors else []
         for (a, c), (b, d) in pairwise(edges):
             pieces.append((Change(start + a, start + b, new_start + c, new_start + d), depth + 1))
-    return sorted(changed)
+    return sorted(changed, key=attrgetter("start", "end", "new_start", "new_end"))
 
 
 def _trim(piece: Change, old: Sequence[str], new: Sequence[str]) -> Change:
     """The piece without the lines that both start with, and those that both end with."""
-    start, end, new_start, new_end = piece
+    start, end, new_start, new_end = piece.start, piece.end, piece.new_start, piece.new_end
     while start < end and new_start < new_end and old[start] == new[new_start]:
         start, new_start = start + 1, new_start + 1
     while start < end and new_start < new_end and old[end - 1] == new[new_end - 1]:

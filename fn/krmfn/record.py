@@ -1,6 +1,7 @@
 """`NamedTuple` as `typing` has it, made faster: for the modules that are imported whenever a function starts.
 
-To a type checker it is that class. At run time the classes have the same fields, defaults, methods and equality.
+To a type checker it is that class. At run time the classes have the same fields, defaults and methods; but records are
+equal to those of their own class alone, and are not unpacked: a field more changes nothing for readers of the others.
 Annotations are not looked at, and one `__new__` is compiled for each number of fields, not for each class: a class
 takes a fifth of the time. Why that counts: docs/decisions/0009.
 """
@@ -19,8 +20,10 @@ else:
     # The descriptor of a field of a named tuple, which has no public name.
     _field = type(namedtuple("_Sample", ("field",)).field)
 
+    _values = tuple.__iter__
+
     class _Methods(tuple):
-        """The methods of named tuples beside their fields."""
+        """The methods of records beside their fields."""
 
         __slots__ = ()
 
@@ -28,17 +31,27 @@ else:
         def _make(cls, values):
             return cls(*values)
 
+        __iter__ = None
+
+        def __eq__(self, other):
+            return type(self) is type(other) and tuple.__eq__(self, other)
+
+        def __ne__(self, other):
+            return not self == other
+
+        __hash__ = tuple.__hash__
+
         def _replace(self, /, **changed):
-            replaced = tuple.__new__(type(self), map(changed.pop, self._fields, self))
+            replaced = tuple.__new__(type(self), map(changed.pop, self._fields, _values(self)))
             if changed:
                 raise TypeError(f"got unexpected field names: {list(changed)!r}")
             return replaced
 
         def _asdict(self):
-            return dict(zip(self._fields, self, strict=True))
+            return dict(zip(self._fields, _values(self), strict=True))
 
         def __getnewargs__(self):
-            return tuple(self)
+            return tuple(_values(self))
 
         def __repr__(self):
             fields = ", ".join([f"{name}={value!r}" for name, value in self._asdict().items()])

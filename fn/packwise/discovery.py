@@ -363,7 +363,9 @@ class Traits(NamedTuple):
         return self.settings or self.topology
 
     def __or__(self, other: Traits) -> Traits:
-        return Traits(*(mine or others for mine, others in zip(self, other, strict=True)))
+        return Traits(
+            self.settings or other.settings, self.topology or other.topology, self.workloads or other.workloads
+        )
 
 
 def _folders_above(path: str) -> Iterator[str]:

@@ -40,8 +40,7 @@ class Bounds(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """True if neither level is there."""
-        required, preferred, _ = self
-        return required is None and preferred is None
+        return self.required is None and self.preferred is None
 
     def origins(self, path: FieldPath, levels: Mapping[str, FieldPath]) -> Iterator[tuple[FieldPath, Origin]]:
         """The origins of the constraint of a manifest at `path`; `levels` are the paths of its levels below that."""

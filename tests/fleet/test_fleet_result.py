@@ -87,7 +87,7 @@ def test_results_come_back_from_a_file_in_order() -> None:
         for result in results:
             spool.add(result)
 
-        assert list(spool) == list(spool) == sorted(results)
+        assert list(spool) == list(spool) == sorted(results, key=lambda result: result.folder)
 
 
 def test_a_fleet_in_sum() -> None:

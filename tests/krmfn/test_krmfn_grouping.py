@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from krmfn.grouping import group_results, grouped_lines
+from krmfn.grouping import Shown, group_results, grouped_lines
 from krmfn.result import ResourceRef, Result, ResultFile, Severity
 
 
@@ -74,4 +74,4 @@ def test_of_a_rule_whose_results_have_one_cause_the_first_is_shown_alone() -> No
 
     kept = group_results(results, alone={"r"})
 
-    assert kept == [(results[0], 9), (results[9], 0)]
+    assert kept == [Shown(results[0], 9), Shown(results[9], 0)]

@@ -28,7 +28,7 @@ CASES: list[tuple[str, str, list[tuple[str, str, int]]]] = [
 def test_remarks(text: str, expected: list[tuple[str, str, int]]) -> None:
     item = KubeObject.parse(text, file="f.yaml")
 
-    assert [(text, str(place), about) for text, place, about in remarks(item, "fn")] == expected
+    assert [(each.text, str(each.location), each.about) for each in remarks(item, "fn")] == expected
 
 
 def test_lines_count_from_the_documents_own_in_its_file() -> None:

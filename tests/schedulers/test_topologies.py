@@ -11,6 +11,7 @@ from packwise.pipeline.steps import read_package
 from packwise.schedulers.kai import KAI
 from packwise.schedulers.scheduler import SchedulerInput
 from packwise.select import Package, cluster_of, topologies_of
+from packwise.topology.known import Condition
 from tests.schedulers.test_users_objects import items, line
 
 HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: topology}\nspec:\n"
@@ -94,6 +95,10 @@ MORE = {
 }
 
 
+def told(condition: Condition) -> tuple[str, ...]:
+    return condition.type, condition.status, condition.reason, condition.message
+
+
 def answer(settings: str, texts: str) -> str:
     """What KAI's scheduler answers: the objects, the findings, the refusals and the conditions."""
     package = Package((KubeObject.parse(HEAD + settings, file="topology.yaml"), *items(texts)))
@@ -111,7 +116,7 @@ def answer(settings: str, texts: str) -> str:
     lines += [
         f"  condition of {item.name}: {', '.join(condition)}\n"
         for item, conditions in found.conditions.items()
-        for condition in [*[each[:4] for each in conditions], *([] if conditions else [("none",)])]
+        for condition in [*map(told, conditions), *([] if conditions else [("none",)])]
     ]
     return "".join(lines)
 

@@ -73,13 +73,17 @@ class InputPath(NamedTuple):
 
     def __eq__(self, other: object) -> bool:
         """Whether the file is the same one under the same name, however it came to be read."""
-        return isinstance(other, InputPath) and self[:3] == other[:3]
+        return isinstance(other, InputPath) and self._named == other._named
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(self[:3])
+        return hash(self._named)
+
+    @property
+    def _named(self) -> tuple[object, ...]:
+        return self.name, self.target, self.left_out
 
     @property
     def identity(self) -> str:

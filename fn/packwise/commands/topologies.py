@@ -154,7 +154,7 @@ def _origin(topology: ListedTopology) -> str:
 
 
 def _levels(topology: ListedTopology) -> str:
-    return ", ".join([f"{domain}={key}" if domain else key for domain, key in topology.levels])
+    return ", ".join([f"{level.domain}={level.key}" if level.domain else level.key for level in topology.levels])
 
 
 def _named(use: Use) -> tuple[str, str, str]:

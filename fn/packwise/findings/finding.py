@@ -273,14 +273,16 @@ def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
 def bounded(result: Result) -> Result:
     """`result` where no name of a megabyte makes it a megabyte long."""
     ref, field, file = result.resource_ref, result.field, result.file
-    texts = [result.message, *result.tags.values(), *(ref or ()), file.path if file is not None else ""]
+    texts = [result.message, *result.tags.values(), file.path if file is not None else ""]
+    if ref is not None:
+        texts += (ref.api_version, ref.kind, ref.namespace, ref.name)
     if field is not None:
         texts += (field.path, field.current) if isinstance(field.current, str) else (field.path,)
     if max(map(len, texts)) <= MAX_TEXT:
         # As nearly all are.
         return result
     if ref is not None:
-        ref = type(ref)(*[_cut(part) for part in ref])
+        ref = type(ref)(_cut(ref.api_version), _cut(ref.kind), _cut(ref.namespace), _cut(ref.name))
     if field is not None:
         current = _cut(field.current) if isinstance(field.current, str) else field.current
         field = field._replace(path=_cut(field.path), current=current)

@@ -18,6 +18,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -128,7 +129,7 @@ def prune(store: Store, size: int) -> Contents:
     Another job may use or remove entries meanwhile: to both, one that is gone is one that was never there. Raises
     OSError.
     """
-    entries = sorted(store.entries())
+    entries = sorted(store.entries(), key=attrgetter("used", "size", "name"))
     excess = _sum(entries).size - size
     gone: list[Stored] = []
     for entry in entries:

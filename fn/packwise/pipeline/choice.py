@@ -85,14 +85,14 @@ class Suppressions(NamedTuple):
         written: list[Suppression] = []
         by_rule: dict[_Ignored, Suppression] = {}
         for item in {item.origin._replace(root=(), entry=()): item for item in items}.values():
-            for text, location, about in remarks(item, _WORD):
-                match = _IGNORE.fullmatch(text)
+            for remark in remarks(item, _WORD):
+                match = _IGNORE.fullmatch(remark.text)
                 names = [name.strip() for name in match[1].split(",")] if match else []
                 rules = tuple(dict.fromkeys([name for name in names if name]))
-                suppression = Suppression(item, location, text, rules, match[2] if match else "")
+                suppression = Suppression(item, remark.location, remark.text, rules, match[2] if match else "")
                 written.append(suppression)
                 for rule in rules:
-                    by_rule.setdefault((location.file, item.index, about, rule), suppression)
+                    by_rule.setdefault((remark.location.file, item.index, remark.about, rule), suppression)
         return cls(tuple(written), by_rule)
 
     def ignoring(self, result: Result) -> Suppression | None:
@@ -100,8 +100,9 @@ class Suppressions(NamedTuple):
         line = result.tags.get("line")
         if line is None or not self.by_rule:
             return None
-        file, index = (None, None) if result.file is None else result.file
-        return self.by_rule.get((file, index, int(line), result.tags.get("rule", "")))
+        file = result.file
+        path, index = (None, None) if file is None else (file.path, file.index)
+        return self.by_rule.get((path, index, int(line), result.tags.get("rule", "")))
 
     def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
         """Findings about the comments: no rules, rules that are not `known`, no reason, nothing to ignore.

@@ -36,7 +36,7 @@ _NEVER_RELEASED = {
 
 
 class Tag(NamedTuple):
-    """The numbers of a tag, which compare as releases follow one another: a candidate comes before its release."""
+    """The numbers of a tag."""
 
     version: tuple[int, int, int]
     stage: int
@@ -54,6 +54,11 @@ class Tag(NamedTuple):
         order = _STAGES.index(stage.lower()) if stage else len(_STAGES)
         return cls(version, order, int(number or 0), float(candidate or "inf"))
 
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What compares as releases follow one another: a candidate comes before its release."""
+        return self.version, self.stage, self.number, self.candidate
+
     def __str__(self) -> str:
         stage = f"-{_STAGES[self.stage]}.{self.number}" if self.stage < len(_STAGES) else ""
         candidate = f"-rc{int(self.candidate)}" if self.candidate != float("inf") else ""
@@ -62,14 +67,14 @@ class Tag(NamedTuple):
 
 _TAGS = {name: tag for name in REVISIONS if (tag := Tag.read(name)) is not None}
 
-NEWEST = max(_TAGS, key=_TAGS.__getitem__)
+NEWEST = max(_TAGS, key=lambda name: _TAGS[name].order)
 """The tag of the newest release that has a record."""
 
 
 def is_newer(name: str) -> bool:
     """True if `name` is the tag of a release after the newest one that has a record."""
     tag = Tag.read(name) if re.match(PATTERN, name) else None
-    return tag is not None and tag > _TAGS[NEWEST]
+    return tag is not None and tag.order > _TAGS[NEWEST].order
 
 
 def known_release(text: str) -> tuple[str, Revision] | None:

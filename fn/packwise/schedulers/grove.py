@@ -33,10 +33,12 @@ class _Grove:
         return SchedulerObjects(
             tuple([
                 Generated(
-                    podgang_value(gang), words, subject, partial(podgang_origins, gang), notes, False, emit_by_default
+                    podgang_value(gang), placement.source, placement.subject, partial(podgang_origins, gang),
+                    placement.notes, False, placement.emit_by_default,
                 )
-                for gang, words, subject, notes, emit_by_default in source.placements
-                if isinstance(gang, Gang) and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+                for placement in source.placements
+                if isinstance(gang := placement.node, Gang)
+                and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
             ])
         )  # fmt: skip
 
@@ -62,18 +64,19 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
     if constraint is not None:
         spec["topologyConstraint"] = constraint
     # A set's parent is before it.
-    for name, parent, members, bounds, *_ in gang.sets:
+    for pods in gang.sets:
+        name = pods.name
         part: dict[str, Value]
-        if members is None:
+        if pods.members is None:
             # The entry stays when its level is gone.
             part = {"name": name, "podGroupNames": names.setdefault(name, [])}
             configs.append(part)
         else:
-            part = {"name": name, "podReferences": [], "minReplicas": members}
+            part = {"name": name, "podReferences": [], "minReplicas": pods.members}
             groups.append(part)
-            if parent is not None:
-                names[parent].append(name)
-        constraint = _constraint(bounds)
+            if pods.parent is not None:
+                names[pods.parent].append(name)
+        constraint = _constraint(pods.bounds)
         if constraint is not None:
             part["topologyConstraint"] = constraint
     if configs:
@@ -95,7 +98,7 @@ def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
     """The topologyConstraint of a gang or a set; None where it has no bounds."""
-    required, preferred, _ = bounds
+    required, preferred = bounds.required, bounds.preferred
     if required is None and preferred is None:
         return None
     keys: dict[str, Value] = {}

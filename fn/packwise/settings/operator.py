@@ -254,8 +254,8 @@ def operator_findings(operators: Iterable[Operator], revision: Revision) -> list
     profiles = bool(revision.scheduler_backends) or revision.scheduler_profiles
     api = API(levels=revision.default_topology is not None, profiles=profiles)
     findings: list[Finding] = []
-    for place, value in operators:
-        findings += _findings(place, value, api)
+    for operator in operators:
+        findings += _findings(operator.place, operator.value, api)
     return findings
 
 

@@ -84,7 +84,7 @@ def _with_section(operator: Source, settings: TopologyRender) -> Source:
 
 
 def _operator_source(operator: Operator) -> Source:
-    place, value = operator
+    place, value = operator.place, operator.value
     return Source(f"the {OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
 
 

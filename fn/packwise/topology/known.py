@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Inventory
-    from packwise.revisions.revision import Limits, Revision
+    from packwise.revisions.revision import ConditionCase, Limits, Revision
     from packwise.validate.definitions import Definitions
 
 
@@ -113,10 +113,14 @@ def topology_status(revision: Revision, why: str | None) -> Status:
     if texts is None:
         return Status()
     if why is None:
-        return Status((Condition(_TYPE, *texts.ready),))
+        return Status((_condition(texts.ready),))
     failed = texts.failed._replace(message=texts.failed.message.format(why=why))
     error = LastError(texts.error_code, texts.error_description.format(why=why))
-    return Status((Condition(_TYPE, *failed),), (error,))
+    return Status((_condition(failed),), (error,))
+
+
+def _condition(case: ConditionCase) -> Condition:
+    return Condition(_TYPE, case.status, case.reason, case.message)
 
 
 # ClusterTopology as a manifest: what the operator writes, and what the API server takes. Source: spec/grove.md#3 and

@@ -132,7 +132,7 @@ def test_names_are_labels_that_kai_takes(case: Case) -> None:
 
 
 def unordered(tree: Tree) -> Any:
-    return tree.bounds, sorted([tuple(node[2:]) for node in tree.nodes], key=repr)
+    return tree.bounds, sorted([(node.name, node.parent, node.members, node.bounds) for node in tree.nodes], key=repr)
 
 
 @given(groups_of_tasks, st.randoms(use_true_random=False))
@@ -199,6 +199,6 @@ def test_a_group_that_a_user_calls_unconstrained_is_another() -> None:
 
 
 def shown(node: Node) -> str:
-    required, preferred, _ = node.bounds
+    required, preferred = node.bounds.required, node.bounds.preferred
     bound = f"requires {required.key}" if required else f"prefers {preferred.key if preferred else None}"
     return f"{node.name}: {node.members} in {node.parent}, {bound}"

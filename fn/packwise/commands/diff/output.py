@@ -145,8 +145,14 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
         return (id(change),)
     fields = tuple(_alike(field, workload) for field in change.fields)
     dropped = tuple(
-        (_without_numbers(format_steps(lost.constraint.holder)), lost.constraint[1:], lost.message)
-        for lost in shown.dropped
+        (
+            _without_numbers(format_steps(constraint.holder)),
+            constraint.strength,
+            constraint.key,
+            constraint.topology,
+            message,
+        )
+        for constraint, message in [(lost.constraint, lost.message) for lost in shown.dropped]
     )
     namespace = identity(change.subject.value)[2]
     return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)

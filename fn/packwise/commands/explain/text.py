@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from packwise.objects.place import Place
     from packwise.placement import Bounds, Omission
+    from packwise.topology.levels import Level
 
 
 class Explained(NamedTuple):
@@ -166,8 +167,8 @@ def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
 def _likeness(tree: GangTree) -> tuple[object, ...]:
     """What gangs have in common that differ in the numbers of their names alone."""
     gang = tree.gang
-    sets = [(_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, pods.bounds[:2]) for pods in gang.sets]
-    bounds = None if gang.bounds is None else gang.bounds[:2]
+    sets = [(_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, _asked(pods.bounds)) for pods in gang.sets]
+    bounds = None if gang.bounds is None else _asked(gang.bounds)
     kinds = [each.name.partition(" ")[0] for each in tree.objects]
     pods = [len(part.members) for part in tree.parts]
     return bounds, gang.members, gang.queue, gang.topology, sets, kinds, pods, len(tree.members)
@@ -205,10 +206,10 @@ def _queued(tree: QueuedSet) -> _Node:
     details = (
         _count(pods.count),
         f"queue {pods.queue}" if pods.queue else "",
-        f"within {_level(*tree.required)}" if tree.required is not None else "",
-        f"if possible within {_level(*tree.preferred)}" if tree.preferred is not None else "",
+        f"within {_level(tree.required)}" if tree.required is not None else "",
+        f"if possible within {_level(tree.preferred)}" if tree.preferred is not None else "",
         "anywhere in the topology" if pods.is_unconstrained else "",
-        *(f"each {size} within {_level(*level)}" for level, size in tree.slices),
+        *(f"each {size} within {_level(level)}" for level, size in tree.slices),
         f"together with group {pods.group}" if pods.group is not None else "",
         f"topology {', '.join(pods.topologies)}" if pods.topologies else "",
         f"placed by {pods.scheduler}, which is not simulated",
@@ -227,13 +228,17 @@ def _needed(needed: int | None, parts: Sequence[SetTree]) -> str:
 
 def _bounds(bounds: Bounds | None) -> Iterator[str]:
     if bounds is not None and bounds.required is not None:
-        yield f"within {_level(*bounds.required)}"
+        yield f"within {_level(bounds.required)}"
     if bounds is not None and bounds.preferred is not None:
-        yield f"if possible within {_level(*bounds.preferred)}"
+        yield f"if possible within {_level(bounds.preferred)}"
 
 
-def _level(domain: str, key: str) -> str:
-    return f"{domain} ({key})" if domain else key
+def _asked(bounds: Bounds) -> tuple[Level | None, Level | None]:
+    return bounds.required, bounds.preferred
+
+
+def _level(level: Level) -> str:
+    return f"{level.domain} ({level.key})" if level.domain else level.key
 
 
 def _pods(members: Sequence[Emitted]) -> Iterator[str]:

@@ -556,8 +556,9 @@ class _Walk:
             return
         file, item = self._place
         # Lines within a text in the kustomization are not those of its file.
-        line, column = (0, 0) if item is None else item.location(path)[1:]
-        self.problems.append(Problem(file, named, line, column))
+        place = None if item is None else item.location(path)
+        problem = Problem(file, named) if place is None else Problem(file, named, place.line, place.column)
+        self.problems.append(problem)
 
 
 def _at(problem: Problem, text: str, path: FieldPath, *, key: bool = True) -> Problem:

@@ -267,6 +267,11 @@ class _Outline(NamedTuple):
     digests: bytes
     problems: tuple[Problem, ...] = ()
 
+    def parts(self) -> list[object]:
+        """All of it, as JSON has values."""
+        problems = [[each.file, each.message, each.line, each.column] for each in self.problems]
+        return [self.folder, self.client.value, self.paths, self.digests.hex(), problems]
+
 
 class Requests:
     """Makes the requests of one run of `verb`, each with `crds` and `values`.
@@ -318,7 +323,7 @@ class Requests:
         parts = [
             *(_FORMAT, build().digest, self.after.folder(below), self._verb, self._writes, kustomize),
             *(self._crds_digest, self._values),
-            *[None if side is None else side._replace(digests=side.digests.hex()) for side in (after, before)],
+            *[None if side is None else side.parts() for side in (after, before)],
             None if nodes is None else (nodes[0], _kept_digest(nodes[1])),
         ]
         return sha256(json.dumps(parts).encode()).hexdigest()

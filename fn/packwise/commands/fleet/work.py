@@ -200,8 +200,7 @@ def read_crds(paths: tuple[str, ...], top: str) -> Crds:
     items = definitions_in(paths, reader)
     if exit_code(reader.results):
         return Crds(results=tuple(reader.results))
-    named = [item.source for item in items]
-    sources = [each if each.file is None else each._replace(file=from_top(each.file, top)) for each in named]
+    sources = [_parts(item.source, top) for item in items]
     # Each request brings them, and they have some hundred thousand characters of much the same.
     return Crds(zlib.compress(json.dumps(sources).encode()) if sources else b"", tuple(reader.results))
 
@@ -227,6 +226,12 @@ def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
     if not packed:
         return ()
     return tuple(KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed)))
+
+
+def _parts(source: Source, top: str) -> list[object]:
+    """The source as JSON has values, its file named from `top`."""
+    file = None if source.file is None else from_top(source.file, top)
+    return [source.text, source.root, source.line, source.column, file, source.entry]
 
 
 def _source(fields: list[Any]) -> Source:

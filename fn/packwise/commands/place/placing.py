@@ -502,8 +502,8 @@ def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]], free: Fre
 
 def _mistakes(bound: _Bound, situation: Situation) -> Iterator[str]:
     """What KAI refuses in a constraint without an error in the status."""
-    sub_group, constraint = bound
-    part = f"{sub_group}: " if sub_group else ""
+    constraint = bound.constraint
+    part = f"{bound.sub_group}: " if bound.sub_group else ""
     topology = next((each for each in situation.scene.topologies if each.name == constraint.topology), None)
     if topology is None:
         yield f'{part}there is no topology "{constraint.topology}"'

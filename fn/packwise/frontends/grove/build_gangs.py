@@ -295,13 +295,13 @@ class _Builder:
         members = [self._by_name[name] for name in group.clique_names if name in self._by_name]
         # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
         is_own = not self._maps and group.topology and (group.topology.required or group.topology.preferred)
-        bounds, _, is_bounded = part if is_own else self._set
+        bounding = part if is_own else self._set
         origin = Origin(part.origin.place, _BEYOND if self._maps else _SCALED, part.origin.fields)
         return _Members(
             tuple([self._pods(clique, own) for clique, own in members]),
             sum([clique.min_available for clique, _ in members]),
             any(own.is_bounded for _, own in members),
-            _Part(bounds, origin, is_bounded),
+            bounding._replace(origin=origin),
         )
 
     def _pods(self, clique: Clique, part: _Part) -> _Pods:

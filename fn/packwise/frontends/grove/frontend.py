@@ -368,12 +368,13 @@ class _Planner:
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
         counted: list[int] = []
-        for place, (workload, _, admitted, text, _) in enumerate(judgements):
-            entries = 0 if admitted is None else self._entries(admitted.pcs, text, most)
+        for place, judgement in enumerate(judgements):
+            admitted = judgement.admitted
+            entries = 0 if admitted is None else self._entries(admitted.pcs, judgement.record, most)
             counted.append(entries)
             if total + entries > most:
                 message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
-                refused[place] = Finding.of(LIMIT, workload, ("spec", "replicas"), message)
+                refused[place] = Finding.of(LIMIT, judgement.workload, ("spec", "replicas"), message)
             else:
                 total += entries
         if not refused:
@@ -437,7 +438,7 @@ class _Planner:
         return tuple([each._replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings])
 
     def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
-        workload, findings, admitted, text, is_recorded = judgement
+        workload, findings, admitted = judgement.workload, judgement.findings, judgement.admitted
         if admitted is None:
             return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
@@ -448,9 +449,9 @@ class _Planner:
         if has_errors(problems):
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
-        notes = {RECORD_NOTE: text}
+        notes = {RECORD_NOTE: judgement.record}
         # Without a PodGang the workload carries the record that there was: to the next render it would be new.
-        is_left = is_recorded and not (gangs and self._settings.emits(PODGANG.name))
+        is_left = judgement.is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple([Placement(gang, source, workload, notes) for gang in gangs])
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
@@ -458,7 +459,7 @@ class _Planner:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
-        own = {RECORD_NOTE: text if is_left else None}
+        own = {RECORD_NOTE: judgement.record if is_left else None}
         return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own, entries)
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:

@@ -67,7 +67,8 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
     """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: spec/osmo.md#2."""
     place, text = subject
     seen: set[str] = set()
-    for key, _, _ in sections(text):
+    for section in sections(text):
+        key = section.key
         if key not in _KNOWN:
             where = (
                 "put it below `workflow`" if key in ("resources", "groups", "tasks", "timeout", "labels") else "drop it"

@@ -90,7 +90,10 @@ def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
 
     Raises MemoryError and RecursionError, as the template pleases; more often it does not come to its end.
     """
-    return json.dumps(_render(text, values), ensure_ascii=False).encode()
+    done = _render(text, values)
+    failed = isinstance(done, Failure)
+    parts = (done.message, done.line, done.error, done.missing) if failed else (done.text, done.lines)
+    return json.dumps(parts, ensure_ascii=False).encode()
 
 
 def read_answer(answer: bytes, lines: int) -> Rendered | Failure | None:

@@ -100,7 +100,8 @@ def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
 
 def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> ReadPod:
     """The pod of that name."""
-    namespace, spec, labels, annotations = manifest
+    namespace, spec = manifest.namespace, manifest.spec
+    labels, annotations = manifest.labels, manifest.annotations
     notes: list[str] = []
     runtime = _text(spec, "runtimeClassName")
     if runtime and (known.runtime_classes is None or runtime not in known.runtime_classes):

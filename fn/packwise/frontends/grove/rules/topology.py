@@ -412,7 +412,7 @@ def _name_required(nameless: Named, context: Context) -> Iterator[Problem]:
 
 
 def _name_inherited(nameless: Named, context: Context) -> Iterator[Problem]:
-    place, inherited, _ = nameless
+    place, inherited = nameless.place, nameless.inherited
     if inherited is not None and place.constraint is not None and not _misses_domain(place, context.revision):
         name = place.constraint.topology_name
         message = f'must be "{inherited}", as its parent says; got "{name}"; remove it to inherit that'

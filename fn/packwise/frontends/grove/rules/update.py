@@ -230,8 +230,8 @@ def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "
 
 def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
     """The new object, where it chooses another topology: its constraints are judged as a new one's."""
-    chosen = [chosen_topology(pcs, context.revision) for pcs in update]
-    return () if chosen[0] == chosen[1] else (update.new,)
+    before, after = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
+    return () if before == after else (update.new,)
 
 
 def update_rules(
@@ -292,11 +292,12 @@ def _trouble(old: PodCliqueSet, revision: Revision) -> str | None:
     if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
     first = None
-    for place, inherited, name in named_constraints(old, revision):
+    for named in named_constraints(old, revision):
+        place, name = named.place, named.name
         if place.constraint is not None and not place.constraint.domains:
             return _EMPTY if revision.deprecates_pack_domain else _DOMAINLESS
         if name is None:
-            return _NAMELESS if inherited is None else _SEVERAL
+            return _NAMELESS if named.inherited is None else _SEVERAL
         first = first or name
         if name != first:
             return _SEVERAL
