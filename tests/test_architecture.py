@@ -254,6 +254,23 @@ def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
     assert "packwise.commands.rules" not in done.stderr
 
 
+OWN = """
+import sys
+from packwise.cli import main
+
+main(sys.argv[1:])
+print(*{name.split(".")[2] for name in sys.modules if name.startswith("packwise.commands.")}, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("word", "command"), [("--help", ""), ("chek", ""), ("schema", "schema")])
+def test_a_run_imports_its_own_command(word: str, command: str) -> None:
+    """The list of commands names modules, so that none of the others is on the path of a run."""
+    done = subprocess.run([sys.executable, "-c", OWN, word], capture_output=True, text=True, check=False)
+
+    assert done.stderr.splitlines()[-1] == command
+
+
 def test_only_an_explanation_pays_for_one() -> None:
     """Origins are computed, and what is missing is looked for, where somebody asks."""
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
