@@ -15,11 +15,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tests.places import ROOT
 
-__all__ = ["LENGTH", "Use", "attacks", "uses"]
+__all__ = ["LENGTH", "Use", "attacks", "patterns_that_are_data", "uses", "uses_of_data"]
 
 FN = ROOT / "fn"
 # It has no types.
@@ -56,6 +56,18 @@ def uses(folder: Path = FN) -> set[Use]:
     return {use for path, tree in trees.items() for use in _Module(path, tree, folder).uses()}
 
 
+def uses_of_data(folder: Path = FN) -> set[tuple[str, str]]:
+    """Where an expression is one that a parameter or a field brings: the file, and what stands there for it."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+    return {use for path, tree in trees.items() for use in _Module(path, tree, folder).uses_of_data()}
+
+
+def patterns_that_are_data(folder: Path = FN) -> set[Use]:
+    """Expressions that are given to others by the name `pattern`, or stand compiled in a list."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
+    return {use for path, tree in trees.items() for use in _Module(path, tree, folder).given()}
+
+
 class _Module:
     def __init__(self, path: Path, tree: ast.Module, folder: Path) -> None:
         self._tree, self._file = tree, path.relative_to(folder)
@@ -77,6 +89,36 @@ class _Module:
                 for each in sorted({"finditer" if method in _ANYWHERE else method for method in methods}):
                     yield Use(self._value(node.args[0]), flags, each, self._file.as_posix())
 
+    def uses_of_data(self) -> Iterator[tuple[str, str]]:
+        for node in ast.walk(self._tree):
+            called = node.func if isinstance(node, ast.Call) else None
+            if not isinstance(node, ast.Call) or not isinstance(called, ast.Attribute) or _name(called.value) != "re":
+                continue
+            if called.attr in ("compile", *_ONCE, *_ANYWHERE) and self._is_data(node.args[0]):
+                yield self._file.as_posix(), ast.unparse(node.args[0])
+
+    def _is_data(self, expression: ast.expr) -> bool:
+        known = {*self._names(), *vars(builtins)}
+        if any(isinstance(node, ast.JoinedStr | ast.ListComp) for node in ast.walk(expression)):
+            # A word within an expression stands for a letter.
+            return False
+        return any(isinstance(node, ast.Name) and node.id not in known for node in ast.walk(expression))
+
+    def given(self) -> Iterator[Use]:
+        file = self._file.as_posix()
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.keyword) and node.arg == "pattern" and not self._is_data(node.value):
+                value = self._value(node.value)
+                if isinstance(value, str):
+                    yield Use(value, 0, "fullmatch", file)
+        lists: list[Any] = [value for value in self._names().values() if isinstance(value, list | tuple)]
+        for entry in itertools.chain.from_iterable(lists):
+            parts = cast("tuple[Any, ...]", entry if isinstance(entry, tuple) else (entry,))
+            for part in parts:
+                if isinstance(part, re.Pattern):
+                    compiled = cast("re.Pattern[Any]", part)
+                    yield Use(compiled.pattern, compiled.flags & ~re.UNICODE, "fullmatch", file)
+
     def _methods(self, node: ast.Call) -> set[str]:
         """What is asked of a compiled expression; a search where that is not plain to see."""
         above = self._parents[node]
@@ -88,9 +130,12 @@ class _Module:
         ]
         return {each.attr for each in found} & {*_ONCE, *_ANYWHERE} or {"search"}
 
-    def _value(self, expression: ast.expr) -> Any:
+    def _names(self) -> dict[str, Any]:
         parts = [part for part in self._file.with_suffix("").parts if part != "__init__"]
-        names = vars(importlib.import_module(".".join(parts)))
+        return vars(importlib.import_module(".".join(parts)))
+
+    def _value(self, expression: ast.expr) -> Any:
+        names = self._names()
         return eval(compile(ast.Expression(expression), str(self._file), "eval"), names, _Scope(names))  # noqa: S307
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patterns import Use, attacks, uses
+from tests.patterns import Use, attacks, patterns_that_are_data, uses, uses_of_data
 
 MOST = 0.4
 """Seconds of the processor for one text, as the kernel counts them: it ends a process that takes more."""
@@ -45,6 +45,36 @@ def is_busy(use: Use) -> bool:
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_no_text_keeps_an_expression_busy() -> None:
     assert {(use.file, use.pattern) for use in uses() if is_busy(use)} == HARMLESS.keys()
+
+
+DATA = {
+    ("krmfn/selector.py", "text"): "of the author of a function, as a selector; packwise has none",
+    ("packwise/commands/topology.py", "pattern"): "a list of its own, given below",
+    ("packwise/fields.py", "kind.pattern.removesuffix('$')"): "those of settings, given below",
+    (
+        "packwise/frontends/grove/schema/check.py",
+        "pattern.removesuffix('$') + '\\\\Z' if pattern.endswith('$') else pattern",
+    ): "those of Grove's own CRDs, which are part of packwise",
+    (
+        "packwise/globs.py",
+        "expression",
+    ): "wildcards of anybody, without a step back: tests/discovery/test_globs.py has long ones",
+    ("packwise/validate/structure.py", "pattern"): "three formats with no repeat that has no end",
+}
+"""Where an expression is data, by file and name, and whose."""
+
+
+def test_where_an_expression_is_data_is_known() -> None:
+    assert uses_of_data() == DATA.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_no_text_keeps_an_expression_busy_that_is_data() -> None:
+    expressions = patterns_that_are_data()
+
+    assert len(expressions) > 10
+    assert {(use.file, use.pattern) for use in expressions if is_busy(use)} <= HARMLESS.keys()
 
 
 SLOW = {
