@@ -553,7 +553,7 @@ class _Data:
                 {"kind": visible(each.kind), "actions": each.actions, "objects": each.objects}
                 for each in picture.changes
             ],
-            "states": STATES,
+            "states": {name: [state.sign, state.text] for name, state in STATES.items()},
             "colours": len(PALETTE),
         }
         names = ["<stdin>" if file is None else visible(file) for file in self._files]
