@@ -16,15 +16,15 @@ from packwise.schedulers.kai.allocate.scene import (
     GPU,
     MEMORY,
     PODS,
-    Constraint,
     Job,
     KaiTopology,
+    LevelConstraint,
     Node,
     Pod,
     QueueShare,
     Request,
     Scene,
-    SubGroup,
+    SubGroupInfo,
 )
 
 LEVELS = ("topology.kubernetes.io/zone", "example.com/block", "example.com/rack", "kubernetes.io/hostname")
@@ -40,7 +40,7 @@ def node(index: int) -> Node:
     return Node(f"n{index:05}", labels, {GPU: 8, CPU: 192_000, MEMORY: 2 << 40, PODS: 110})
 
 
-def flat(index: int, constraint: Constraint | None) -> Job:
+def flat(index: int, constraint: LevelConstraint | None) -> Job:
     """A gang of eight whole nodes under one constraint."""
     pods = tuple(Pod(f"g{index}-{number}", WHOLE) for number in range(8))
     return Job(f"g{index}", "q", 50, pods, min_members=8, constraint=constraint)
@@ -50,23 +50,23 @@ def serving(index: int) -> Job:
     """A base gang of Grove: one block, two groups in a rack each, and a router."""
     name = f"g{index}"
     sizes = {"prefill": 2, "decode": 4}
-    groups = [SubGroup(part, constraint=Constraint("t", RACK, HOST)) for part in sizes]
-    leaves = [SubGroup(f"{part}-worker", part, size) for part, size in sizes.items()]
+    groups = [SubGroupInfo(part, constraint=LevelConstraint("t", RACK, HOST)) for part in sizes]
+    leaves = [SubGroupInfo(f"{part}-worker", part, size) for part, size in sizes.items()]
     pods = [Pod(f"{name}-{part}-{n}", WHOLE, f"{part}-worker") for part, size in sizes.items() for n in range(size)]
     return Job(
         name,
         "q",
         50,
         (Pod(f"{name}-router", ROUTER, "router"), *pods),
-        (*groups, *leaves, SubGroup("router", None, 1)),
-        constraint=Constraint("t", BLOCK),
+        (*groups, *leaves, SubGroupInfo("router", None, 1)),
+        constraint=LevelConstraint("t", BLOCK),
     )
 
 
 MIXES: dict[str, Callable[[int], Job]] = {
-    "required rack": lambda index: flat(index, Constraint("t", RACK)),
-    "required block, preferred rack": lambda index: flat(index, Constraint("t", BLOCK, RACK)),
-    "preferred host": lambda index: flat(index, Constraint("t", "", HOST)),
+    "required rack": lambda index: flat(index, LevelConstraint("t", RACK)),
+    "required block, preferred rack": lambda index: flat(index, LevelConstraint("t", BLOCK, RACK)),
+    "preferred host": lambda index: flat(index, LevelConstraint("t", "", HOST)),
     "no constraint": lambda index: flat(index, None),
     "serving": serving,
 }

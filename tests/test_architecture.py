@@ -142,6 +142,58 @@ def test_names_are_nouns_of_the_domain() -> None:
     assert named == []
 
 
+UNWORDED = {"cli", "commands", "findings", "fleet", "keys", "objects", "select", "settings", "start"}
+"""The parts whose functions and docstrings have not been gone through word by word yet."""
+
+_IRREGULAR = (
+    r"built|chosen|drawn|found|given|held|hidden|kept|known|left|lost|made|met|said|sent|shown|taken|told|unknown|"
+    r"unread|unseen|written"
+)
+_AFTER = "above|as|at|before|by|for|from|in|of|on|to|with|within|without"
+_PARTICIPLE = re.compile(rf"_*(?!(?:feed|need|seed)\b)(?:[a-z]{{2,}}ed|{_IRREGULAR})(?:_(?:{_AFTER}))*_*")
+"""`listed`, `found_in`: a verb says what a function does, a noun what it returns."""
+
+PARTICIPLES = {
+    "krmfn.kubeobject.typed": "what a function of others may call, as is `written`",
+    "krmfn.kubeobject.written": "it is what a function of others may ask",
+    "krmfn.result.typed": "it is what a function of others may ask",
+    "krmfn.yamltext.scalars.tagged": "the native core calls it by this name",
+    "packwise.frontends.grove.podcliqueset.preferred": "the name of Grove's own field",
+    "packwise.frontends.grove.podcliqueset.required": "the name of Grove's own field",
+}
+"""The functions that may be a lone participle, each with the reason."""
+
+
+def is_worded(name: str) -> bool:
+    return within(name, "krmfn") or part_of(name) in set(RANK) - UNWORDED
+
+
+def test_a_function_is_a_verb_or_the_noun_it_returns() -> None:
+    named = {
+        f"{name_of(module)}.{node.name}"
+        for module in MODULES
+        if is_worded(name_of(module))
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and _PARTICIPLE.fullmatch(node.name)
+    }
+
+    assert named == set(PARTICIPLES)
+
+
+def test_a_docstring_says_what_the_value_is() -> None:
+    """A noun phrase, or `True if` for a predicate: the field's words come first, not a question."""
+    asking = [
+        f"{name_of(module)}:{node.lineno} {node.value.value.splitlines()[0]}"
+        for module in MODULES
+        if is_worded(name_of(module))
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if re.match(r"(What|Whether|Which|How)\b", node.value.value)
+    ]
+
+    assert asking == []
+
+
 def test_every_file_and_folder_of_the_page_is_there() -> None:
     """A step names files by the ends of their paths; the table names every folder of the code."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -283,7 +283,7 @@ def _items(count: int) -> str:
 
 
 def _wrong_scalar(value: Value, kind: Kind) -> str:
-    """What is wrong with a value of the right type, from `must` on; "" where nothing is."""
+    """The problem of a value of the right type, from `must` on; "" where there is none."""
     if isinstance(kind, Text) and isinstance(value, str):
         return _wrong_text(value, kind)
     if isinstance(kind, Number) and isinstance(value, int):

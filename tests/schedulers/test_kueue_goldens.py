@@ -15,7 +15,7 @@ from krmfn.result import Result, Severity, sort_results
 from packwise.pipeline import render
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.podsets import jobs_of
-from packwise.schedulers.kueue.request import Request, read_request
+from packwise.schedulers.kueue.request import TopologyRequest, read_request
 from packwise.select import Package, index_package
 from tests.golden.cases import GOLDEN
 
@@ -108,7 +108,7 @@ def test_what_kueue_takes_and_is_no_slip_is_silent(name: str) -> None:
     assert bool(check(row, row["object"], *row.get("cluster", ()))) == (name in TOLD)
 
 
-def of_request(request: Request | None) -> dict[str, Any]:
+def of_request(request: TopologyRequest | None) -> dict[str, Any]:
     if request is None:
         return {}
     layers = [{"topology": layer.level, **({"size": layer.size} if layer.size else {})} for layer in request.layers]

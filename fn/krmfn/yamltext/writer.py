@@ -147,7 +147,7 @@ def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
     if text is not None:
         return text
     out: list[str] = []
-    place = _at(len(indent)).dashed
+    place = _at(len(indent)).after_dash
     if value:
         _mapping(value, place, out, 1, True)
     else:
@@ -207,7 +207,7 @@ class _Place(dict[str, str]):
         return self.lead + "-"
 
     @cached_property
-    def dashed(self) -> _Place:
+    def after_dash(self) -> _Place:
         """This line after a dash."""
         return _Place(self.lead + "- ", self.column + 2)
 
@@ -254,9 +254,9 @@ def _sequence(value: Sequence[Any], place: _Place, out: list[str], depth: int, l
         if kind is str and (spelled := known(item) or after_mark(item)):
             append(place.dash + spelled)
         elif kind is dict and item:
-            _mapping(item, place.dashed, out, depth + 1, literals)
+            _mapping(item, place.after_dash, out, depth + 1, literals)
         elif kind is list and item:
-            _sequence(item, place.dashed, out, depth + 1, literals)
+            _sequence(item, place.after_dash, out, depth + 1, literals)
         else:
             _item(item, place, out, depth, literals)
         place = below
@@ -265,9 +265,9 @@ def _sequence(value: Sequence[Any], place: _Place, out: list[str], depth: int, l
 def _item(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
     """Appends an item of a list, whatever it is."""
     if isinstance(item, dict) and item:
-        _mapping(cast("Mapping[str, Value]", item), place.dashed, out, depth + 1, literals)
+        _mapping(cast("Mapping[str, Value]", item), place.after_dash, out, depth + 1, literals)
     elif isinstance(item, (list, tuple)) and item:
-        _sequence(cast("Sequence[Value]", item), place.dashed, out, depth + 1, literals)
+        _sequence(cast("Sequence[Value]", item), place.after_dash, out, depth + 1, literals)
     else:
         out.append(place.dash)
         _append_value(item, place.below, out, depth, literals)

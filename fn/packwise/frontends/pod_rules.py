@@ -45,7 +45,7 @@ _MIG = re.compile(r"mig-(\d+c\.)?\d+g\.\d+gb([.-][a-z]+)*")
 """A slice by its profile, as in `mig-1g.10gb.me`. A configuration may give it another name."""
 
 _LIKE_MIG = re.compile(r"mig[-._]?(?P<slices>\d)g?[-._]?(?P<memory>\d+)(g|gb|gi|gib|mb)?", re.IGNORECASE)
-"""What was meant to be a profile."""
+"""The pattern of a name that was meant to be a profile."""
 
 _LABEL_OF_NODES = re.compile(r"gpus?[-._](count|num|number|product|memory|family|replicas|machine|present)")
 """The labels of GPU feature discovery, which say of nodes what no container asks for."""

@@ -81,6 +81,6 @@ def precondition_rules() -> frozenset[str]:
 
 
 def prevents(result: Result) -> bool:
-    """Whether it says that the input or its configuration cannot be read, so that no rule is judged."""
+    """True if it says that the input or its configuration cannot be read, so that no rule is judged."""
     rule = result.tags.get("rule", "")
     return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())

@@ -56,7 +56,7 @@ class Tag(NamedTuple):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What compares as releases follow one another: a candidate comes before its release."""
+        """A key that compares as releases follow one another: a candidate comes before its release."""
         return self.version, self.stage, self.number, self.candidate
 
     def __str__(self) -> str:

@@ -39,7 +39,7 @@ class SlurmTopology(NamedTuple):
     blocks: Mapping[str, str]
 
 
-class _Entry(NamedTuple):
+class _ConfEntry(NamedTuple):
     """A switch with what is below it, or a block with its nodes, each as a list of names."""
 
     name: str
@@ -54,24 +54,24 @@ def is_conf(text: str) -> bool:
 
 def read_conf(text: str) -> SlurmTopology:
     """The topology of a topology.conf, of trees and of blocks. Raises SlurmError."""
-    switches: list[_Entry] = []
-    blocks: list[_Entry] = []
+    switches: list[_ConfEntry] = []
+    blocks: list[_ConfEntry] = []
     for line in text.splitlines():
         fields = {key.lower(): value for key, value in _PAIR.findall(line.partition("#")[0])}
         if "switchname" in fields:
-            switches.append(_Entry(fields["switchname"], fields.get("nodes", ""), fields.get("switches", "")))
+            switches.append(_ConfEntry(fields["switchname"], fields.get("nodes", ""), fields.get("switches", "")))
         elif "blockname" in fields:
-            blocks.append(_Entry(fields["blockname"], fields.get("nodes", "")))
+            blocks.append(_ConfEntry(fields["blockname"], fields.get("nodes", "")))
     return _topology(switches, blocks)
 
 
 def read_unit(unit: Mapping[str, Value]) -> SlurmTopology:
     """The topology of an entry of a topology.yaml: a tree, blocks, or neither. Raises SlurmError."""
     switches = [
-        _Entry(_text(entry, "switch"), _text(entry, "nodes"), _text(entry, "children"))
+        _ConfEntry(_text(entry, "switch"), _text(entry, "nodes"), _text(entry, "children"))
         for entry in _entries(unit, "tree", "switches")
     ]
-    blocks = [_Entry(_text(entry, "block"), _text(entry, "nodes")) for entry in _entries(unit, "block", "blocks")]
+    blocks = [_ConfEntry(_text(entry, "block"), _text(entry, "nodes")) for entry in _entries(unit, "block", "blocks")]
     return _topology(switches, blocks)
 
 
@@ -129,7 +129,7 @@ def _endings(ranges: str, most: int) -> Iterator[str]:
         yield from (str(number).zfill(len(match[1])) for number in range(first, last + 1))
 
 
-def _topology(switches: Iterable[_Entry], blocks: Iterable[_Entry]) -> SlurmTopology:
+def _topology(switches: Iterable[_ConfEntry], blocks: Iterable[_ConfEntry]) -> SlurmTopology:
     left = MAX_NAMES
     parents: dict[str, str] = {}
     leaves: dict[str, str] = {}

@@ -46,7 +46,7 @@ _NO_OVERLOAD = "No matching overloads"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Evaluation:
     """The answer of an expression. With an `error`, which the API server would meet too, there is no value.
 
     `trouble` is why nobody can tell here what the API server would say. `cost` is what the evaluation takes at most.
@@ -66,29 +66,29 @@ class Expression:
     _tree: Node | None = None
     trouble: str = ""
 
-    def evaluate(self, variables: Mapping[str, Value]) -> Answer:
+    def evaluate(self, variables: Mapping[str, Value]) -> Evaluation:
         """Its value, or why there is none."""
         if self.trouble:
-            return Answer(trouble=self.trouble)
+            return Evaluation(trouble=self.trouble)
         cost = self._cost(variables)
         if cost is None or cost > MAX_COST:
             too_much = f"it may ask for more than {MAX_COST >> 20} MiB of memory"
-            return Answer(trouble="it uses what nothing bounds in memory" if cost is None else too_much)
+            return Evaluation(trouble="it uses what nothing bounds in memory" if cost is None else too_much)
         try:
             answer = self._program.eval(data=dict(variables))
             if str(answer.type()) != "ERROR":
-                return Answer(answer.plain_value(), cost=cost)
+                return Evaluation(answer.plain_value(), cost=cost)
             text = _first_line(str(answer.value()))
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
             self.trouble = _first_line(str(error))
-            return Answer(trouble=self.trouble, cost=cost)
+            return Evaluation(trouble=self.trouble, cost=cost)
         for pattern, replacement in _TEXTS:
             if match := pattern.fullmatch(text):
-                return Answer(error=match.expand(replacement), cost=cost)
+                return Evaluation(error=match.expand(replacement), cost=cost)
         if _NO_OVERLOAD in text:
             # Values have types here where they are met, in Kubernetes where the rule is compiled.
             self.trouble = text
-        return Answer(trouble=text, cost=cost)
+        return Evaluation(trouble=text, cost=cost)
 
     def _cost(self, variables: Mapping[str, Value]) -> int | None:
         """The highest cost of its evaluation for these values; None where nothing bounds that."""
@@ -232,7 +232,7 @@ _REASONS = {
 }
 
 
-class Rules:
+class CelRules:
     """The rules of one CRD, each compiled when it is first met; one that cannot be evaluated is reported once."""
 
     __slots__ = ("_expressions", "_left", "_reported")

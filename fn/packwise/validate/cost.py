@@ -207,7 +207,7 @@ _SAME = frozenset({"dyn", "optional.of", "optional.ofNonZeroValue", "value"})
 _ANY_OF = frozenset({"or", "orValue"})
 
 
-class _Bound(NamedTuple):
+class _Weight(NamedTuple):
     """The greatest weight of a value, and of each of its entries; `value` is the value itself where it is known."""
 
     weight: int
@@ -227,7 +227,7 @@ class _Bound(NamedTuple):
         return max(self.weight // _SCALAR - 1, 0)
 
 
-_FLAT = _Bound(_SCALAR, 0)
+_FLAT = _Weight(_SCALAR, 0)
 
 
 class _UnboundedError(Exception):
@@ -238,7 +238,7 @@ def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
     """An upper bound of what an evaluation costs; None where the tree has a function that nothing bounds."""
     bounding = _Bounding()
     try:
-        bound = bounding.of(tree, {name: bounding.bound_of(value) for name, value in variables.items()}, 1)
+        bound = bounding.of(tree, {name: bounding.weigh(value) for name, value in variables.items()}, 1)
     except _UnboundedError:
         return None
     return bounding.total + bound.weight
@@ -246,7 +246,7 @@ def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
 
 def weight_of(value: Value) -> int:
     """The bytes of a value as it is handed to an evaluation."""
-    return _Bounding().bound_of(value).weight
+    return _Bounding().weigh(value).weight
 
 
 class _Bounding:
@@ -258,7 +258,7 @@ class _Bounding:
         self.total = 0
         self._weights: dict[int, int] = {}
 
-    def bound_of(self, value: Value) -> _Bound:
+    def weigh(self, value: Value) -> _Weight:
         """The bound of a value that is there."""
         weight = self._weight(value)
         entries: list[Value] = []
@@ -266,12 +266,12 @@ class _Bounding:
             entries = value
         elif isinstance(value, dict):
             entries = [*value, *value.values()]
-        return _Bound(weight, max([self._weight(entry) for entry in entries], default=0), value)
+        return _Weight(weight, max([self._weight(entry) for entry in entries], default=0), value)
 
-    def of(self, node: Node, names: Mapping[str, _Bound], times: int) -> _Bound:
+    def of(self, node: Node, names: Mapping[str, _Weight], times: int) -> _Weight:
         """The bound of what `node` gives, which is evaluated so many times."""
         if isinstance(node, Constant):
-            return _Bound(_SCALAR + node.size, 0, node.text)
+            return _Weight(_SCALAR + node.size, 0, node.text)
         if isinstance(node, Ident):
             # Any other name is that of a type.
             return names.get(node.name, _FLAT)
@@ -283,12 +283,12 @@ class _Bounding:
             entries = [self.of(element, names, times) for element in node.elements]
             self._add(_SCALAR * (1 + len(entries)), times)
             weights = [entry.weight for entry in entries]
-            return _Bound(_SCALAR + sum(weights), max(weights, default=0))
+            return _Weight(_SCALAR + sum(weights), max(weights, default=0))
         if isinstance(node, Comprehension):
             return self._comprehension(node, names, times)
         return self._call(node, names, times)
 
-    def _call(self, node: Call, names: Mapping[str, _Bound], times: int) -> _Bound:
+    def _call(self, node: Call, names: Mapping[str, _Weight], times: int) -> _Weight:
         function = node.function
         arguments = [self.of(argument, names, times) for argument in node.arguments]
         first = arguments[0] if arguments else _FLAT
@@ -310,35 +310,35 @@ class _Bounding:
             self._add(part.weight, times)
             return part
         if function == "_+_":
-            bound = _Bound(weight, max([argument.entry for argument in arguments]))
+            bound = _Weight(weight, max([argument.entry for argument in arguments]))
         elif function == "split":
-            bound = _Bound(_SCALAR * (first.weight + 2) + first.weight, first.weight)
+            bound = _Weight(_SCALAR * (first.weight + 2) + first.weight, first.weight)
         elif function in _TEXTS:
-            bound = _Bound(_SCALAR + _LONGER * first.weight, 0)
+            bound = _Weight(_SCALAR + _LONGER * first.weight, 0)
         else:
             raise _UnboundedError
         self._add(bound.weight, times)
         return bound
 
-    def _comprehension(self, node: Comprehension, names: Mapping[str, _Bound], times: int) -> _Bound:
+    def _comprehension(self, node: Comprehension, names: Mapping[str, _Weight], times: int) -> _Weight:
         iterated, start = self.of(node.iterated, names, times), self.of(node.start, names, times)
         length = min(iterated.length, MAX_ITERATIONS)
         if isinstance(node.iterated, ListOf) and not node.iterated.elements:
             # A macro that gives a value a name.
             return self.of(node.result, {**names, node.accumulator: start}, times)
-        entry = _Bound(iterated.entry, iterated.entry)
+        entry = _Weight(iterated.entry, iterated.entry)
         inner = {**names, **dict.fromkeys(node.variables, entry)}
         repeated = min(times * length, MAX_ITERATIONS)
         added = self._step(node.step, node.accumulator, {**inner, node.accumulator: _FLAT}, repeated)
         folded = start
         if added is not None:
-            folded = _Bound(start.weight + length * added.weight, max(start.entry, added.entry))
+            folded = _Weight(start.weight + length * added.weight, max(start.entry, added.entry))
             # The list is copied for each entry that is added.
             self._add(_SCALAR * length // 2, repeated)
         self.of(node.condition, {**inner, node.accumulator: folded}, repeated)
         return self.of(node.result, {**names, node.accumulator: folded}, times)
 
-    def _step(self, step: Node, accumulator: str, names: Mapping[str, _Bound], times: int) -> _Bound | None:
+    def _step(self, step: Node, accumulator: str, names: Mapping[str, _Weight], times: int) -> _Weight | None:
         """The entries that a step adds to a list; None where it folds scalars. The macros have no other steps."""
         if step == Ident(accumulator):
             return None
@@ -354,11 +354,11 @@ class _Bounding:
             return _largest(bounds) if is_list else None
         raise _UnboundedError
 
-    def _part(self, whole: _Bound, field: str = "") -> _Bound:
+    def _part(self, whole: _Weight, field: str = "") -> _Weight:
         """A field or an entry of `whole`."""
         if field and isinstance(whole.value, dict):
-            return self.bound_of(whole.value[field]) if field in whole.value else _FLAT
-        return _Bound(whole.entry, whole.entry)
+            return self.weigh(whole.value[field]) if field in whole.value else _FLAT
+        return _Weight(whole.entry, whole.entry)
 
     def _add(self, weight: int, times: int) -> None:
         self.total += weight * times
@@ -377,7 +377,7 @@ class _Bounding:
         return known
 
 
-def _search_cost(function: str, arguments: list[_Bound]) -> int:
+def _search_cost(function: str, arguments: list[_Weight]) -> int:
     """The cost of a search beyond a look at each of its arguments."""
     if len(arguments) < 2:
         return 0
@@ -387,6 +387,6 @@ def _search_cost(function: str, arguments: list[_Bound]) -> int:
     return text.weight * wanted.weight // _LOOKED_AT_ONCE
 
 
-def _largest(bounds: list[_Bound]) -> _Bound:
+def _largest(bounds: list[_Weight]) -> _Weight:
     weights, entries = [bound.weight for bound in bounds], [bound.entry for bound in bounds]
-    return _Bound(max(weights, default=0), max(entries, default=0))
+    return _Weight(max(weights, default=0), max(entries, default=0))

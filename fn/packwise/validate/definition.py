@@ -11,7 +11,7 @@ from functools import lru_cache
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
-from packwise.validate.cel import Rules
+from packwise.validate.cel import CelRules
 from packwise.validate.schema import SchemaError, read_schema
 from packwise.validate.structure import ValuePath, duplicates, metadata_problems, unknown_fields, violations_of_object
 from packwise.wording import list_known
@@ -73,7 +73,7 @@ class Definition:
     group: str
     kind: str
     schemas: Mapping[str, Schema]
-    rules: Rules = field(default_factory=Rules)
+    rules: CelRules = field(default_factory=CelRules)
 
     def problems(
         self,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.frontends.osmo.tree import Levelled, Node, Tree, build
+from packwise.frontends.osmo.tree import Levelled, TaskNode, TaskTree, build
 from packwise.placement import Bounds
 from packwise.topology.levels import Level
 
@@ -48,12 +48,12 @@ groups_of_tasks = st.one_of(
 )
 
 
-def tree_of(case: Case) -> Tree:
+def tree_of(case: Case) -> TaskTree:
     tasks, pad = case
     return build(tasks, LEVELS, pad=pad)
 
 
-def chain(tree: Tree, leaf: str | None) -> list[Bounds]:
+def chain(tree: TaskTree, leaf: str | None) -> list[Bounds]:
     """What holds for the pods of a leaf, the whole group's bounds first."""
     by_name = {node.name: node for node in tree.nodes}
     found: list[Bounds] = []
@@ -63,7 +63,7 @@ def chain(tree: Tree, leaf: str | None) -> list[Bounds]:
     return [tree.bounds, *found] if tree.bounds is not None else found
 
 
-def inner(tree: Tree) -> set[str | None]:
+def inner(tree: TaskTree) -> set[str | None]:
     return {node.parent for node in tree.nodes}
 
 
@@ -131,7 +131,7 @@ def test_names_are_labels_that_kai_takes(case: Case) -> None:
         assert name[0] != "-" != name[-1]
 
 
-def unordered(tree: Tree) -> Any:
+def unordered(tree: TaskTree) -> Any:
     return tree.bounds, sorted([(node.name, node.parent, node.members, node.bounds) for node in tree.nodes], key=repr)
 
 
@@ -198,7 +198,7 @@ def test_a_group_that_a_user_calls_unconstrained_is_another() -> None:
     assert len(set(names)) == 2
 
 
-def shown(node: Node) -> str:
+def shown(node: TaskNode) -> str:
     required, preferred = node.bounds.required, node.bounds.preferred
     bound = f"requires {required.key}" if required else f"prefers {preferred.key if preferred else None}"
     return f"{node.name}: {node.members} in {node.parent}, {bound}"

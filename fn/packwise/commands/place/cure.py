@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
     from packwise.schedulers.kai.allocate.domains import Domain
-    from packwise.schedulers.kai.allocate.scene import Constraint, Job
+    from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint
     from packwise.schedulers.kai.allocate.session import JobAnswer, Part
     from packwise.schedulers.kai.allocate.state import NodeState
 
@@ -294,12 +294,12 @@ def _with_members(job: Job, name: str, members: int) -> Job:
     return job._replace(sub_groups=groups, pods=pods)
 
 
-def _constraints(job: Job) -> list[tuple[str, Constraint]]:
+def _constraints(job: Job) -> list[tuple[str, LevelConstraint]]:
     parts = [("", job.constraint), *((group.name, group.constraint) for group in job.sub_groups)]
     return [(name, constraint) for name, constraint in parts if constraint is not None and constraint.topology]
 
 
-def _with(job: Job, name: str, constraint: Constraint) -> Job:
+def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
     if not name:
         return job._replace(constraint=constraint)
     groups = tuple(
@@ -308,7 +308,7 @@ def _with(job: Job, name: str, constraint: Constraint) -> Job:
     return job._replace(sub_groups=groups)
 
 
-def _levels(scene: Scene, constraint: Constraint) -> Sequence[str]:
+def _levels(scene: Scene, constraint: LevelConstraint) -> Sequence[str]:
     return next((topology.levels for topology in scene.topologies if topology.name == constraint.topology), ())
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from packwise.objects.identity import Identity
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
-    from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, Node, Pod, QueueShare
+    from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, Node, Pod, QueueShare
     from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
@@ -380,7 +380,7 @@ class _Bound(NamedTuple):
     """A constraint of a job, and the part that it bounds."""
 
     sub_group: str
-    constraint: Constraint
+    constraint: LevelConstraint
 
     @property
     def required(self) -> str:

@@ -13,15 +13,15 @@ from packwise.schedulers.kai.allocate.scene import (
     GPU,
     MEMORY,
     PODS,
-    Constraint,
     Job,
     KaiTopology,
+    LevelConstraint,
     Node,
     Pod,
     QueueShare,
     Scene,
     Share,
-    SubGroup,
+    SubGroupInfo,
 )
 from packwise.schedulers.kai.allocate.state import mig_strategy
 
@@ -195,12 +195,12 @@ def _queue(fields: _Fields) -> QueueShare:
     return QueueShare(fields.text("name"), gpu=Share(fields.number("gpuQuota"), fields.number("gpuLimit")))
 
 
-def _constraint(fields: _Fields) -> Constraint | None:
+def _constraint(fields: _Fields) -> LevelConstraint | None:
     written = fields.mapping("topologyConstraint")
     if written is None:
         return None
     written.known("topology", "required", "preferred")
-    return Constraint(written.text("topology", ""), written.text("required", ""), written.text("preferred", ""))
+    return LevelConstraint(written.text("topology", ""), written.text("required", ""), written.text("preferred", ""))
 
 
 def _job(fields: _Fields) -> Job:
@@ -241,9 +241,9 @@ def _check_tree(job: Job, fields: _Fields) -> None:
             )
 
 
-def _sub_group(fields: _Fields) -> SubGroup:
+def _sub_group(fields: _Fields) -> SubGroupInfo:
     fields.known("name", "parent", "minMember", "minSubGroup", "topologyConstraint")
-    return SubGroup(
+    return SubGroupInfo(
         fields.text("name"),
         fields.text("parent", "") or None,
         fields.whole("minMember"),

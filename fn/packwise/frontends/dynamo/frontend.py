@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from packwise.validate.definitions import Definitions
 
 
-class Derived(NamedTuple):
+class DerivedSet(NamedTuple):
     """A PodCliqueSet that was derived from `workload`; `trace` says where there each part of it is written."""
 
     item: KubeObject
@@ -150,10 +150,10 @@ class _Dynamo:
         release, about_release = _release(settings, items)
         if release is None:
             return [WorkloadPlan(items[0], tuple(about_release))]
-        judge = _Judge(inventory, cluster, settings, release)
+        judge = _GraphJudge(inventory, cluster, settings, release)
         repeats = {finding.subject: finding for finding in repeated(items)}
         judgements = [
-            _Judgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
+            _GraphJudgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
         ]
         once = told_once([each.findings for each in judgements])
         judgements = [each._replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
@@ -213,15 +213,15 @@ def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[Rel
     return release, []
 
 
-class _Judgement(NamedTuple):
+class _GraphJudgement(NamedTuple):
     """A graph and what is wrong with it; `derived` is the PodCliqueSet that it becomes, None where it becomes none."""
 
     item: KubeObject
     findings: tuple[Finding, ...]
-    derived: Derived | None = None
+    derived: DerivedSet | None = None
 
 
-class _Judge:
+class _GraphJudge:
     """Judges and plans the graphs of one run, with what they have in common."""
 
     __slots__ = ("_before", "_cluster", "_inventory", "_release", "_running", "_settings")
@@ -237,20 +237,20 @@ class _Judge:
             if kind == PODGANG.name
         }
 
-    def judgement(self, item: KubeObject) -> _Judgement:
+    def judgement(self, item: KubeObject) -> _GraphJudgement:
         """The errors of the API server and the webhook for one graph, and packwise's own findings."""
         version = item.get(("apiVersion",))
         findings = list(self._about_version(item, version))
         if has_errors(findings):
-            return _Judgement(item, tuple(findings))
+            return _GraphJudgement(item, tuple(findings))
         problems = list(shape_problems(item.value))
         paths = [("metadata", "name"), ("metadata", "namespace")]
         template = _template(item, [*paths, *[problem.path for problem in problems if problem.stage is not None]])
         if template is not None:
-            return _Judgement(item, (*findings, template))
+            return _GraphJudgement(item, (*findings, template))
         findings += _shape_findings(problems, item)
         if has_errors(findings):
-            return _Judgement(item, tuple(findings))
+            return _GraphJudgement(item, tuple(findings))
         converted = as_v1beta1(item.value)
         subject = self._subject(item, Graph.read(converted.value, is_alpha=version == ALPHA))
         checks = CHECKS if len(subject.graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
@@ -261,10 +261,10 @@ class _Judge:
         if not has_errors(findings):
             findings += self._excess(item, subject.graph)
         if reason or has_errors(findings):
-            return _Judgement(item, tuple(findings))
+            return _GraphJudgement(item, tuple(findings))
         return self._derive(item, subject, converted, findings)
 
-    def plans(self, judgements: list[_Judgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
+    def plans(self, judgements: list[_GraphJudgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
         """The plans of the graphs, from those that Grove's front end makes of their PodCliqueSets."""
         # A derived set has no text, and is told by its name, which no other has.
         derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
@@ -340,17 +340,19 @@ class _Judge:
             message = excess(f"a PodCliqueSet that counts as {entries} entries", 0, most)
             yield Finding.of(LIMIT, item, ("spec",), message)
 
-    def _derive(self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]) -> _Judgement:
+    def _derive(
+        self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]
+    ) -> _GraphJudgement:
         shape = shape_of(subject.graph, self._release, self._settings.dynamo)
         workload = KubeObject.new(shape.value)
         live = self._inventory.items.users.get(identity(workload.value))
         if live is not None:
             message = f'has its PodCliqueSet "{subject.set_name}" in the input ({place_text(live)}); that is rendered'
             findings.append(Finding.of(LIVE, item, ("metadata", "name"), message))
-            return _Judgement(item, tuple(findings))
+            return _GraphJudgement(item, tuple(findings))
         source = f"{DYNAMO_GRAPH.name} {identity(item.value)[2]}/{subject.graph.name}"
-        derived = Derived(workload, item, shape.trace.after(converted.trace), source)
-        return _Judgement(item, tuple(findings), derived)
+        derived = DerivedSet(workload, item, shape.trace.after(converted.trace), source)
+        return _GraphJudgement(item, tuple(findings), derived)
 
     def _baseline(self) -> Index | None:
         """The baseline with the PodCliqueSets of its graphs."""
@@ -367,10 +369,10 @@ class _Judge:
         return _with_sets(baseline, tuple(shapes))
 
 
-def _without_clashes(judgements: list[_Judgement]) -> list[_Judgement]:
+def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]:
     """The judgements; a graph whose PodCliqueSet is called as that of one before it becomes none, and says so."""
-    first: dict[Identity, Derived] = {}
-    apart: list[_Judgement] = []
+    first: dict[Identity, DerivedSet] = {}
+    apart: list[_GraphJudgement] = []
     for each in judgements:
         before = each.derived and first.setdefault(identity(each.derived.item.value), each.derived)
         if each.derived is None or before is None or before is each.derived:
@@ -381,7 +383,7 @@ def _without_clashes(judgements: list[_Judgement]) -> list[_Judgement]:
             f"{before.source} ({before.workload.location()}); rename one of the two"
         )
         finding = Finding.of(CLASH, each.item, ("metadata", "name"), message)
-        apart.append(_Judgement(each.item, (*each.findings, finding)))
+        apart.append(_GraphJudgement(each.item, (*each.findings, finding)))
     return apart
 
 
@@ -426,7 +428,7 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
     return index._replace(by_kind=by_kind)
 
 
-def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
+def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
     """The plan of a graph, from that of its derived PodCliqueSet."""
     distinct: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
@@ -458,7 +460,7 @@ def _of_graph(plan: WorkloadPlan, derived: Derived) -> WorkloadPlan:
     )
 
 
-def _without_echoes(findings: Sequence[Finding], derived: Derived) -> list[Finding]:
+def _without_echoes(findings: Sequence[Finding], derived: DerivedSet) -> list[Finding]:
     """The findings without those about values that repeat a name or namespace of the graph which is wrong itself."""
     own = [finding.path for finding in findings if finding.path in _NAMES and finding.severity is Severity.ERROR]
     wrong = [text for path in own if (text := derived.item.get(path)) and isinstance(text, str)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-__all__ = ["BACKENDS", "CPU_TYPES", "WORKERS", "Component", "Constraint", "Graph", "Override"]
+__all__ = ["BACKENDS", "CPU_TYPES", "WORKERS", "Component", "Graph", "GraphConstraint", "Override"]
 
 BACKENDS = ("sglang", "vllm", "trtllm")
 WORKERS = ("worker", "prefill", "decode")
@@ -34,7 +34,7 @@ _MODULE = re.compile(r"-m\s")
 _BACKEND = re.compile(r"dynamo\.(vllm|sglang|trtllm)")
 
 
-class Constraint(NamedTuple):
+class GraphConstraint(NamedTuple):
     """A topologyConstraint; of a component without a topology's name."""
 
     pack_domain: str
@@ -60,7 +60,7 @@ class Component(NamedTuple):
     replicas_written: bool
     min_available: int | None
     nodes: int
-    constraint: Constraint | None
+    constraint: GraphConstraint | None
     inter_pod: bool
     shadows: int
     forced_group: bool
@@ -112,7 +112,7 @@ class Graph(NamedTuple):
     own_annotations: Mapping[str, str]
     priority_class: str
     backend: str
-    constraint: Constraint | None
+    constraint: GraphConstraint | None
     restart: bool
     components: tuple[Component, ...]
     override: Override | None
@@ -206,10 +206,10 @@ def _component(place: int, value: Mapping[str, Value]) -> Component:
     )
 
 
-def _constraint(value: Value) -> Constraint | None:
+def _constraint(value: Value) -> GraphConstraint | None:
     if not isinstance(value, dict):
         return None
-    return Constraint(text(value.get("packDomain")), text(value.get("clusterTopologyName")))
+    return GraphConstraint(text(value.get("packDomain")), text(value.get("clusterTopologyName")))
 
 
 def _override(value: Value, path: FieldPath) -> Override | None:

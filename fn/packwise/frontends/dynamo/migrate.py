@@ -55,7 +55,7 @@ def migrate(item: KubeObject, step: Step) -> KubeObject:
         return item
     _refuse_homeless(item)
     converted = _without_saved(to_v1beta1(item.value).value)
-    text = _Rewriting(item, converted).text()
+    text = _GraphRewriting(item, converted).text()
     try:
         value = read(text)
     except YamlError:
@@ -109,7 +109,7 @@ class _Entry(NamedTuple):
     column: int
 
 
-class _Rewriting:
+class _GraphRewriting:
     """One document under way; `converted` is what it is to say in the end."""
 
     def __init__(self, item: KubeObject, converted: Mapping[str, Value]) -> None:

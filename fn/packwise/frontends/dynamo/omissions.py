@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1, mapping
-from packwise.frontends.dynamo.frontend import Derived
+from packwise.frontends.dynamo.frontend import DerivedSet
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import QUEUE, shape_of
 from packwise.objects.identity import identity
@@ -63,7 +63,7 @@ class _Asked:
         self._graph = Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA)
         shape = shape_of(self._graph, release, settings.dynamo)
         self._written = converted.trace
-        self.derived = Derived(KubeObject.new(shape.value), item, shape.trace.after(converted.trace), "")
+        self.derived = DerivedSet(KubeObject.new(shape.value), item, shape.trace.after(converted.trace), "")
 
     def is_written(self, omission: Omission) -> bool:
         """True if the graph asks for it: labels that Dynamo adds itself are nobody's loss."""

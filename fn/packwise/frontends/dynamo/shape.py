@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.dynamo.graph import Component, Constraint, Graph
+    from packwise.frontends.dynamo.graph import Component, Graph, GraphConstraint
     from packwise.revisions.dynamo import Release
     from packwise.settings.topologyrender import Dynamo
 
@@ -366,7 +366,7 @@ class _Builder:
         return sharing
 
     def _constraint(
-        self, constraint: Constraint, at: FieldPath, owner: FieldPath, *, whole: bool = False
+        self, constraint: GraphConstraint, at: FieldPath, owner: FieldPath, *, whole: bool = False
     ) -> dict[str, Any]:
         """A typed constraint as the release spells it. Source: spec/dynamo.md#3.7."""
         here, domain = (*at, "topologyConstraint"), (*owner, "topologyConstraint", "packDomain")

@@ -439,13 +439,13 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
 def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[Entry]) -> Iterator[GangPlan]:
     """The PodGangs of one replica, in the order of its entries; these stand in the order of their epochs."""
     # No other release pays for the import.
-    from packwise.frontends.grove.epoch_sources import Role
+    from packwise.frontends.grove.epoch_sources import EntryRole
 
-    first = {entry.generation: entry.epoch for entry in reversed(entries) if entry.role is Role.ANCHOR}
+    first = {entry.generation: entry.epoch for entry in reversed(entries) if entry.role is EntryRole.ANCHOR}
     for entry in entries:
         labels = _labels(replica, entry)
         groups = tuple(_groups(pcs, entry))
-        if entry.role is Role.ANCHOR:
+        if entry.role is EntryRole.ANCHOR:
             is_first = first[entry.generation] == entry.epoch
             cliques = {
                 name: None if is_first else entry.cliques[name]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
 
 
-class Role(StrEnum):
+class EntryRole(StrEnum):
     """The role of an entry among those of its replica."""
 
     ANCHOR = "Anchor"
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
     """
 
     epoch: str
-    role: Role
+    role: EntryRole
     origin: Origin
     cliques: Mapping[str, int] = {}
     groups: Mapping[str, tuple[int, ...]] = {}
@@ -67,13 +67,13 @@ class Epochs(NamedTuple):
     anchor: str
     tail: str
     scale_out: str
-    origins: Mapping[Role, Origin]
+    origins: Mapping[EntryRole, Origin]
     generation: str = ""
 
 
 def epochs_from(first: int, origin: Origin) -> Epochs:
     """The epochs that follow `first`, which is the anchor's."""
-    return Epochs(str(first), str(first + 1), str(first + 2), dict.fromkeys(Role, origin))
+    return Epochs(str(first), str(first + 1), str(first + 2), dict.fromkeys(EntryRole, origin))
 
 
 def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
@@ -81,8 +81,8 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
     grouped = pcs.grouped_cliques()
     anchor = Entry(
         epochs.anchor,
-        Role.ANCHOR,
-        epochs.origins[Role.ANCHOR],
+        EntryRole.ANCHOR,
+        epochs.origins[EntryRole.ANCHOR],
         {clique.name: clique.replicas for clique in pcs.cliques if clique.name not in grouped},
         {group.name: tuple(range(group.min_available)) for group in pcs.groups},
         epochs.generation,
@@ -90,14 +90,14 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
     beyond = {group.name: tuple(range(group.min_available, group.replicas)) for group in pcs.groups}
     tail = Entry(
         epochs.tail,
-        Role.TAIL,
-        epochs.origins[Role.TAIL],
+        EntryRole.TAIL,
+        epochs.origins[EntryRole.TAIL],
         groups={name: indices for name, indices in beyond.items() if indices},
         generation=epochs.generation,
         depends_on=(epochs.anchor,),
     )
     scale_out = tail._replace(
-        epoch=epochs.scale_out, role=Role.SCALE_OUT, origin=epochs.origins[Role.SCALE_OUT], groups={}
+        epoch=epochs.scale_out, role=EntryRole.SCALE_OUT, origin=epochs.origins[EntryRole.SCALE_OUT], groups={}
     )
     return (anchor, *([tail] if tail.groups else []), *([scale_out] if pcs.groups else []))
 
@@ -113,11 +113,11 @@ def place_entries(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, liv
         count = live.groups.get((pcs.namespace, scaling_group(pcs.name, replica, group.name)))
         if count is not None:
             ordered = _scale_group(ordered, group.name, count)
-    anchors = [entry for entry in ordered if entry.role is Role.ANCHOR]
+    anchors = [entry for entry in ordered if entry.role is EntryRole.ANCHOR]
     if len(anchors) == 1:
         # How several anchors share the pods of a clique, only the PodGangMap says.
         ordered = [_with_live_pods(entry, pcs, replica, live) for entry in ordered]
-    return tuple([entry for entry in ordered if entry.cliques or entry.groups or entry.role is Role.SCALE_OUT])
+    return tuple([entry for entry in ordered if entry.cliques or entry.groups or entry.role is EntryRole.SCALE_OUT])
 
 
 def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry]:
@@ -128,7 +128,7 @@ def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry
     more = [index for index in range(count) if index not in there]
     if not more or not kept:
         return kept
-    position = next((at for at in reversed(range(len(kept))) if kept[at].role is Role.SCALE_OUT), None)
+    position = next((at for at in reversed(range(len(kept))) if kept[at].role is EntryRole.SCALE_OUT), None)
     if position is None:
         kept.append(_scale_out_after(kept))
         position = -1
@@ -138,9 +138,11 @@ def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry
 
 def _scale_out_after(entries: Sequence[Entry]) -> Entry:
     """The entry of what scales out, of a replica that has none yet: two after its anchor, and after all others."""
-    anchor = next((entry for entry in reversed(entries) if entry.role is Role.ANCHOR), entries[-1])
+    anchor = next((entry for entry in reversed(entries) if entry.role is EntryRole.ANCHOR), entries[-1])
     epoch = max(int(anchor.epoch) + 2, int(entries[-1].epoch) + 1)
-    return Entry(str(epoch), Role.SCALE_OUT, anchor.origin, generation=anchor.generation, depends_on=(anchor.epoch,))
+    return Entry(
+        str(epoch), EntryRole.SCALE_OUT, anchor.origin, generation=anchor.generation, depends_on=(anchor.epoch,)
+    )
 
 
 def _with_live_pods(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replicas) -> Entry:
@@ -183,7 +185,7 @@ _ENTRIES = ("spec", "entries")
 _MOST_DIGITS = 20
 
 
-class Entries(NamedTuple):
+class MapEntries(NamedTuple):
     """The entries of each replica of a workload; `placeholders` are the replicas whose epochs nothing tells."""
 
     by_replica: tuple[tuple[Entry, ...], ...] = ()
@@ -216,7 +218,7 @@ class EpochSources:
         """The number of replicas that PodGangMaps place in scaling groups: it must not fill the memory."""
         return sum(_size(item.get(_ENTRIES)) for item in self._maps.values())
 
-    def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> Entries:
+    def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> MapEntries:
         """The entries of every replica of `pcs`, which is read from `workload`."""
         by_replica: list[tuple[Entry, ...]] = []
         placeholders: list[int] = []
@@ -230,7 +232,7 @@ class EpochSources:
                     epochs = epochs_from(self._first, self._placeholder(workload))
                 entries = entries_of_template(pcs, epochs)
             by_replica.append(place_entries(entries, pcs, replica, self._replicas))
-        return Entries(tuple(by_replica), tuple(placeholders), tuple(findings))
+        return MapEntries(tuple(by_replica), tuple(placeholders), tuple(findings))
 
     def _placeholder(self, workload: KubeObject) -> Origin:
         settings = self._settings
@@ -251,27 +253,27 @@ class EpochSources:
         if not entries:
             findings.append(_empty(item, workload, replica))
             return None
-        reader = _Reader(item)
+        reader = _EntryReader(item)
         read = [reader.entry(position, entry) for position, entry in enumerate(entries)]
         findings += reader.findings
         return tuple(read)
 
     def _epochs_of_gangs(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
         """The epochs of the replica's PodGangs, the first by name for each role; None without one of an anchor."""
-        by_role: dict[Role, KubeObject] = {}
+        by_role: dict[EntryRole, KubeObject] = {}
         for item in self._gangs.get((pcs.namespace or "default", pcs.name, str(replica)), ()):
-            role = next((role for role in Role if role.value == _label(item, ROLE)), None)
+            role = next((role for role in EntryRole if role.value == _label(item, ROLE)), None)
             if role is not None:
                 by_role.setdefault(role, item)
-        anchor = by_role.get(Role.ANCHOR)
+        anchor = by_role.get(EntryRole.ANCHOR)
         if anchor is None:
             return None
         following = epochs_from(int(_label(anchor, EPOCH)), _origin(anchor))
         epochs = {role: _label(item, EPOCH) for role, item in by_role.items()}
         return Epochs(
-            epochs[Role.ANCHOR],
-            epochs.get(Role.TAIL, following.tail),
-            epochs.get(Role.SCALE_OUT, following.scale_out),
+            epochs[EntryRole.ANCHOR],
+            epochs.get(EntryRole.TAIL, following.tail),
+            epochs.get(EntryRole.SCALE_OUT, following.scale_out),
             {**following.origins, **{role: _origin(item) for role, item in by_role.items()}},
             _label(anchor, GENERATION),
         )
@@ -332,7 +334,7 @@ def _empty(item: KubeObject, workload: KubeObject, replica: int) -> Finding:
     return Finding.of(EMPTY, item, _ENTRIES, message)
 
 
-class _Reader:
+class _EntryReader:
     """The entries of one PodGangMap; what cannot be read of them is a finding, and counts as absent."""
 
     __slots__ = ("_item", "findings")
@@ -348,10 +350,10 @@ class _Reader:
         if not isinstance(epoch, str) or not _is_number(epoch):
             self._refuse((*path, "epoch"), f"must be a whole number as text, of {_MOST_DIGITS} digits at most")
             epoch = "0"
-        roles = {known.value: known for known in Role}
+        roles = {known.value: known for known in EntryRole}
         if not isinstance(role, str) or role not in roles:
             self._refuse((*path, "role"), f"must be one of {list_known(list(roles))}")
-            role = Role.ANCHOR.value
+            role = EntryRole.ANCHOR.value
         generation = fields.get("podCliqueSetGenerationHash")
         depends = fields.get("dependsOn")
         return Entry(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
-    from packwise.frontends.grove.stored import Before
+    from packwise.frontends.grove.stored import EarlierRender
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
     from packwise.revisions.revision import ConditionCase, Revision
@@ -279,11 +279,11 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
     return EpochSources(inventory, settings)
 
 
-def _before(inventory: Inventory, release: Revision | None) -> Before:
+def _before(inventory: Inventory, release: Revision | None) -> EarlierRender:
     """The time before the change; nothing is imported for the releases that fill in nothing that stays."""
-    from packwise.frontends.grove.stored import Before
+    from packwise.frontends.grove.stored import EarlierRender
 
-    return Before.of(inventory, release)
+    return EarlierRender.of(inventory, release)
 
 
 def _with_notice(

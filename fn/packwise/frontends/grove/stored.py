@@ -124,7 +124,7 @@ _ROLLING = "rollingUpdate"
 _LISTS = ("cliques", "podCliqueScalingGroups")
 
 
-class Before(NamedTuple):
+class EarlierRender(NamedTuple):
     """The render before a change, for all workloads of a run.
 
     `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline was written for, None
@@ -135,7 +135,7 @@ class Before(NamedTuple):
     release: Revision | None = None
 
     @classmethod
-    def of(cls, inventory: Inventory, release: Revision | None) -> Before:
+    def of(cls, inventory: Inventory, release: Revision | None) -> EarlierRender:
         """The inventory's objects from before the change."""
         return cls(_sizes(inventory), release)
 
@@ -150,7 +150,7 @@ class _Change(NamedTuple):
     value: Mapping[str, Value]
     stored: Mapping[str, Value] | None
     pcs: PodCliqueSet
-    before: Before
+    before: EarlierRender
 
 
 def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:

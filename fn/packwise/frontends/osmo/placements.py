@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.osmo.model import Group
 from packwise.frontends.osmo.rules import DIFFERS, levels_of
-from packwise.frontends.osmo.tree import MAX_NAME, Tree, build, join_groups, label_text, safe_name, unique_names
+from packwise.frontends.osmo.tree import MAX_NAME, TaskTree, build, join_groups, label_text, safe_name, unique_names
 from packwise.kubernetes.validation import label_value
 from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
     from packwise.frontends.osmo.model import Pool, Resource, Task, Workflow
     from packwise.frontends.osmo.rules import Submission
-    from packwise.frontends.osmo.tree import Node
+    from packwise.frontends.osmo.tree import TaskNode
     from packwise.placement import Bounds
     from packwise.settings import Osmo
 
@@ -103,12 +103,12 @@ def pool_placements(
             yield Placement(topology, source, item, emit_by_default=True)
 
 
-def tree_of(submission: Submission, group: Group) -> Tree:
+def tree_of(submission: Submission, group: Group) -> TaskTree:
     """The tree of a group's tasks."""
     return build([levels_of(submission, task) for task in group.tasks], submission.pool.levels, pad=submission.pad)
 
 
-def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Names) -> Iterator[Placement]:
+def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names: Names) -> Iterator[Placement]:
     """A gang for each group, and a pod for each task; `trees` are the groups' trees."""
     workflow, pool, settings = submission.workflow, submission.pool, submission.settings
     source, item = f"OSMO workflow {workflow.name}", workflow.place.item
@@ -138,7 +138,7 @@ def workflow_placements(submission: Submission, trees: Iterable[Tree], names: Na
             yield Placement(pod, source, item, emit_by_default=True)
 
 
-def _sets(workflow: Workflow, group: Group, tree: Tree) -> tuple[PodSet, ...]:
+def _sets(workflow: Workflow, group: Group, tree: TaskTree) -> tuple[PodSet, ...]:
     """The nodes of a tree; each comes from the first task below it."""
     first = {leaf: task for task, leaf in reversed(list(zip(group.tasks, tree.leaves, strict=True)))}
     for node in reversed(tree.nodes):
@@ -252,7 +252,7 @@ def _quantity(written: str) -> str:
 _SHOWN = 3
 
 
-def differences(submission: Submission, group: Group, tree: Tree) -> Iterator[Finding]:
+def differences(submission: Submission, group: Group, tree: TaskTree) -> Iterator[Finding]:
     """Findings about differences between what is rendered for `group` and what OSMO would build."""
     for message in _messages(submission, group, tree):
         yield submission.workflow.at(group.path).finding(DIFFERS, message)
@@ -268,7 +268,7 @@ def queue_differences(pool: Pool, names: Names, settings: Osmo) -> Iterator[Find
         yield pool.place.finding(DIFFERS, message)
 
 
-def _messages(submission: Submission, group: Group, tree: Tree) -> Iterator[str]:
+def _messages(submission: Submission, group: Group, tree: TaskTree) -> Iterator[str]:
     bounds, nodes = tree.bounds, tree.nodes
     if bounds is not None and bounds.required and bounds.preferred:
         yield (
@@ -315,12 +315,12 @@ def _messages(submission: Submission, group: Group, tree: Tree) -> Iterator[str]
             yield f'uses resource "{name}", which says a topology key twice; OSMO would nest that level within itself'
 
 
-def _passed_through(nodes: Sequence[Node]) -> list[Node]:
+def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:
     """The inner nodes that OSMO leaves out: with one child, and no parent that it keeps."""
     children: dict[str | None, int] = {}
     for node in nodes:
         children[node.parent] = children.get(node.parent, 0) + 1
-    left_out: list[Node] = []
+    left_out: list[TaskNode] = []
     gone: set[str | None] = {None}
     for node in nodes:
         if node.members is None and node.parent in gone and children[node.name] == 1:
@@ -329,19 +329,19 @@ def _passed_through(nodes: Sequence[Node]) -> list[Node]:
     return left_out
 
 
-def _leaf_nodes(tree: Tree) -> list[Node | None]:
+def _leaf_nodes(tree: TaskTree) -> list[TaskNode | None]:
     by_name = {node.name: node for node in tree.nodes}
     return [None if leaf is None else by_name[leaf] for leaf in tree.leaves]
 
 
-def _is_padded(node: Node) -> bool:
+def _is_padded(node: TaskNode) -> bool:
     return any(step.group is None for step in node.path)
 
 
-def _subgroups(nodes: Sequence[Node]) -> str:
+def _subgroups(nodes: Sequence[TaskNode]) -> str:
     names = ", ".join([f'"{node.name}"' for node in nodes[:_SHOWN]])
     return f"inner subgroup{'' if len(nodes) == 1 else 's'} {names}{_more(nodes)}"
 
 
-def _more(nodes: Sequence[Node]) -> str:
+def _more(nodes: Sequence[TaskNode]) -> str:
     return f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""

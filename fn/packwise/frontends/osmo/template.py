@@ -122,7 +122,7 @@ _TO_BRACE = re.compile(r"([^}]*)(\}\}?|\Z)")
 _WORD = re.compile(r"\w+")
 
 
-class Section(NamedTuple):
+class TextSection(NamedTuple):
     """A part of a workflow spec: `text` from the line of its key on, which is line `line` of the spec, 1-based."""
 
     key: str
@@ -152,14 +152,14 @@ class Unfilled(NamedTuple):
     column: int = 1
 
 
-def sections(text: str) -> Iterator[Section]:
+def sections(text: str) -> Iterator[TextSection]:
     """The sections of a spec as OSMO finds them: by the lines that start them, before it reads any YAML."""
     starts = list(_SECTION.finditer(text))
     line, before = 1, 0
     for number, match in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         line, before = line + text.count("\n", before, match.start()), match.start()
-        yield Section(match[1], text[before:end], line)
+        yield TextSection(match[1], text[before:end], line)
 
 
 def fill(text: str, values: Mapping[str, Value], account: Account | None = None) -> Filled | Unfilled:
@@ -169,7 +169,7 @@ def fill(text: str, values: Mapping[str, Value], account: Account | None = None)
     """
     if not _has_markers(text):
         return Filled(text)
-    by_key: dict[str, Section] = {}
+    by_key: dict[str, TextSection] = {}
     for section in sections(text):
         by_key.setdefault(section.key, section)
     workflow = by_key.get("workflow")
@@ -193,7 +193,7 @@ def _has_markers(text: str) -> bool:
     return any(marker in text for marker in _MARKERS)
 
 
-def _default_values(section: Section | None) -> Mapping[str, Value] | Unfilled:
+def _default_values(section: TextSection | None) -> Mapping[str, Value] | Unfilled:
     if section is None:
         return {}
     try:
@@ -208,7 +208,7 @@ def _default_values(section: Section | None) -> Mapping[str, Value] | Unfilled:
     return values
 
 
-def _render(workflow: Section, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
+def _render(workflow: TextSection, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
     # Jinja is imported where there is a template, and nowhere else.
     from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, call_confined
     from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
@@ -228,7 +228,7 @@ def _render(workflow: Section, values: Mapping[str, Value], account: Account) ->
     answer = None if done.answer is None else read_answer(done.answer, last)
     account.spend(done.seconds, 0 if answer is None or isinstance(answer, Failure) else len(answer.text))
     if isinstance(answer, Failure):
-        return _unfilled_by(answer, workflow)
+        return _fill_failure(answer, workflow)
     # Whichever limit it meets first, on whatever machine: it is one answer.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
@@ -240,7 +240,7 @@ def _render(workflow: Section, values: Mapping[str, Value], account: Account) ->
     return Filled("\n" * before + answer.text, lines)
 
 
-def _unfilled_by(failure: Failure, workflow: Section) -> Unfilled:
+def _fill_failure(failure: Failure, workflow: TextSection) -> Unfilled:
     message = (
         _unset(failure.missing) if failure.missing else f"must be a template that can be filled in: {failure.message}"
     )

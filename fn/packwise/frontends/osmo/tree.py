@@ -79,18 +79,18 @@ class Levelled(NamedTuple):
     required: bool = True
 
 
-class Step(NamedTuple):
+class TreeStep(NamedTuple):
     """A step of a path: the level, and the group there; None for tasks that are padded at this level."""
 
     level: int
     group: str | None
 
 
-Path = tuple[Step, ...]
+Path = tuple[TreeStep, ...]
 """A node: the steps that lead to it from the root."""
 
 
-class Node(NamedTuple):
+class TaskNode(NamedTuple):
     """A node below the branching point; `wanted` is its name before it is made safe.
 
     A leaf holds `members` tasks; an inner node (None) holds the nodes whose parent it is.
@@ -104,7 +104,7 @@ class Node(NamedTuple):
     bounds: Bounds
 
 
-class Tree(NamedTuple):
+class TaskTree(NamedTuple):
     """`bounds` hold for the whole group, along `shared`, the path that all its tasks have in common.
 
     `nodes` stand parents first; `leaves` is the name of each task's node, in the tasks' order, None where there are no
@@ -113,7 +113,7 @@ class Tree(NamedTuple):
 
     bounds: Bounds | None
     shared: Path
-    nodes: tuple[Node, ...]
+    nodes: tuple[TaskNode, ...]
     leaves: tuple[str | None, ...]
 
 
@@ -128,11 +128,11 @@ def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
         groups: dict[int, str | None] = {}
         for each in task:
             groups.setdefault(each.level, each.group)
-        paths.append(tuple([Step(level, groups.get(level)) for level in used if pad or level in groups]))
+        paths.append(tuple([TreeStep(level, groups.get(level)) for level in used if pad or level in groups]))
     return paths
 
 
-def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: bool) -> Tree:
+def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: bool) -> TaskTree:
     """The tree of a group of tasks, each given by what it asks for; `levels` are the pool's, broadest first.
 
     Without `pad` the tasks must have requirements at the same levels, or none of them any.
@@ -150,7 +150,7 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
     names = unique_names([(path, join_groups(path), _identity(path)) for path in below])
     members = Counter(paths)
     written = tuple([
-        Node(
+        TaskNode(
             path,
             join_groups(path),
             names[path],
@@ -160,7 +160,7 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
         )
         for path in below
     ])  # fmt: skip
-    return Tree(bounds, branching, written, tuple([names.get(path) for path in paths]))
+    return TaskTree(bounds, branching, written, tuple([names.get(path) for path in paths]))
 
 
 def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[Path, bool | None]:

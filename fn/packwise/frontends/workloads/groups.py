@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.workloads.workload import Owner, Read, Shape, Template, Workload
+    from packwise.frontends.workloads.workload import GroupShape, Owner, Read, Template, Workload
     from packwise.objects.place import Place
 
 __all__ = ["gangs", "is_idle", "is_passed_over", "pods_in_order", "shapes", "weight"]
 
 _RULE = "spec/podgrouper.md#3"
-_SHAPES: Mapping[Grouping, Callable[[Workload], list[Shape]]] = {
+_SHAPES: Mapping[Grouping, Callable[[Workload], list[GroupShape]]] = {
     Grouping.JOB_SET: job_set,
     Grouping.LEADER_WORKER_SET: leader_worker_set,
     Grouping.REPLICA_TYPES: replica_types,
@@ -60,7 +60,7 @@ _INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwis
 """Annotations that never reach a cluster."""
 
 
-def shapes(workload: Workload) -> list[Shape]:
+def shapes(workload: Workload) -> list[GroupShape]:
     """The shapes of its groups. Raises RefusedError where KAI makes none."""
     _check_owners(workload)
     return _SHAPES.get(workload.grouping, single)(workload)
@@ -134,14 +134,14 @@ def pods_in_order(workload: Workload) -> list[Template]:
     return sorted(templates, key=lambda each: each.part == "Worker")
 
 
-def gangs(workload: Workload, of_shapes: list[Shape]) -> list[Gang]:
+def gangs(workload: Workload, of_shapes: list[GroupShape]) -> list[Gang]:
     """The gangs of these shapes. The queue is that of the first pod; all else is the last one's, which wins in KAI."""
     pods = pods_in_order(workload)
     first, last = pods[0], pods[-1]
     return [_gang(workload, shape, first, last) for shape in of_shapes]
 
 
-def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> Gang:
+def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template) -> Gang:
     owner, release = workload.owner, workload.release
     in_queue = queue(owner, first)
     priority = priority_class(workload, owner, last)
@@ -158,7 +158,7 @@ def _gang(workload: Workload, shape: Shape, first: Template, last: Template) -> 
     fields: dict[str, FieldPath | Place] = {
         "name": workload.at("metadata", "name"),
         "namespace": workload.at("metadata", "namespace"),
-        "labels": workload.at(*owner.labelled, "labels"),
+        "labels": workload.at(*owner.labels_path, "labels"),
         "annotations": workload.at(*owner.path, "annotations"),
         **_places(workload, reads),
         **({"topology": workload.at(*annotation_path(owner.path, TOPOLOGY))} if TOPOLOGY in annotations else {}),
@@ -201,7 +201,7 @@ def _places(workload: Workload, reads: Mapping[str, Read]) -> dict[str, Place]:
     return {field: read.place or workload.at(*read.path) for field, read in reads.items() if read.place or read.path}
 
 
-def _gang_owner(shape: Shape, owner: Owner) -> GangOwner:
+def _gang_owner(shape: GroupShape, owner: Owner) -> GangOwner:
     # Where each pod of a Job has a group, that is the Job's all the same.
     if shape.each_pod and owner.kind not in ("Job", "Pod"):
         return GangOwner("v1", "Pod", f"{owner.name}-{SUFFIX}")

@@ -10,8 +10,8 @@ from krmfn.record import NamedTuple
 from packwise.frontends.workloads.workload import (
     BATCH_MIN_MEMBER,
     TOPOLOGY,
+    GroupShape,
     RefusedError,
-    Shape,
     annotation_path,
     bounds_of,
     count,
@@ -49,7 +49,7 @@ MIN_SCALE = "autoscaling.knative.dev/min-scale"
 _RULE = "spec/podgrouper.md#4"
 
 
-def single(workload: Workload) -> list[Shape]:
+def single(workload: Workload) -> list[GroupShape]:
     """The one group of the workload, or one for each of its pods."""
     number = pods_of(workload)
     if number < 1:
@@ -67,7 +67,7 @@ def single(workload: Workload) -> list[Shape]:
     own = 1 if each else number
     # All that the group needs are pods of the only set.
     leaf = pod_set(workload, template, template.part, members, pods, replicas=own, is_named=False)
-    return [Shape((leaf,), origin, members, alike=number if each else 1, each_pod=each)]
+    return [GroupShape((leaf,), origin, members, alike=number if each else 1, each_pod=each)]
 
 
 def is_own(workload: Workload) -> bool:
@@ -180,7 +180,7 @@ def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
     return jobs
 
 
-def job_set(workload: Workload) -> list[Shape]:
+def job_set(workload: Workload) -> list[GroupShape]:
     """The groups of a JobSet. Raises RefusedError."""
     jobs = replicated_jobs(workload)
     if workload.release.job_sets == "tree" and not workload.stays_flat:
@@ -204,7 +204,7 @@ def needed_jobs(workload: Workload, number: int) -> int:
     return 1 if starts_in_order(workload) else number
 
 
-def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> Shape:
+def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
     sets: list[PodSet] = []
     for job in jobs:
         fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
@@ -223,7 +223,7 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> Shape:
             for index in range(job.replicas)
         ]  # fmt: skip
     needed = needed_jobs(workload, len(jobs))
-    return Shape(tuple(sets), _job_set_origin(workload), needed=needed)
+    return GroupShape(tuple(sets), _job_set_origin(workload), needed=needed)
 
 
 def _leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
@@ -245,7 +245,7 @@ def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
     return number
 
 
-def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> Shape:
+def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
     """The group of releases before trees: of one pod, of as many as the annotation says, or of all."""
     counts = workload.release.job_sets == "counted"
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER) if workload.release.batch_min_member else None
@@ -265,7 +265,7 @@ def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> Sh
         left -= taken
         origin = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",)})
         sets.append(pod_set(workload, job.template, job.name, taken, origin, replicas=pods, is_named=False))
-    return Shape(tuple(sets), _job_set_origin(workload), number, suffix=suffix)
+    return GroupShape(tuple(sets), _job_set_origin(workload), number, suffix=suffix)
 
 
 def _at_once(job: ReplicatedJob) -> int:

@@ -13,8 +13,8 @@ from packwise.frontends.workloads.workload import (
     SEGMENT_REQUIRED,
     SEGMENT_SIZE,
     TOPOLOGY,
+    GroupShape,
     RefusedError,
-    Shape,
     annotation_path,
     bounds_of,
     count,
@@ -89,7 +89,7 @@ def leader_waits(workload: Workload) -> bool:
     return workload.spec.get("startupPolicy") == "LeaderReady"
 
 
-def leader_worker_set(workload: Workload) -> list[Shape]:
+def leader_worker_set(workload: Workload) -> list[GroupShape]:
     """The groups of a LeaderWorkerSet. Raises RefusedError."""
     policy = workload.spec.get("startupPolicy")
     if policy not in _POLICIES:
@@ -108,7 +108,7 @@ def leader_worker_set(workload: Workload) -> list[Shape]:
     fields: dict[str, FieldPath] = {"members": (*_BODY, "size"), "copies": ("spec", "replicas")}
     origin = Origin(workload.at(), _LWS_RULE, fields)
     replicas = count(workload.spec, "replicas", 1)
-    return [Shape(sets, origin, size, suffix=f"-group-{index}") for index in range(replicas)]
+    return [GroupShape(sets, origin, size, suffix=f"-group-{index}") for index in range(replicas)]
 
 
 def has_segments(workload: Workload) -> bool:
@@ -216,13 +216,13 @@ _ELASTIC: FieldPath = ("spec", "elasticPolicy", "minReplicas")
 _TYPES_RULE = "spec/podgrouper.md#7"
 
 
-def replica_types(workload: Workload) -> list[Shape]:
+def replica_types(workload: Workload) -> list[GroupShape]:
     """The group of all replicas. Raises RefusedError."""
     members, path = _members(workload)
     is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
     sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed_sets(workload, members))
     fields: dict[str, FieldPath] = {"members": path} if path else {}
-    return [Shape(sets, Origin(workload.at(), _TYPES_RULE, fields), members)]
+    return [GroupShape(sets, Origin(workload.at(), _TYPES_RULE, fields), members)]
 
 
 def without_types(value: Mapping[str, Value]) -> RefusedError | None:
@@ -406,7 +406,7 @@ def worker_groups(workload: Workload) -> list[WorkerGroup]:
     return groups
 
 
-def ray_cluster(workload: Workload) -> list[Shape]:
+def ray_cluster(workload: Workload) -> list[GroupShape]:
     """The group of the head and all workers. Raises RefusedError."""
     head = next((each for each in workload.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
     if head is None:
@@ -427,7 +427,7 @@ def ray_cluster(workload: Workload) -> list[Shape]:
             sets.append(_workers(workload, group, group.template))
     if workload.stays_flat:
         sets = [each._replace(is_named=False) for each in sets]
-    return [Shape(tuple(sets), Origin(workload.at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
+    return [GroupShape(tuple(sets), Origin(workload.at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
 
 
 def _head(workload: Workload, template: Template) -> PodSet:

@@ -105,7 +105,7 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
     own = mapping(workload.item.value.get("metadata"))
     holders: list[tuple[str, Mapping[str, Value], FieldPath]] = [
         ("annotations", owner.annotations, owner.path),
-        ("labels", owner.labels, owner.labelled),
+        ("labels", owner.labels, owner.labels_path),
         *[(form, mapping(own.get(form)), ("metadata",)) for form in ("annotations", "labels")],
     ]
     for each in workload.templates:
@@ -200,7 +200,7 @@ def _queue_of_another(workload: Workload) -> Iterator[Finding]:
     if QUEUE_NAME in workload.owner.labels and not any(
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
-        path = (*workload.owner.labelled, "labels", QUEUE_NAME)
+        path = (*workload.owner.labels_path, "labels", QUEUE_NAME)
         message = "names a queue that KAI does not read: its own is the label kai.scheduler/queue"
         yield _ignored_finding(workload, path, message)
 

@@ -39,10 +39,10 @@ __all__ = [
     "SUFFIX",
     "TOPOLOGY",
     "Classes",
+    "GroupShape",
     "Owner",
     "Read",
     "RefusedError",
-    "Shape",
     "Template",
     "TypeDefault",
     "Workload",
@@ -105,7 +105,7 @@ class Owner(NamedTuple):
     of_labels: FieldPath = ()
 
     @property
-    def labelled(self) -> FieldPath:
+    def labels_path(self) -> FieldPath:
         """The path of the metadata that have its labels."""
         return self.of_labels or self.path
 
@@ -502,7 +502,7 @@ def _level(key: str) -> Level | None:
 
 
 def _labels(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], FieldPath], ...]:
-    return (owner.labels, owner.labelled), (pod.labels, pod.metadata)
+    return (owner.labels, owner.labels_path), (pod.labels, pod.metadata)
 
 
 def _annotations(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], FieldPath], ...]:
@@ -523,7 +523,7 @@ class RefusedError(Exception):
         self.text = text
 
 
-class Shape(NamedTuple):
+class GroupShape(NamedTuple):
     """A group of pods. `suffix` is what its name ends with, after that of its owner.
 
     It needs `members` pods, or `needed` of its topmost sets. So many groups are `alike`, of which it stands for all.

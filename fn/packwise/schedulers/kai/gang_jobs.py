@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
-from packwise.schedulers.kai.allocate.scene import Constraint, Job, KaiTopology, QueueShare, Share, SubGroup
+from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, QueueShare, Share, SubGroupInfo
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, with_objects
@@ -183,17 +183,19 @@ def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
     }
 
 
-def _sub_groups(gang: Gang, topology: str) -> Iterator[SubGroup]:
+def _sub_groups(gang: Gang, topology: str) -> Iterator[SubGroupInfo]:
     for pods in listed_sets(gang):
         constraint = _constraint(pods.bounds, pods.topology or topology)
-        yield SubGroup(pods.name, pods.parent, pods.members, pods.needed, constraint)
+        yield SubGroupInfo(pods.name, pods.parent, pods.members, pods.needed, constraint)
 
 
-def _constraint(bounds: Bounds | None, topology: str) -> Constraint | None:
+def _constraint(bounds: Bounds | None, topology: str) -> LevelConstraint | None:
     if bounds is None or bounds.is_empty or not topology:
         return None
     required, preferred = bounds.required, bounds.preferred
-    return Constraint(topology, "" if required is None else required.key, "" if preferred is None else preferred.key)
+    return LevelConstraint(
+        topology, "" if required is None else required.key, "" if preferred is None else preferred.key
+    )
 
 
 def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[KaiTopology, ...]:

@@ -16,7 +16,7 @@ from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, j
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai.allocate.domains import ROOT, Silent, depth_of, levels_of, no_such_topology
-from packwise.schedulers.kai.allocate.scene import Constraint, KaiTopology
+from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
 from packwise.schedulers.kai.topologies import NAME
 from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.wording import closest, list_known, near_miss
@@ -35,7 +35,7 @@ _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 _NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-class _Field(NamedTuple):
+class _FieldRule(NamedTuple):
     """`type` as JSON Schema has it. `minimum`: the least value, by the versions in which it holds."""
 
     type: str
@@ -48,33 +48,33 @@ class _Field(NamedTuple):
 
 _NEWEST = Versions(17, KNOWN.last)
 
-_SPEC: Mapping[str, _Field] = {
-    "backoffLimit": _Field("integer", _OLD),
-    "completions": _Field("integer", _OLD),
-    "markUnschedulable": _Field("boolean"),
-    "minMember": _Field("integer", minimum=((KNOWN, 1),)),
-    "minSubGroup": _Field("integer", _NEW, ((_NEW, 1),)),
-    "parallelism": _Field("integer", _OLD),
-    "preemptibility": _Field("string", choices=("preemptible", "non-preemptible")),
-    "preemptionDelay": _Field("string", _NEWEST),
-    "priorityClassName": _Field("string"),
-    "queue": _Field("string"),
-    "schedulingBackoff": _Field("integer"),
-    "stalenessGracePeriod": _Field("string", _NEWEST),
-    "subGroups": _Field("array"),
-    "topologyConstraint": _Field("object"),
+_SPEC: Mapping[str, _FieldRule] = {
+    "backoffLimit": _FieldRule("integer", _OLD),
+    "completions": _FieldRule("integer", _OLD),
+    "markUnschedulable": _FieldRule("boolean"),
+    "minMember": _FieldRule("integer", minimum=((KNOWN, 1),)),
+    "minSubGroup": _FieldRule("integer", _NEW, ((_NEW, 1),)),
+    "parallelism": _FieldRule("integer", _OLD),
+    "preemptibility": _FieldRule("string", choices=("preemptible", "non-preemptible")),
+    "preemptionDelay": _FieldRule("string", _NEWEST),
+    "priorityClassName": _FieldRule("string"),
+    "queue": _FieldRule("string"),
+    "schedulingBackoff": _FieldRule("integer"),
+    "stalenessGracePeriod": _FieldRule("string", _NEWEST),
+    "subGroups": _FieldRule("array"),
+    "topologyConstraint": _FieldRule("object"),
 }
-_SUBGROUP: Mapping[str, _Field] = {
-    "minMember": _Field("integer", minimum=((_OLD, 1), (_NEW, 0))),
-    "minSubGroup": _Field("integer", _NEW, ((_NEW, 0),)),
-    "name": _Field("string", named=True),
-    "parent": _Field("string", named=True),
-    "topologyConstraint": _Field("object"),
+_SUBGROUP: Mapping[str, _FieldRule] = {
+    "minMember": _FieldRule("integer", minimum=((_OLD, 1), (_NEW, 0))),
+    "minSubGroup": _FieldRule("integer", _NEW, ((_NEW, 0),)),
+    "name": _FieldRule("string", named=True),
+    "parent": _FieldRule("string", named=True),
+    "topologyConstraint": _FieldRule("object"),
 }
-_CONSTRAINT: Mapping[str, _Field] = {
-    "preferredTopologyLevel": _Field("string"),
-    "requiredTopologyLevel": _Field("string"),
-    "topology": _Field("string"),
+_CONSTRAINT: Mapping[str, _FieldRule] = {
+    "preferredTopologyLevel": _FieldRule("string"),
+    "requiredTopologyLevel": _FieldRule("string"),
+    "topology": _FieldRule("string"),
 }
 
 
@@ -115,7 +115,7 @@ def _constraint_errors(path: FieldPath, holder: Mapping[str, Value], suits: Vers
 
 
 def _mapping(
-    path: FieldPath, mapping: Mapping[str, Value], fields: Mapping[str, _Field], suits: Versions
+    path: FieldPath, mapping: Mapping[str, Value], fields: Mapping[str, _FieldRule], suits: Versions
 ) -> Iterator[Problem]:
     for name, value in mapping.items():
         field, at = fields.get(name), (*path, name)
@@ -138,7 +138,7 @@ def _outside(known: Versions, suits: Versions) -> Iterator[Versions]:
     yield from [versions for versions in (before, after) if versions is not None]
 
 
-def _value(at: FieldPath, value: Value, field: _Field, suits: Versions) -> Iterator[Problem]:
+def _value(at: FieldPath, value: Value, field: _FieldRule, suits: Versions) -> Iterator[Problem]:
     if _type_of(value) != field.type:
         yield _wrong_type(at, value, field.type, field.known)
         return
@@ -181,7 +181,7 @@ def _type_of(value: Value) -> str:
     return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
-class Node(NamedTuple):
+class SubGroupNode(NamedTuple):
     """A subgroup as the webhook reads it; what has another type counts as absent. `path` is where it stands."""
 
     path: FieldPath
@@ -192,14 +192,14 @@ class Node(NamedTuple):
     constraint: Value
 
 
-class Tree(NamedTuple):
+class SubGroupTree(NamedTuple):
     """The subgroups in their order, and how many children each has, by name; roots are those of no parent (None)."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[SubGroupNode, ...]
     children: Mapping[str | None, int]
 
     @classmethod
-    def read(cls, spec: Mapping[str, Value]) -> Tree:
+    def read(cls, spec: Mapping[str, Value]) -> SubGroupTree:
         """The subgroups of `spec`; what is no mapping is left out."""
         entries = spec.get("subGroups")
         nodes = tuple(
@@ -214,12 +214,12 @@ class Tree(NamedTuple):
             children[node.parent] = children.get(node.parent, 0) + 1
         return cls(nodes, children)
 
-    def is_leaf(self, node: Node) -> bool:
+    def is_leaf(self, node: SubGroupNode) -> bool:
         """True if pods stand in it."""
         return node.name not in self.children
 
 
-def tree_problems(spec: Mapping[str, Value], tree: Tree, suits: Versions, *, update: bool) -> Iterator[Problem]:
+def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions, *, update: bool) -> Iterator[Problem]:
     """Violations of the webhooks of the versions `suits` in a PodGroup; `update`: of one that is there.
 
     Of problems of structure the webhook tells one, and then none of the others: those have no text of its own.
@@ -246,8 +246,8 @@ def _root(spec: Mapping[str, Value]) -> Iterator[Problem]:
         yield _by_webhook(("spec", "minSubGroup"), "must not stand beside minMember; keep one of them", _NEW, text)
 
 
-def _graph(tree: Tree) -> Iterator[Problem]:
-    first: dict[str, Node] = {}
+def _graph(tree: SubGroupTree) -> Iterator[Problem]:
+    first: dict[str, SubGroupNode] = {}
     for node in tree.nodes:
         if node.name and first.setdefault(node.name, node) is not node:
             message = f"must be unique among the subgroups; got {describe(node.name)} again"
@@ -263,12 +263,12 @@ def _graph(tree: Tree) -> Iterator[Problem]:
         yield _by_webhook((*cycle.path, "parent"), message, KNOWN, "cycle detected in subgroups")
 
 
-def _cycle(nodes: Mapping[str, Node]) -> Node | None:
+def _cycle(nodes: Mapping[str, SubGroupNode]) -> SubGroupNode | None:
     """The first subgroup that is an ancestor of itself."""
     done = set[str]()
     for node in nodes.values():
         way = set[str]()
-        at: Node | None = node
+        at: SubGroupNode | None = node
         while at is not None and at.name not in done:
             if at.name in way:
                 return at
@@ -278,7 +278,7 @@ def _cycle(nodes: Mapping[str, Node]) -> Node | None:
     return None
 
 
-def _exclusive(tree: Tree) -> Iterator[Problem]:
+def _exclusive(tree: SubGroupTree) -> Iterator[Problem]:
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
             keep = "minMember" if tree.is_leaf(node) else "minSubGroup"
@@ -287,7 +287,7 @@ def _exclusive(tree: Tree) -> Iterator[Problem]:
             yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
 
 
-def _counts(spec: Mapping[str, Value], tree: Tree, *, update: bool) -> Iterator[Problem]:
+def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
     """Who may say how many. The webhook goes by the names' order."""
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
@@ -298,7 +298,7 @@ def _counts(spec: Mapping[str, Value], tree: Tree, *, update: bool) -> Iterator[
         yield _too_many(("spec", "minSubGroup"), wanted, roots)
 
 
-def _of_leaf(node: Node) -> Iterator[Problem]:
+def _of_leaf(node: SubGroupNode) -> Iterator[Problem]:
     quoted = go_quote(node.name)
     if node.min_sub_group is not None:
         text = f"subgroup {quoted}: minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)"
@@ -309,7 +309,7 @@ def _of_leaf(node: Node) -> Iterator[Problem]:
         yield _by_webhook((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
 
 
-def _of_inner(node: Node, tree: Tree, *, update: bool) -> Iterator[Problem]:
+def _of_inner(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
     path = (*node.path, "minMember")
     if node.min_member is not None and update:
         message = "has no place on a subgroup that is the parent of others; remove it"
@@ -335,9 +335,9 @@ def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Probl
     return refusal(path, message, by, text, stage=Stage.WEBHOOK)
 
 
-def _node(path: FieldPath, entry: Mapping[str, Value]) -> Node:
+def _node(path: FieldPath, entry: Mapping[str, Value]) -> SubGroupNode:
     name, parent = entry.get("name"), entry.get("parent")
-    return Node(
+    return SubGroupNode(
         path,
         name if isinstance(name, str) else "",
         parent if isinstance(parent, str) else None,
@@ -375,7 +375,7 @@ class Search(NamedTuple):
     path: FieldPath
     """Of the `topologyConstraint`."""
     sub_group: str
-    constraint: Constraint
+    constraint: LevelConstraint
     levels: tuple[str, ...] = ()
     pod_message: str = ""
     log: str = ""
@@ -493,11 +493,11 @@ def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Ma
             yield ("spec", "subGroups", index), _text(group, "name"), group
 
 
-def _read_constraint(value: Value) -> Constraint:
+def _read_constraint(value: Value) -> LevelConstraint:
     """The constraint; one with a field of another type, which the API server refuses, constrains nothing."""
     fields = [value.get(name) for name in ("topology", _REQUIRED, _PREFERRED)] if isinstance(value, dict) else []
     texts = [field or "" for field in fields if field is None or isinstance(field, str)]
-    return Constraint(*texts) if len(texts) == 3 else Constraint("")
+    return LevelConstraint(*texts) if len(texts) == 3 else LevelConstraint("")
 
 
 def _text(value: Mapping[str, Value], key: str) -> str:
@@ -536,7 +536,7 @@ def podgroup_problems(
         problems += schema_problems(value, suits)
     spec = value.get("spec")
     if isinstance(spec, dict):
-        tree = Tree.read(spec)
+        tree = SubGroupTree.read(spec)
         problems += tree_problems(spec, tree, suits, update=update)
         problems += _unusable_names(tree, suits)
         problems += _siblings(tree, suits)
@@ -547,7 +547,7 @@ def podgroup_problems(
     return problems
 
 
-def _unusable_names(tree: Tree, suits: Versions) -> Iterator[Problem]:
+def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     names = {node.name for node in tree.nodes}
     lowers = suits.within(_LOWERS_PARENTS) is not None
     for node in tree.nodes:
@@ -563,7 +563,7 @@ def _unusable_names(tree: Tree, suits: Versions) -> Iterator[Problem]:
             yield Problem((*node.path, "parent"), message, consequence=consequence)
 
 
-def _siblings(tree: Tree, suits: Versions) -> Iterator[Problem]:
+def _siblings(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     """Pods beside subgroups that are parents, which v0.12 passes over with a line in its log: told of the first."""
     if suits.within(_DROPS_SIBLINGS) is None:
         return

@@ -13,7 +13,7 @@ from packwise.kubernetes.quantities import amounts, container_requests, natural
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     AffinityTerm,
-    GpuShare,
+    GpuPortion,
     HostPort,
     LabelRequirement,
     Pod,
@@ -158,7 +158,7 @@ def _with_class(spec: Mapping[str, Value], runtime: Mapping[str, Value]) -> Mapp
     return changed
 
 
-def _share(annotations: Mapping[str, str]) -> GpuShare | None:
+def _share(annotations: Mapping[str, str]) -> GpuPortion | None:
     mebibytes = natural(annotations.get(_MEMORY, "")) or 0
     written = annotations.get(_FRACTION, "")
     portion = float(written) if _NUMBER.fullmatch(written) else 0.0
@@ -168,8 +168,8 @@ def _share(annotations: Mapping[str, str]) -> GpuShare | None:
         return None
     devices = natural(annotations.get(_DEVICES, ""))
     if devices is not None:
-        return GpuShare(devices, portion, mebibytes)
-    return GpuShare(1, portion, 0 if portion else mebibytes)
+        return GpuPortion(devices, portion, mebibytes)
+    return GpuPortion(1, portion, 0 if portion else mebibytes)
 
 
 def _rules(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.schedulers.kai.allocate.scene import GpuShare, Pod, Scene
+    from packwise.schedulers.kai.allocate.scene import GpuPortion, Pod, Scene
     from packwise.schedulers.kai.allocate.session import JobAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
 
@@ -298,7 +298,7 @@ def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str,
         share = bound.pod.share
         for group in bound.gpus if share is not None else ():
             groups = shared.setdefault(bound.node, {})
-            groups[group] = groups.get(group, 0) + memory_of(cast("GpuShare", share), by_name[bound.node])
+            groups[group] = groups.get(group, 0) + memory_of(cast("GpuPortion", share), by_name[bound.node])
     return shared
 
 

@@ -275,7 +275,7 @@ def level_origins(levels: Place, places: tuple[Place, ...], field: str, rule: st
     return origins
 
 
-class Judgement(NamedTuple):
+class TopologyAnswer(NamedTuple):
     """The answer of KAI's API server to a Topology: its `answer`, None where it takes it.
 
     `surely_valid`: every rule of its CRD was checked, and is kept.
@@ -286,7 +286,9 @@ class Judgement(NamedTuple):
     surely_valid: bool
 
 
-def judge_known(known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True) -> Judgement:
+def judge_known(
+    known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True
+) -> TopologyAnswer:
     """The answer of KAI's API server to the Topology made of `known`.
 
     Refusals are errors, which say how else to have none rendered, `way_out` first; warnings where there is none anyway
@@ -296,7 +298,7 @@ def judge_known(known: KnownTopology, source: SchedulerInput, *, way_out: str | 
     refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]
     findings = (*refusals, *verdict.unchecked)
     answer = _answer(known.topology.name, verdict.problems) if verdict.problems else None
-    return Judgement(findings, answer, not findings)
+    return TopologyAnswer(findings, answer, not findings)
 
 
 def _answer(name: str, problems: Iterable[Problem]) -> str:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Inventory
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.podsets import Job, PodSet
+    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
 
 __all__ = ["RULES", "check_jobs", "checks_groups", "group_problems_of"]
 
@@ -192,7 +192,7 @@ RULES = (REFUSED,)
 class _Review:
     """The subject of a webhook's review: a job, new or an update of `before`."""
 
-    job: Job
+    job: KueueJob
     before: Mapping[str, Value] | None
     release: KueueRelease
 
@@ -202,7 +202,7 @@ class _Review:
         return self.job.item.value
 
     @property
-    def sets(self) -> tuple[PodSet, ...]:
+    def sets(self) -> tuple[KueuePodSet, ...]:
         """Its pod sets."""
         return self.job.sets
 
@@ -226,7 +226,7 @@ class _Webhook:
     """True if it does not look at updates of jobs that Kueue manages neither before nor after."""
 
 
-def check_jobs(jobs: Iterable[Job], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
+def check_jobs(jobs: Iterable[KueueJob], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
     """The webhooks' refusals, in their order."""
     for job in jobs:
         problems = _admission_problems(_Review(job, inventory.before(job.item.value), release))
@@ -400,7 +400,7 @@ def _pod_sets(review: _Review) -> list[Problem]:
     broken = _first_error(review)
     for each in review.sets:
         problems += _of_pod_set(each, review, is_bounded=not broken)
-    return [*problems, *_of_groups(review)] or _unread(review)
+    return [*problems, *_of_groups(review)] or _template_problems(review)
 
 
 def _ray_job_pod_sets(review: _Review) -> list[Problem]:
@@ -410,13 +410,13 @@ def _ray_job_pod_sets(review: _Review) -> list[Problem]:
     for position, each in enumerate(review.sets):
         problems += _of_pod_set(each, review, is_bounded=not broken)
         problems += _of_groups(review) if position == 0 else ()
-    return problems or _unread(review)
+    return problems or _template_problems(review)
 
 
 def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
     """The same; those of groups come before the bound of the head, and none after a template that cannot be read."""
     if _first_error(review):
-        return _of_pod_set(review.sets[0], review, is_bounded=False) or _unread(review)
+        return _of_pod_set(review.sets[0], review, is_bounded=False) or _template_problems(review)
     head, *workers = review.sets
     problems = [*template_problems(head.template, review.release), *_of_groups(review)]
     problems += bound_problems(head.template, head.count)
@@ -425,7 +425,7 @@ def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
     return problems
 
 
-def _of_pod_set(each: PodSet, review: _Review, *, is_bounded: bool) -> list[Problem]:
+def _of_pod_set(each: KueuePodSet, review: _Review, *, is_bounded: bool) -> list[Problem]:
     if not each.is_validated:
         return []
     bounds = bound_problems(each.template, each.count) if is_bounded else ()
@@ -444,8 +444,8 @@ def _first_error(review: _Review) -> str:
     return next((error for error in errors if error), "")
 
 
-def _unread(review: _Review) -> list[Problem]:
-    """That a template cannot be read, where no rule says so."""
+def _template_problems(review: _Review) -> list[Problem]:
+    """The problem of the first template that cannot be read, where no rule says so."""
     for each in review.sets:
         error = unparsable(each.template.annotations, review.release)
         if error:
@@ -454,9 +454,9 @@ def _unread(review: _Review) -> list[Problem]:
     return []
 
 
-def group_problems_of(sets: Sequence[PodSet], release: KueueRelease) -> Iterator[Problem]:
+def group_problems_of(sets: Sequence[KueuePodSet], release: KueueRelease) -> Iterator[Problem]:
     """Violations in the groups of pod sets, in the order of the groups."""
-    members: dict[str, list[PodSet]] = {}
+    members: dict[str, list[KueuePodSet]] = {}
     for each in sets:
         request = read_request(each.template.annotations, release)
         if request is not None and request.group is not None:
@@ -480,18 +480,18 @@ def group_problems_of(sets: Sequence[PodSet], release: KueueRelease) -> Iterator
             yield _unlike(second, first, name)
 
 
-def _bounds(each: PodSet) -> tuple[str | None, str | None]:
+def _bounds(each: KueuePodSet) -> tuple[str | None, str | None]:
     annotations = each.template.annotations
     required = annotations.get(REQUIRED)
     return required, annotations.get(PREFERRED) if required is None else None
 
 
-def _member(each: PodSet, name: str, message: str, detail: str) -> Problem:
+def _member(each: KueuePodSet, name: str, message: str, detail: str) -> Problem:
     error = OperatorError(each.template.key_field(GROUP_NAME), ErrorType.INVALID, name, detail)
     return refusal(each.template.key_path(GROUP_NAME), message, error)
 
 
-def _unlike(each: PodSet, other: PodSet, name: str) -> Problem:
+def _unlike(each: KueuePodSet, other: KueuePodSet, name: str) -> Problem:
     detail = (
         f"must specify '{REQUIRED}' or '{PREFERRED}' topology consistent with "
         f"'{other.template.field}.annotations' in group '{name}'"

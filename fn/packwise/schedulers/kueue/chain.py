@@ -20,7 +20,7 @@ from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.objects import node_labels, rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of, mapping, value_at
-from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, Request, read_request, unparsable
+from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
 from packwise.schedulers.kueue.scheduler import is_meant
 from packwise.wording import closest, near_miss
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Generated
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.podsets import Job, PodSet
+    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
     from packwise.schedulers.scheduler import SchedulerInput
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
@@ -180,7 +180,7 @@ def _by_name(values: Iterable[Mapping[str, Value]]) -> dict[str, Mapping[str, Va
 
 
 def check_chain(
-    source: SchedulerInput, jobs: Sequence[Job], generated: Iterable[Generated], release: KueueRelease
+    source: SchedulerInput, jobs: Sequence[KueueJob], generated: Iterable[Generated], release: KueueRelease
 ) -> Iterator[Finding]:
     """Findings about what is missing or does not match between the jobs of the input and their flavors."""
     chain = Chain(source.inventory.items, [each.value for each in generated], source.cluster.nodes)
@@ -257,7 +257,7 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
             yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
 
 
-def _job(job: Job, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
+def _job(job: KueueJob, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
     for each in job.sets:
         yield from _false(job, each, release)
     name = job.item.labels.get(QUEUE_NAME)
@@ -282,7 +282,7 @@ def _job(job: Job, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
             yield from _no_flavor(job, each, groups, chain, release)
 
 
-def _false(job: Job, each: PodSet, release: KueueRelease) -> Iterator[Finding]:
+def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
     """A pod set that asks for topology-aware scheduling and names no level; later releases refuse it themselves."""
     annotations = each.template.annotations
     request = None if unparsable(annotations, release) else read_request(annotations, release)
@@ -295,7 +295,7 @@ def _false(job: Job, each: PodSet, release: KueueRelease) -> Iterator[Finding]:
 
 
 def _no_flavor(
-    job: Job, each: PodSet, groups: Sequence[_Resources], chain: Chain, release: KueueRelease
+    job: KueueJob, each: KueuePodSet, groups: Sequence[_Resources], chain: Chain, release: KueueRelease
 ) -> Iterator[Finding]:
     """A finding where no flavor takes the pod set, by one of its resources; none where a flavor is unknown."""
     annotations = each.template.annotations
@@ -322,7 +322,7 @@ def _no_flavor(
             return
 
 
-def _place(each: PodSet, unknown: Sequence[str]) -> FieldPath:
+def _place(each: KueuePodSet, unknown: Sequence[str]) -> FieldPath:
     """The annotation that names a level which no flavor has, else the first one; without any, the queue's name."""
     annotations = each.template.annotations
     asked = [key for key in TOPOLOGY_KEYS if key in annotations]
@@ -345,7 +345,7 @@ def _requested_resources(pod_spec: Mapping[str, Value]) -> set[str]:
     return names
 
 
-def _mismatch(flavor: _Flavor, request: Request | None, chain: Chain) -> str:
+def _mismatch(flavor: _Flavor, request: TopologyRequest | None, chain: Chain) -> str:
     """Kueue's reason for not placing a pod set in a flavor; "" where it takes it."""
     if request is None or not request.is_asked:
         return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology is not None else ""
@@ -358,7 +358,7 @@ def _mismatch(flavor: _Flavor, request: Request | None, chain: Chain) -> str:
     return _wrong_order(request, levels) or _without_domains(flavor, request, levels, chain)
 
 
-def _without_domains(flavor: _Flavor, request: Request, levels: Sequence[str], chain: Chain) -> str:
+def _without_domains(flavor: _Flavor, request: TopologyRequest, levels: Sequence[str], chain: Chain) -> str:
     """That the nodes of the input, where it has any, have no domain of the flavor at the level."""
     labels = mapping(value_at(flavor.value, "spec", "nodeLabels") if flavor.value is not None else None)
     inside = [node for node in chain.nodes if labels.items() <= node.items() and all(level in node for level in levels)]
@@ -368,7 +368,7 @@ def _without_domains(flavor: _Flavor, request: Request, levels: Sequence[str], c
     return f"no topology domains at level: {bound}"
 
 
-def _wrong_order(request: Request, levels: Sequence[str]) -> str:
+def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
     """Slices above the level that the pod set is bound to, and layers that do not go from coarse to fine."""
     bound = request.required or request.preferred
     layers = request.layers
@@ -397,13 +397,13 @@ def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: Top
                 yield _pods(job, each, request, queue, chain)
 
 
-def _request(each: PodSet, release: KueueRelease) -> Request:
+def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
     annotations = each.template.annotations
     request = None if unparsable(annotations, release) else read_request(annotations, release)
-    return request or Request()
+    return request or TopologyRequest()
 
 
-def _pods(job: Job, each: PodSet, request: Request, queue: str, chain: Chain) -> QueuedPods:
+def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str, chain: Chain) -> QueuedPods:
     topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
     return QueuedPods(
         workload=job.item,

@@ -17,7 +17,7 @@ from packwise.schedulers.kueue.request import (
     PREFIX,
     TOPOLOGY_KEYS,
     UNCONSTRAINED,
-    Template,
+    PodTemplate,
     annotations_of,
     parse_bool,
     template_problems,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.podsets import Job
+    from packwise.schedulers.kueue.podsets import KueueJob
 
 __all__ = ["RULES", "check_ignored"]
 
@@ -89,7 +89,7 @@ class _Owner:
     pod_specs: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
 
 
-def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
+def check_ignored(index: Index, jobs: Sequence[KueueJob], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
     """Requests that Kueue reads otherwise than their author means, or not at all; `kai_name` is that of KAI in pods."""
     for owner in _owners(index, jobs):
         yield from _schedulers(owner, kai_name)
@@ -102,7 +102,7 @@ def check_ignored(index: Index, jobs: Sequence[Job], release: KueueRelease, kai_
     yield from _pod_groups(index)
 
 
-def _owners(index: Index, jobs: Sequence[Job]) -> Iterator[_Owner]:
+def _owners(index: Index, jobs: Sequence[KueueJob]) -> Iterator[_Owner]:
     sets = {id(job.item): job.sets for job in jobs}
     for kind in WORKLOAD_KINDS.values():
         for item in index.of_kind(*kind.key) if kind.integration is not None else ():
@@ -155,7 +155,7 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
                 yield Finding.of(SCHEDULER, owner.item, (*part.path, "annotations", key), message, at_key=True)
 
 
-def _unchecked_groups(job: Job, release: KueueRelease) -> Iterator[Finding]:
+def _unchecked_groups(job: KueueJob, release: KueueRelease) -> Iterator[Finding]:
     """Groups that make no sense, of kinds whose webhooks do not look at them."""
     if job.kind.integration in (Integration.JOB, Integration.POD):
         return
@@ -167,7 +167,7 @@ def _unchecked_groups(job: Job, release: KueueRelease) -> Iterator[Finding]:
 def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRelease) -> Iterator[Finding]:
     """Refusals of each pod of a template that the webhooks do not see."""
     (path,) = [each.path for each in kind.templates]
-    template = Template(path, "metadata", mapping(item.get(path)))
+    template = PodTemplate(path, "metadata", mapping(item.get(path)))
     each = "Job" if kind.integration is Integration.JOBS else "pod"
     for problem in template_problems(template, release):
         message = f"{problem.message}: Kueue refuses each {each} of it, while the {item.kind} itself is taken"

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
-from packwise.schedulers.kueue.request import Template
+from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "HEAD",
     "RULES",
-    "Job",
-    "PodSet",
+    "KueueJob",
+    "KueuePodSet",
     "check_runtimes",
     "integer",
     "jobs_of",
@@ -53,7 +53,7 @@ _NOTHING: Mapping[str, Value] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class PodSet:
+class KueuePodSet:
     """Pods of one template that Kueue counts and places together.
 
     `is_validated`: whether the webhook looks at the template's annotations.
@@ -61,7 +61,7 @@ class PodSet:
 
     name: str
     count: int
-    template: Template
+    template: PodTemplate
     pod_spec: Mapping[str, Value] = field(default_factory=dict[str, "Value"])
     is_validated: bool = True
 
@@ -95,12 +95,12 @@ def _text(value: Value) -> str:
 
 def _pod_set(
     name: str, count: int, template: Value, path: FieldPath, title: str, *, is_validated: bool = True
-) -> PodSet:
+) -> KueuePodSet:
     """The pod set of the pod template at `path`, which the operator calls `title`."""
     metadata = mapping(mapping(template).get("metadata"))
-    at = Template((*path, "metadata"), f"{title}.metadata", metadata)
+    at = PodTemplate((*path, "metadata"), f"{title}.metadata", metadata)
     # Kueue's names of pod sets are in lower case.
-    return PodSet(name.lower(), count, at, mapping(mapping(template).get("spec")), is_validated)
+    return KueuePodSet(name.lower(), count, at, mapping(mapping(template).get("spec")), is_validated)
 
 
 def _pods_of_job(spec: Value) -> int:
@@ -109,19 +109,19 @@ def _pods_of_job(spec: Value) -> int:
     return min(parallelism, integer(value_at(spec, "completions"), parallelism))
 
 
-def _job(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+def _job(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     spec = value.get("spec")
     path = ("spec", "template")
     return [_pod_set(_MAIN, _pods_of_job(spec), value_at(spec, "template"), path, "spec.template")]
 
 
-def _job_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+def _job_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     return _replicated_jobs(value_at(value, "spec", "replicatedJobs"))
 
 
-def _replicated_jobs(jobs: Value) -> list[PodSet]:
+def _replicated_jobs(jobs: Value) -> list[KueuePodSet]:
     """A pod set for each entry of a JobSet's `spec.replicatedJobs`."""
-    sets: list[PodSet] = []
+    sets: list[KueuePodSet] = []
     for index, job in _entries(jobs):
         spec = value_at(job, "template", "spec")
         path = ("spec", "replicatedJobs", index, "template", "spec", "template")
@@ -131,7 +131,7 @@ def _replicated_jobs(jobs: Value) -> list[PodSet]:
     return sets
 
 
-def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     group = mapping(value_at(value, "spec", "leaderWorkerTemplate"))
     path: FieldPath = ("spec", "leaderWorkerTemplate")
     size = integer(group.get("size"), 1)
@@ -143,7 +143,7 @@ def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[
     return [leader, _pod_set(_WORKER, size - 1, group.get("workerTemplate"), worker, f"{title}.workerTemplate")]
 
 
-def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     """Pod sets by the types of replicas, in the order in which their operator has them."""
     specs = mapping(value_at(value, *kind.body))
     title = ".".join(kind.body)
@@ -160,7 +160,7 @@ def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSe
     ]
 
 
-def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     """The head and the groups of workers; where the cluster is part of the object, its webhook has one name for it."""
     section = kind.body
     is_part = len(section) > 1
@@ -178,7 +178,7 @@ def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]
     return sets
 
 
-def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
+def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     """The cluster, and the pod that submits the job to it."""
     sets = _ray_cluster(kind, value)
     if sets and value_at(value, "spec", "submissionMode") in (None, "", "K8sJobMode"):
@@ -188,8 +188,8 @@ def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
     return sets
 
 
-def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
-    sets: list[PodSet] = []
+def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
+    sets: list[KueuePodSet] = []
     for role in ("driver", "executor"):
         part = mapping(value_at(value, "spec", role))
         base = mapping(value_at(part, "template", "metadata"))
@@ -197,17 +197,17 @@ def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
         annotations: dict[str, Value] = {**mapping(base.get("annotations")), **mapping(part.get("annotations"))}
         metadata: dict[str, Value] = {"annotations": annotations, "labels": part.get("labels")}
         count = 1 if role == "driver" else integer(part.get("instances"), 0)
-        template = Template(("spec", role), f"spec.{role}", metadata)
-        sets.append(PodSet(role, count, template, mapping(value_at(part, "template", "spec"))))
+        template = PodTemplate(("spec", role), f"spec.{role}", metadata)
+        sets.append(KueuePodSet(role, count, template, mapping(value_at(part, "template", "spec"))))
     return sets
 
 
-def _pod(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[PodSet]:
-    template = Template(("metadata",), "metadata", mapping(value.get("metadata")))
-    return [PodSet(_MAIN, 1, template, mapping(value.get("spec")))]
+def _pod(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
+    template = PodTemplate(("metadata",), "metadata", mapping(value.get("metadata")))
+    return [KueuePodSet(_MAIN, 1, template, mapping(value.get("spec")))]
 
 
-_POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], list[PodSet]]] = {
+_POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], list[KueuePodSet]]] = {
     Integration.JOB: _job,
     Integration.JOB_SET: _job_set,
     Integration.LEADER_WORKER_SET: _leader_worker_set,
@@ -223,33 +223,33 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class KueueJob:
     """A job of the input and the pod sets that Kueue makes of it."""
 
     item: KubeObject
     kind: WorkloadKind
-    sets: tuple[PodSet, ...]
+    sets: tuple[KueuePodSet, ...]
 
 
-def jobs_of(index: Index) -> list[Job]:
+def jobs_of(index: Index) -> list[KueueJob]:
     """The jobs of the input that Kueue's webhooks see, whether they name a queue or not."""
-    jobs: list[Job] = []
+    jobs: list[KueueJob] = []
     for kind in WORKLOAD_KINDS.values():
         for item in index.of_kind(*kind.key):
             sets = _pod_sets_of(kind, item, index)
             if sets is not None:
-                jobs.append(Job(item, kind, tuple(sets)))
+                jobs.append(KueueJob(item, kind, tuple(sets)))
     return jobs
 
 
-def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[PodSet] | None:
+def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     if kind.integration is Integration.TRAIN_JOB:
         return _train_job(item, index)
     pod_sets = None if kind.integration is None else _POD_SETS.get(kind.integration)
     return None if pod_sets is None else pod_sets(kind, item.value)
 
 
-def _train_job(item: KubeObject, index: Index) -> list[PodSet] | None:
+def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     """The pod sets of a TrainJob; None where its runtime is not among the input, or patches make another of it."""
     runtime = _runtime_of(index, item)
     patches = item.get("spec.runtimePatches")
@@ -286,7 +286,7 @@ def _is_trainer(job: Value) -> bool:
     return mapping(value_at(job, "template", "metadata", "labels")).get(_STEP) == "trainer"
 
 
-def _of_runtime(each: PodSet, count: int) -> PodSet:
+def _of_runtime(each: KueuePodSet, count: int) -> KueuePodSet:
     """The pod set as the webhook names it, told at the field of the TrainJob that names the runtime."""
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
     return replace(each, count=count, template=template)

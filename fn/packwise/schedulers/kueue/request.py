@@ -33,9 +33,9 @@ __all__ = [
     "SLICE_SIZE",
     "TOPOLOGY_KEYS",
     "UNCONSTRAINED",
-    "Layer",
-    "Request",
-    "Template",
+    "PodTemplate",
+    "SliceLayer",
+    "TopologyRequest",
     "annotations_of",
     "atoi_error",
     "bound_problems",
@@ -72,7 +72,7 @@ _TEXT_LENGTH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class PodTemplate:
     """The metadata of a pod template: at `path` of the object, which the operator calls `field`."""
 
     path: FieldPath
@@ -102,7 +102,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class SliceLayer:
     """A slice level of several: pods per slice within one domain of `level`."""
 
     level: str
@@ -110,7 +110,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TopologyRequest:
     """The topologyRequest that Kueue makes of a template's annotations; levels are node labels.
 
     `unconstrained` is None where it is not asked for. `layers` are the slices, the coarsest first, with one entry where
@@ -120,7 +120,7 @@ class Request:
     required: str | None = None
     preferred: str | None = None
     unconstrained: bool | None = None
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[SliceLayer, ...] = ()
     group: str | None = None
 
     @property
@@ -159,7 +159,7 @@ def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, a
     return Problem(path, message, error.text(), Stage.WEBHOOK, at_key=at_key)
 
 
-def read_request(annotations: Mapping[str, str], release: KueueRelease) -> Request | None:
+def read_request(annotations: Mapping[str, str], release: KueueRelease) -> TopologyRequest | None:
     """The request of a template that `unparsable` says nothing of; None where its annotations make none."""
     required, preferred, layers = annotations.get(REQUIRED), annotations.get(PREFERRED), _layers(annotations, release)
     unconstrained = None
@@ -168,16 +168,16 @@ def read_request(annotations: Mapping[str, str], release: KueueRelease) -> Reque
     elif preferred is None and UNCONSTRAINED in annotations:
         unconstrained = parse_bool(annotations[UNCONSTRAINED])
     group = annotations.get(GROUP_NAME) if required is not None or preferred is not None else None
-    request = Request(required, preferred, unconstrained, layers, group)
-    return None if request == Request() else request
+    request = TopologyRequest(required, preferred, unconstrained, layers, group)
+    return None if request == TopologyRequest() else request
 
 
-def _layers(annotations: Mapping[str, str], release: KueueRelease) -> tuple[Layer, ...]:
+def _layers(annotations: Mapping[str, str], release: KueueRelease) -> tuple[SliceLayer, ...]:
     if SLICE_LAYERS in annotations and release.multi_layer:
         entries = _entries(annotations[SLICE_LAYERS])
         return () if isinstance(entries, str) else entries
     size = parse_int32(annotations.get(SLICE_SIZE, ""))
-    return () if size is None or SLICE_REQUIRED not in annotations else (Layer(annotations[SLICE_REQUIRED], size),)
+    return () if size is None or SLICE_REQUIRED not in annotations else (SliceLayer(annotations[SLICE_REQUIRED], size),)
 
 
 def unparsable(annotations: Mapping[str, str], release: KueueRelease) -> str:
@@ -219,7 +219,7 @@ def atoi_error(text: str) -> str:
     return "" if in_range else number_error("Atoi", text)
 
 
-def _entries(text: str) -> tuple[Layer, ...] | str:
+def _entries(text: str) -> tuple[SliceLayer, ...] | str:
     """The layers of the annotation; Go's error where it is no list of them."""
     error = go_json_error(text)
     if error:
@@ -231,7 +231,7 @@ def _entries(text: str) -> tuple[Layer, ...] | str:
         return f"json: cannot unmarshal {_go_kind(value)} into Go value of type []v1beta2.{_ENTRY}"
     layers = [_layer(entry) for entry in value]
     errors = [layer for layer in layers if isinstance(layer, str)]
-    return errors[0] if errors else tuple([layer for layer in layers if isinstance(layer, Layer)])
+    return errors[0] if errors else tuple([layer for layer in layers if isinstance(layer, SliceLayer)])
 
 
 def _load_json(text: str) -> Value:
@@ -242,9 +242,9 @@ def _load_json(text: str) -> Value:
         return [[]]
 
 
-def _layer(entry: Value) -> Layer | str:
+def _layer(entry: Value) -> SliceLayer | str:
     if entry is None:
-        return Layer("", 0)
+        return SliceLayer("", 0)
     if not isinstance(entry, dict):
         return f"json: cannot unmarshal {_go_kind(entry)} into Go value of type v1beta2.{_ENTRY}"
     level, size = "", 0
@@ -261,7 +261,7 @@ def _layer(entry: Value) -> Layer | str:
                 kind = _go_kind(value, show=True)
                 return f"json: cannot unmarshal {kind} into Go struct field {_ENTRY}.size of type int32"
             size = value
-    return Layer(level, size)
+    return SliceLayer(level, size)
 
 
 def _go_kind(value: Value, *, show: bool = False) -> str:
@@ -273,7 +273,7 @@ def _go_kind(value: Value, *, show: bool = False) -> str:
     return "string" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
 
 
-def template_problems(template: Template, release: KueueRelease) -> list[Problem]:
+def template_problems(template: PodTemplate, release: KueueRelease) -> list[Problem]:
     """The refusals that every webhook shares of the annotations of one pod template, in its order."""
     annotations = template.annotations
     if not any(key.startswith(PREFIX) for key in annotations):
@@ -288,7 +288,7 @@ def template_problems(template: Template, release: KueueRelease) -> list[Problem
     ]
 
 
-def _several(template: Template, annotations: Mapping[str, str]) -> Iterator[Problem]:
+def _several(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[Problem]:
     modes = (REQUIRED, PREFERRED, UNCONSTRAINED)
     asked = [key for key in modes if key in annotations]
     if len(asked) > 1:
@@ -300,14 +300,20 @@ def _several(template: Template, annotations: Mapping[str, str]) -> Iterator[Pro
 
 
 def _at(
-    template: Template, key: str, message: str, detail: str, *, kind: ErrorType = ErrorType.INVALID, value: Value = None
+    template: PodTemplate,
+    key: str,
+    message: str,
+    detail: str,
+    *,
+    kind: ErrorType = ErrorType.INVALID,
+    value: Value = None,
 ) -> Problem:
     """A refusal of an annotation; where it is not there, at the place that would have it."""
     error = OperatorError(template.key_field(key), kind, value, detail + template.suffix)
     return refusal(template.key_path(key), message, error, at_key=kind is ErrorType.FORBIDDEN)
 
 
-def _levels(template: Template, annotations: Mapping[str, str]) -> Iterator[Problem]:
+def _levels(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[Problem]:
     for key in (REQUIRED, PREFERRED, SLICE_REQUIRED):
         level = annotations.get(key)
         for wrong in () if level is None else qualified_name(level, V35):
@@ -315,7 +321,7 @@ def _levels(template: Template, annotations: Mapping[str, str]) -> Iterator[Prob
             yield _at(template, key, message, wrong, value=level)
 
 
-def _group(template: Template, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
+def _group(template: PodTemplate, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
     group = annotations.get(GROUP_NAME)
     if group is None:
         return
@@ -329,12 +335,12 @@ def _group(template: Template, annotations: Mapping[str, str], release: KueueRel
         yield _forbidden(template, GROUP_NAME, detail, "must go with a required or preferred topology")
 
 
-def _forbidden(template: Template, key: str, detail: str, message: str) -> Problem:
+def _forbidden(template: PodTemplate, key: str, detail: str, message: str) -> Problem:
     return _at(template, key, message, detail, kind=ErrorType.FORBIDDEN)
 
 
 def _unconstrained_problems(
-    template: Template, annotations: Mapping[str, str], release: KueueRelease
+    template: PodTemplate, annotations: Mapping[str, str], release: KueueRelease
 ) -> Iterator[Problem]:
     text = annotations.get(UNCONSTRAINED)
     if text is not None and parse_bool(text) is None:
@@ -345,7 +351,7 @@ def _unconstrained_problems(
         yield Problem(template.key_path(UNCONSTRAINED), message)
 
 
-def _slice_size(template: Template, annotations: Mapping[str, str]) -> Iterator[Problem]:
+def _slice_size(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[Problem]:
     text, has_level = annotations.get(SLICE_SIZE), SLICE_REQUIRED in annotations
     if text is not None:
         size = parse_int32(text)
@@ -363,7 +369,7 @@ def _slice_size(template: Template, annotations: Mapping[str, str]) -> Iterator[
         yield _at(template, SLICE_SIZE, message, detail, kind=ErrorType.REQUIRED)
 
 
-def _slice_layers(template: Template, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
+def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
     text = annotations.get(SLICE_LAYERS)
     if text is None:
         return
@@ -390,7 +396,7 @@ def _slice_layers(template: Template, annotations: Mapping[str, str], release: K
         yield from _layer_problems(template, entries)
 
 
-def _layer_problems(template: Template, layers: tuple[Layer, ...]) -> Iterator[Problem]:
+def _layer_problems(template: PodTemplate, layers: tuple[SliceLayer, ...]) -> Iterator[Problem]:
     field, path = template.key_field(SLICE_LAYERS), template.key_path(SLICE_LAYERS)
 
     def of_entry(index: int, part: str, message: str, error: OperatorError) -> Problem:
@@ -419,7 +425,7 @@ def _layer_problems(template: Template, layers: tuple[Layer, ...]) -> Iterator[P
             yield of_entry(index, "size", message, OperatorError("", ErrorType.INVALID, layer.size, detail))
 
 
-def bound_problems(template: Template, count: int) -> Iterator[Problem]:
+def bound_problems(template: PodTemplate, count: int) -> Iterator[Problem]:
     """Slices that have more pods than the pod set has."""
     annotations = template.annotations
     text = annotations.get(SLICE_SIZE)

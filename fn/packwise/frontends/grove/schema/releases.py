@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Duration, Field, Object, ObjectRule, Open, Reference, Text, TextMap
-from packwise.frontends.grove.schema.table import ALPHA7, API, INT32
+from packwise.frontends.grove.schema.table import ALPHA7, INT32, WorkloadApi
 from packwise.kubernetes.validation import ErrorType
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ _FIELD = ("topologyConstraint", "packDomain")
 
 _RULES = (_no_pack_domain(), _no_pack_domain("cliques"), _no_pack_domain("podCliqueScalingGroups"))
 
-HEAD = API(
+HEAD = WorkloadApi(
     constraint=_CONSTRAINT,
     clique=_CLIQUE,
     group=_GROUP,
@@ -191,7 +191,7 @@ ALPHA_14_RC1 = ALPHA_14._replace(
 )
 """alpha.14's release candidate, of which these fields are not known."""
 
-APIS: Mapping[str, API] = {
+APIS: Mapping[str, WorkloadApi] = {
     "alpha8": ALPHA_8,
     "alpha9": ALPHA_9,
     "head": HEAD,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
-class API(NamedTuple):
+class WorkloadApi(NamedTuple):
     """The difference of one API of PodCliqueSets from the others: fields beside those that all have, and rules."""
 
     constraint: Object
@@ -136,7 +136,7 @@ _METADATA = Object("ObjectMeta", {
 }, package="v1", apart=True)  # fmt: skip
 
 
-ALPHA7 = API(Object("TopologyConstraint", {
+ALPHA7 = WorkloadApi(Object("TopologyConstraint", {
     "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
 }))  # fmt: skip
 """The API of Grove v0.1.0-alpha.7."""
@@ -301,7 +301,7 @@ def _kind(go: str, keys: Mapping[str, str | None]) -> Kind:
     return _LEAVES[go] if go in _LEAVES else Text(go=go)
 
 
-def api(revision: Revision) -> API:
+def api(revision: Revision) -> WorkloadApi:
     """The fields of workloads that differ from one API to another."""
     if revision.workload_api == "alpha7":
         return ALPHA7

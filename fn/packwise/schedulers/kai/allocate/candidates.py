@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.domains import Domain, DomainTree
-    from packwise.schedulers.kai.allocate.scene import Constraint, CountedRequest, Job, Pod
+    from packwise.schedulers.kai.allocate.scene import CountedRequest, Job, LevelConstraint, Pod
     from packwise.schedulers.kai.allocate.state import ClusterState, Holds, NodeState
 
 _ABSENT = 1000.0
@@ -234,7 +234,7 @@ class Wanted(NamedTuple):
 
     job: Job
     sub_group: str
-    constraint: Constraint | None
+    constraint: LevelConstraint | None
     pods: Sequence[Pod]
     running: Sequence[str]
 
@@ -252,7 +252,7 @@ def candidates(cluster: ClusterState, wanted: Wanted, nodes: Sequence[NodeState]
 
 
 def _candidates_within(
-    cluster: ClusterState, tree: DomainTree, wanted: Wanted, constraint: Constraint, nodes: Sequence[NodeState]
+    cluster: ClusterState, tree: DomainTree, wanted: Wanted, constraint: LevelConstraint, nodes: Sequence[NodeState]
 ) -> Candidates:
     job, sub_group = wanted.job, wanted.sub_group
     preferred = depth_of(tree.topology, constraint.preferred) if constraint.preferred else None

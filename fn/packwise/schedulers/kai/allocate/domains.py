@@ -11,7 +11,7 @@ from krmfn.record import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from packwise.schedulers.kai.allocate.scene import Constraint, KaiTopology
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
     from packwise.schedulers.kai.allocate.state import NodeState
 
 ROOT = "root"
@@ -138,7 +138,7 @@ class Levels(NamedTuple):
     preferred: int | None
 
 
-def levels_of(topology: KaiTopology, constraint: Constraint, sub_group: str) -> Levels | Silent:
+def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str) -> Levels | Silent:
     """The levels of the constraint in the topology, or the mistake in it."""
     depths: dict[str, int | None] = {}
     for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):

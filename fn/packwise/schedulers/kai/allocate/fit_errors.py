@@ -16,7 +16,7 @@ from packwise.schedulers.kai.allocate.state import MIG, gpus_of, portion_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Node, Pod
+    from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod
 
 __all__ = [
     "JOINT",
@@ -121,7 +121,7 @@ def _in_domain(domain: str, sub_group: str, details: Iterable[str]) -> str:
     return f"<{domain}>: {whose}{', '.join(details)}"
 
 
-def constraint_error(job: Job, sub_group: str, constraint: Constraint, start: str | None = None) -> FitError:
+def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, start: str | None = None) -> FitError:
     """The error where no domain satisfies a constraint; `start` is the domain that is too small as a whole, if any."""
     of = f", subgroup {sub_group}" if sub_group not in ("", DEFAULT_POD_SET) else ""
     where = "" if start is None else f": not enough resources in {start} to allocate the job"

@@ -20,13 +20,13 @@ __all__ = [
     "NOT_PREEMPTIBLE",
     "PODS",
     "AffinityTerm",
-    "Constraint",
     "CountedRequest",
-    "GpuShare",
+    "GpuPortion",
     "HostPort",
     "Job",
     "KaiTopology",
     "LabelRequirement",
+    "LevelConstraint",
     "Node",
     "Pod",
     "PodRules",
@@ -34,7 +34,7 @@ __all__ = [
     "Request",
     "Scene",
     "Share",
-    "SubGroup",
+    "SubGroupInfo",
     "Taint",
     "Toleration",
 ]
@@ -152,7 +152,7 @@ class QueueShare(NamedTuple):
     kept: Mapping[str, float] = {}
 
 
-class Constraint(NamedTuple):
+class LevelConstraint(NamedTuple):
     """The topology constraint of a job or a subgroup; "" where a level is not given."""
 
     topology: str
@@ -160,14 +160,14 @@ class Constraint(NamedTuple):
     preferred: str = ""
 
 
-class SubGroup(NamedTuple):
+class SubGroupInfo(NamedTuple):
     """A part of a job. That of pods has `min_members`, that of subgroups `min_sub_groups` (None: all of them)."""
 
     name: str
     parent: str | None = None
     min_members: int | None = None
     min_sub_groups: int | None = None
-    constraint: Constraint | None = None
+    constraint: LevelConstraint | None = None
 
 
 LabelRequirement = tuple[str, str, tuple[str, ...]]
@@ -208,7 +208,7 @@ class PodRules(NamedTuple):
     apart: tuple[AffinityTerm, ...] = ()
 
 
-class GpuShare(NamedTuple):
+class GpuPortion(NamedTuple):
     """Shares of `devices` GPUs that a pod asks for, of each a `portion`, or `memory` in MiB where that is not 0."""
 
     devices: int
@@ -230,7 +230,7 @@ class Pod(NamedTuple):
     rules: PodRules = PodRules()
     labels: Mapping[str, str] = {}
     namespace: str = ""
-    share: GpuShare | None = None
+    share: GpuPortion | None = None
     is_gated: bool = False
     lacks: tuple[str, ...] = ()
 
@@ -245,10 +245,10 @@ class Job(NamedTuple):
     queue: str
     priority: int
     pods: tuple[Pod, ...]
-    sub_groups: tuple[SubGroup, ...] = ()
+    sub_groups: tuple[SubGroupInfo, ...] = ()
     min_members: int = 1
     min_sub_groups: int | None = None
-    constraint: Constraint | None = None
+    constraint: LevelConstraint | None = None
     namespace: str = "ns"
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.domains import Silent
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.nodes import Ranking
-    from packwise.schedulers.kai.allocate.scene import Constraint, Job, Pod, Scene, SubGroup
+    from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Pod, Scene, SubGroupInfo
     from packwise.schedulers.kai.allocate.state import NodeState
 
 
@@ -34,7 +34,7 @@ class PodPart:
     A pod that a gate keeps back neither waits nor counts.
     """
 
-    def __init__(self, name: str, minimum: int, constraint: Constraint | None, pods: list[Pod]) -> None:
+    def __init__(self, name: str, minimum: int, constraint: LevelConstraint | None, pods: list[Pod]) -> None:
         self.name = name
         self.minimum = minimum
         self.constraint = constraint
@@ -75,7 +75,7 @@ class PodPart:
 class SetPart:
     """A subgroup of subgroups, of which `minimum` must run."""
 
-    def __init__(self, name: str, minimum: int | None, constraint: Constraint | None) -> None:
+    def __init__(self, name: str, minimum: int | None, constraint: LevelConstraint | None) -> None:
         self.name = name
         self._minimum = minimum
         self.constraint = constraint
@@ -151,7 +151,7 @@ class JobTree:
             self.root.children.append(PodPart(DEFAULT_POD_SET, max(job.min_members, 1), None, list(job.pods)))
         self.leaves = {leaf.name: leaf for leaf in self.root.leaves()}
 
-    def _grow(self, sub_groups: tuple[SubGroup, ...]) -> None:
+    def _grow(self, sub_groups: tuple[SubGroupInfo, ...]) -> None:
         parents = {group.parent for group in sub_groups if group.parent}
         pods: dict[str, list[Pod]] = {}
         for pod in self.job.pods:

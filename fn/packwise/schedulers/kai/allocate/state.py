@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import (
         AffinityTerm,
         CountedRequest,
-        GpuShare,
+        GpuPortion,
         HostPort,
         Node,
         Pod,
@@ -223,17 +223,17 @@ def is_gpu_pod(pod: Pod) -> bool:
     return pod.share is not None or any(name == GPU or name.startswith(MIG) for name, _ in pod.request)
 
 
-def portion_of(share: GpuShare) -> float:
+def portion_of(share: GpuPortion) -> float:
     """The portion of GPUs by which KAI counts the share; 0 where it asks for memory."""
     return round(share.portion * 100) * share.devices / 100
 
 
-def memory_of(share: GpuShare, node: Node) -> int:
+def memory_of(share: GpuPortion, node: Node) -> int:
     """The memory that the share takes of each GPU of the node."""
     return share.memory or int(share.portion * node.gpu_memory)
 
 
-def fitting_gpus(share: GpuShare, node: Node, shared: Mapping[str, int], idle: int) -> list[str] | None:
+def fitting_gpus(share: GpuPortion, node: Node, shared: Mapping[str, int], idle: int) -> list[str] | None:
     """The GPUs of the node that the share goes to: the fullest first, "" for one that nobody uses yet.
 
     None where there are too few. `shared` is what is taken of each shared GPU, `idle` how many GPUs nobody uses.
@@ -284,7 +284,7 @@ class NodeState:
             return False
         return pod.share is None or self.gpus_for(pod.share) is not None
 
-    def gpus_for(self, share: GpuShare) -> list[str] | None:
+    def gpus_for(self, share: GpuPortion) -> list[str] | None:
         """The GPUs that a pod with the share gets here; None where there are too few."""
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
