@@ -57,3 +57,15 @@ def test_what_goes_with_a_release_wants_one(file: Path, option: list[str], capsy
     assert main(["migrate", str(file), *option]) == 2
 
     assert "--from and --keep-pack-domain must go with --to" in capsys.readouterr().err
+
+
+def test_an_anchor_is_in_the_way(file: Path) -> None:
+    text = (
+        "apiVersion: &old kueue.x-k8s.io/v1beta1\nkind: Topology\nmetadata: {name: racks, annotations: {was: *old}}\n"
+        "spec: {levels: [{nodeLabel: example.com/rack}]}\n"
+    )
+    file.write_text(text, encoding="utf-8")
+
+    assert main(["migrate", str(file)]) == 1
+
+    assert file.read_text(encoding="utf-8") == text
