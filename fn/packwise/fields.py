@@ -264,7 +264,7 @@ def _array_problems(values: Sequence[Value], kind: Array, path: FieldPath) -> It
     for index, value in enumerate(values):
         yield from field_problems(value, kind.item, (*path, index))
     if len(values) < kind.least:
-        yield Problem(path, f"must have at least {_items(kind.least)}, not {len(values)}; got {describe(values)}")
+        yield Problem(path, f"must have at least {_items(kind.least)}; got {len(values)}")
 
 
 def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -> Iterator[Problem]:
@@ -273,13 +273,13 @@ def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -
     if wrong:
         return
     if len(values) < kind.least:
-        yield Problem(path, f"Dictionary should have at least {_items(kind.least)}, not {len(values)}")
+        yield Problem(path, f"must have at least {_items(kind.least)}; got {len(values)}")
     elif len(values) > kind.most > 0:
-        yield Problem(path, f"Dictionary should have at most {_items(kind.most)}, not more")
+        yield Problem(path, f"must have at most {_items(kind.most)}; got {len(values)}")
 
 
 def _items(count: int) -> str:
-    return f"{count} item{'' if count == 1 else 's'} after validation"
+    return f"{count} item{'' if count == 1 else 's'}"
 
 
 def _wrong_scalar(value: Value, kind: Kind) -> str:

@@ -89,7 +89,7 @@ ENTRIES = {
     for entry, text in {
         "5": ": must be a string; got 5",
         "{rule: a}": ".paths: must be given; there is none",
-        "{rule: a, paths: []}": ".paths: must have at least 1 item after validation, not 0; got a list",
+        "{rule: a, paths: []}": ".paths: must have at least 1 item; got 0",
         '{rule: a, paths: ["!"]}': '.paths[0]: must be a glob as in .gitignore; got "!"',
         '{rule: a, paths: [" "]}': '.paths[0]: must be a glob of files of at most 500 characters, as in "examples/**"; '
         'got " "',
