@@ -25,7 +25,7 @@ from packwise.revisions.kai import KaiRelease
 from packwise.revisions.records import NEWEST, RECORDS
 from packwise.revisions.revision import ConditionCase, Revision
 from packwise.revisions.tags import RELEASES
-from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
+from packwise.schedulers.kai.topologies import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
     PREFERRED,
@@ -43,7 +43,7 @@ __all__ = ["pages"]
 HERE = Path(__file__).resolve().parent
 FN = HERE.parent / "fn"
 BEGIN, END = "<!-- imports -->\n", "<!-- /imports -->\n"
-SMALL = frozenset({"__main__", "annotate", "function", "jsontext", "kubernetes", "wording"})
+SMALL = frozenset({"__main__", "function", "jsontext", "kubernetes", "wording"})
 """Parts that are one module or know nothing of the domain: they are left out of the drawing."""
 
 

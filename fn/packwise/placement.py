@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
     from packwise.objects.place import Generated, Origin, Place
     from packwise.revisions.revision import Revision
-    from packwise.topology.known import Condition
-    from packwise.topology.levels import ClusterTopology, Level
+    from packwise.topology.known import ClusterTopology, Condition, Level
 
 __all__: list[str] = []
 

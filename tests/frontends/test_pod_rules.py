@@ -9,7 +9,7 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.frontends.pod_rules import pod_problems
-from packwise.kubernetes.quantities import canonical_quantity
+from packwise.kubernetes.validation import canonical_quantity
 from packwise.pipeline import render
 from packwise.select import Package
 

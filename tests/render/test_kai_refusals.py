@@ -9,8 +9,8 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.yamltext import read, write
-from packwise.annotate import LAST_ERRORS
 from packwise.pipeline import render
+from packwise.render import LAST_ERRORS
 from packwise.select import Package
 
 HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"

@@ -9,7 +9,7 @@ from krmfn.result import Severity
 from packwise.commands.check.command import mend
 from packwise.pipeline import render
 from packwise.select import Package
-from packwise.topology.levels import new_label
+from packwise.topology.known import new_label
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from packwise.pipeline.steps import read_package
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.scheduler import SchedulerInput
 from packwise.select import Package, cluster_of, topologies_of
-from packwise.topology.levels import Level
+from packwise.topology.known import Level
 
 SUBJECT = KubeObject.parse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: workflow\n")
 ORIGIN = Origin(Place(SUBJECT), "test")

@@ -13,8 +13,7 @@ from packwise.placement import Grouper
 from packwise.schedulers.grove import podgang_value
 from packwise.schedulers.kai.podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.topologies import annotated_topology
-from packwise.schedulers.kai.versions import KNOWN, Versions, versions_for
+from packwise.schedulers.kai.topologies import KNOWN, Versions, annotated_topology, versions_for
 from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import gang_of
 

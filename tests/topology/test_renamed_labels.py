@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn import KubeObject
-from packwise.topology.levels import with_new_labels
+from packwise.topology.known import with_new_labels
 
 RENDER = """\
 apiVersion: packwise.dev/v1alpha1

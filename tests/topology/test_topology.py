@@ -14,17 +14,22 @@ from packwise.revisions.records import DESIGN_1, DESIGN_2, UPSTREAM
 from packwise.select import Package, topologies_of
 from packwise.topology.bindings import binding_problems, references_of, webhook_problems
 from packwise.topology.known import (
+    ClusterTopology,
     Condition,
     KnownTopology,
     LastError,
+    Level,
     Status,
     check_order,
     clustertopology_problems,
     clustertopology_value,
+    is_narrower,
+    rank,
+    read_levels,
+    sort_levels,
     topology_status,
     with_finalizer,
 )
-from packwise.topology.levels import ClusterTopology, Level, is_narrower, rank, read_levels, sort_levels
 
 ZONE, RACK, HOST = Level("zone", "a"), Level("rack", "b"), Level("host", "c")
 TOPOLOGY = ClusterTopology("t", (ZONE, RACK, HOST))

@@ -21,7 +21,7 @@ from packwise.cli.input_paths import contains, folder_of, from_top, top_of
 from packwise.cli.reader import readable_items
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.findings.finding import Finding, Rule
-from packwise.settings.recognition import is_settings
+from packwise.settings.configuration import is_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -30,13 +30,12 @@ from packwise.cli.reader import (
     readable_items,
 )
 from packwise.discovery import KUSTOMIZATIONS, Traits, nearest_folders
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import clusters
 from packwise.select import Configured, Package
 from packwise.settings import KIND
-from packwise.settings.recognition import held_configuration, is_operator, is_settings
-from packwise.settings.sources import OPERATOR_KIND
+from packwise.settings.configuration import OPERATOR_KIND, held_configuration, is_operator, is_settings
 from packwise.validate.definitions import is_definition
 
 if TYPE_CHECKING:

@@ -18,15 +18,13 @@ from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
 from packwise.discovery import KUSTOMIZATIONS, count_unjudged, mapping_in, texts_in
 from packwise.findings.known import compare, fingerprints, without_echoes
-from packwise.objects.identity import identity
-from packwise.objects.index import ONCE, repeated
+from packwise.objects.index import ONCE, identity, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import prevents, rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
-from packwise.select.choice import UNNAMED
 from packwise.select.kai import UNNAMED as KAI_UNNAMED
-from packwise.select.selection import ABSENT
+from packwise.select.selection import ABSENT, UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.groups import Checkup, Group
     from packwise.cli.inputs import Inputs
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
     from packwise.pipeline import Rendered
     from packwise.select import Package
 

@@ -25,7 +25,7 @@ from packwise.globs import Globs
 from packwise.objects.index import READABLE, entries_of
 from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
 from packwise.pipeline.registry import is_document, may_be_document
-from packwise.settings.recognition import is_settings
+from packwise.settings.configuration import is_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

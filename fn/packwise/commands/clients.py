@@ -16,11 +16,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.pipeline.steps import read_package, results_of
-from packwise.select.choice import has_grove_workloads
 from packwise.select.kai import RULES as KAI_RULES
 from packwise.select.kai import kai_release
+from packwise.select.selection import has_grove_workloads
 from packwise.settings.topologyrender import GROUP, KIND
 
 if TYPE_CHECKING:

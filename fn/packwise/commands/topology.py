@@ -18,12 +18,11 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.cluster_files import read_cluster, read_cluster_objects
 from packwise.cli.console import show, visible
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
 from packwise.revisions.records import ALPHA_8
 from packwise.schedulers.kai.allocate.scene import GPU
-from packwise.topology.known import ListedTopology
-from packwise.topology.levels import DOMAINS, new_label
+from packwise.topology.known import DOMAINS, ListedTopology, new_label
 
 if TYPE_CHECKING:
     import argparse

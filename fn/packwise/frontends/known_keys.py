@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.workloads.recognition import has_candidates
+from packwise.frontends.recognition import has_candidates
 from packwise.keys import Key, KeyTable, Part, Releases, findings_at, key_places, key_problems
 from packwise.objects.kinds import DYNAMO_GRAPH, POD, POD_CLIQUE_SET, PODGROUP, QUEUE
 from packwise.settings.topologyrender import KAI_PROFILE

@@ -15,9 +15,16 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.kubernetes.quantities import canonical_quantity, quantity_of
-from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, label_value, qualified_name
-from packwise.objects.identity import is_placeholder
+from packwise.kubernetes.validation import (
+    ErrorType,
+    OperatorError,
+    canonical_quantity,
+    dns_label,
+    label_value,
+    qualified_name,
+    quantity_of,
+)
+from packwise.objects.index import is_placeholder
 from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from krmfn.value import Value
+
 
 V34 = "v0.34"
 V35 = "v0.35"
@@ -276,3 +281,239 @@ def _go_value(value: Value) -> str:
     if isinstance(value, str) and not isinstance(value, TypedText):
         return go_quote(value)
     return str(value) if isinstance(value, int) else go_json(value)
+
+
+# Quantities, durations and integers as Kubernetes and Go read them, and what a pod requests.
+#
+# Source: apimachinery v0.34, api/resource; Go, time and strconv. Of requests: Kubernetes v1.34, component-helpers
+# `AggregateContainerRequests`, and KAI Scheduler v0.17.0, api/pod_info; sidecars are init containers that are
+# restarted.
+
+
+# Kubernetes takes a suffix without a number for nothing of it.
+_QUANTITY = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]++)?")
+# What it takes apart before it looks at the suffix.
+_SHAPE = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?[eEinumkKMGTP]*+[+-]?[0-9]*+")
+
+_BINARY_STEP = 1024
+_BINARY_SUFFIXES = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL_SUFFIXES = (
+    (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"), (0, ""), (-3, "m"), (-6, "u"), (-9, "n"),
+)  # fmt: skip
+
+_FORMAT_TEXT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_SUFFIX_TEXT = "unable to parse quantity's suffix"
+
+
+@lru_cache(maxsize=4096)
+def quantity_fault(text: str) -> str | None:
+    """Kubernetes' own text about what is wrong with `text` as a quantity; None where it is one."""
+    text = text.strip()
+    if not text or not _SHAPE.fullmatch(text):
+        return _FORMAT_TEXT
+    return None if _QUANTITY.fullmatch(text) else _SUFFIX_TEXT
+
+
+def canonical_quantity(text: str) -> str:
+    """`text`, which is a quantity, as Kubernetes prints it: `0.5` is `500m`, `2000` is `2k`, `1024Mi` is `1Gi`."""
+    amount = quantity_of(text)
+    if not amount:
+        return "0" if amount is not None else text
+    if text.strip().endswith("i") and amount.denominator == 1 and abs(amount) >= _BINARY_STEP:
+        power, rest = 0, int(amount)
+        while rest % _BINARY_STEP == 0 and power < len(_BINARY_SUFFIXES):
+            power, rest = power + 1, rest // _BINARY_STEP
+        return f"{rest}{_BINARY_SUFFIXES[power - 1] if power else ''}"
+    for power, suffix in _DECIMAL_SUFFIXES:
+        rest = amount / Fraction(10) ** power
+        if rest.denominator == 1:
+            return f"{rest.numerator}{suffix}"
+    return f"{(amount * 10**9).__ceil__()}n"
+
+
+_NUMBER = re.compile(r"([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
+_BINARY = {f"{letter}i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", 1)}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+
+def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
+    """The request of a pod with `spec` by resource: millicores of `cpu`, else whole units, rounded up; only above 0.
+
+    It is that of the containers: what the pod as a whole asks for (`spec.resources`), KAI does not read.
+    """
+    running: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for container in _mappings(spec.get("initContainers")):
+        request = _request(container)
+        if container.get("restartPolicy") == "Always":
+            running = _sum(running, request)
+            most = _max(most, running)
+        else:
+            most = _max(most, _sum(running, request))
+    for container in _mappings(spec.get("containers")):
+        running = _sum(running, _request(container))
+    total = _max(running, most)
+    overhead = spec.get("overhead")
+    total = _sum(total, amounts(overhead) if isinstance(overhead, dict) else {})
+    return {name: amount for name, amount in sorted(total.items()) if amount > 0}
+
+
+def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
+    """Quantities as whole numbers, millicores of `cpu`, rounded up; what is no quantity is left out."""
+    read: dict[str, int] = {}
+    for name, written in quantities.items():
+        number = quantity_of(written)
+        if number is not None:
+            read[name] = ceil(number * 1000 if name == "cpu" else number)
+    return read
+
+
+def quantity_of(written: Value) -> Fraction | None:
+    """The number that a quantity says; None where it is none."""
+    is_written = isinstance(written, str | int | float) and not isinstance(written, bool)
+    return _number(str(written)) if is_written else None
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> Fraction | None:
+    """The number that `text` says; None where it is no quantity."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None or len(match[1]) > 40:
+        return None
+    suffix = match[2] or ""
+    if suffix in _BINARY:
+        return Fraction(match[1]) * _BINARY[suffix]
+    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    return Fraction(match[1]) * Fraction(10) ** power
+
+
+def _request(container: Mapping[str, Value]) -> dict[str, int]:
+    """Requests, and limits where there is no request: the API server fills these in."""
+    resources = container.get("resources")
+    if not isinstance(resources, dict):
+        return {}
+    limits, requests = resources.get("limits"), resources.get("requests")
+    return {
+        **(amounts(limits) if isinstance(limits, dict) else {}),
+        **(amounts(requests) if isinstance(requests, dict) else {}),
+    }
+
+
+def _mappings(value: Value) -> Iterable[Mapping[str, Value]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else ()
+
+
+def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    return {name: left.get(name, 0) + right.get(name, 0) for name in {**left, **right}}
+
+
+def _max(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(left.get(name, 0), right.get(name, 0)) for name in {**left, **right}}
+
+
+_UNITS_OF_TIME = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_ANY_PART = re.compile(r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)([^0-9.]*)")
+_MAX = 1 << 63
+
+
+@lru_cache(maxsize=256)
+def parse_duration(text: str) -> int | None:
+    """Nanoseconds of a Go duration, or None when `text` is none."""
+    sign = -1 if text.startswith("-") else 1
+    rest = text[1:] if text[:1] in {"-", "+"} else text
+    if rest == "0":
+        return 0
+    if not rest or len(rest) > 100:
+        return None
+    total, at = 0, 0
+    while at < len(rest):
+        part = _PART.match(rest, at)
+        if part is None or not (part[1] or part[2]):
+            return None
+        unit = _UNITS_OF_TIME[part[3]]
+        fraction = part[2] or ""
+        total += int(part[1] or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+        at = part.end()
+    return sign * total if total < _MAX or (sign < 0 and total == _MAX) else None
+
+
+def duration_fault(text: str) -> str:
+    """Go's error about `text`, which is no duration."""
+    at = 1 if text[:1] in {"-", "+"} else 0
+    while part := _ANY_PART.match(text, at):
+        unit = part[1]
+        if unit not in _UNITS_OF_TIME:
+            fault = f"unknown unit {_quote(unit)}" if unit else "missing unit"
+            return f"time: {fault} in duration {_quote(text)}"
+        at = part.end()
+    return f"time: invalid duration {_quote(text)}"
+
+
+def _quote(text: str) -> str:
+    """`text` as Go's time package quotes it: what is not ASCII by its bytes."""
+    shown = text.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogatepass")
+    return '"' + "".join([chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in shown]) + '"'
+
+
+def format_duration(nanoseconds: int) -> str:
+    """A duration as Go prints it: `4h0m0s`, `1m0s`, `1.5s`, `300ms`, `0s`."""
+    if nanoseconds == 0:
+        return "0s"
+    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if rest < _UNITS_OF_TIME["s"]:
+        unit = next(unit for unit in ("ms", "µs", "ns") if rest >= _UNITS_OF_TIME[unit])
+        return f"{sign}{_decimal(rest, _UNITS_OF_TIME[unit])}{unit}"
+    minutes, left = divmod(rest, _UNITS_OF_TIME["m"])
+    seconds = f"{_decimal(left, _UNITS_OF_TIME['s'])}s"
+    if not minutes:
+        return sign + seconds
+    hours, minutes = divmod(minutes, 60)
+    return f"{sign}{hours}h{minutes}m{seconds}" if hours else f"{sign}{minutes}m{seconds}"
+
+
+def _decimal(value: int, unit: int) -> str:
+    whole, fraction = divmod(value, unit)
+    if not fraction:
+        return str(whole)
+    return f"{whole}.{str(fraction).zfill(len(str(unit)) - 1).rstrip('0')}"
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INT32, _INT64 = 1 << 31, 1 << 63
+
+
+def parse_int(text: str) -> int | str:
+    """A number of 32 bits, or the fault that `strconv.ParseInt` tells."""
+    return _integer(text, _INT32, "ParseInt")
+
+
+def atoi(text: str) -> int | str:
+    """A number of 64 bits, or the fault that `strconv.Atoi` tells."""
+    return _integer(text, _INT64, "Atoi")
+
+
+def natural(text: str) -> int | None:
+    """The number of 64 bits that digits alone write, without a sign; None where `text` is none."""
+    number = atoi(text) if text.isascii() and text.isdigit() else ""
+    return number if isinstance(number, int) else None
+
+
+def _integer(text: str, limit: int, function: str) -> int | str:
+    fault = f"strconv.{function}: parsing {go_quote(text)}: "
+    if not _INTEGER.fullmatch(text):
+        return f"{fault}invalid syntax"
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    # Python refuses to read numbers of thousands of digits.
+    number = int(digits) if len(digits) < len(str(_INT64)) + 1 else _INT64 + 1
+    number = -number if text.startswith("-") else number
+    return number if -limit <= number < limit else f"{fault}value out of range"

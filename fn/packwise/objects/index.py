@@ -6,10 +6,9 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
-from krmfn.source import Source, text_location
+from krmfn.source import ObjectId, Source, text_location
 from packwise.findings.finding import Finding, Rule, from_field_error
-from packwise.objects.identity import has_epoch, identity, is_generated, is_placeholder, stable_identities
-from packwise.objects.kinds import GANGS
+from packwise.objects.kinds import CLUSTER_SCOPED, GANGS, GENERATED
 from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
@@ -17,7 +16,173 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.identity import Identity
+
+
+# Group, kind, namespace and name of an object, who generated it, and the key of a gang whatever its epoch is.
+
+Identity = tuple[str, str, str, str]
+"""API group, kind, namespace and name, whatever the version."""
+
+RENDERED_FROM = "packwise.dev/rendered-from"
+"""Annotation of every generated object; an object of a generated kind with it is packwise's to change and remove."""
+
+_GENERATED = frozenset([kind.key for kind in GENERATED])
+
+_NO_FIELDS: Mapping[str, Value] = {}
+
+
+def identity(value: Mapping[str, Value]) -> Identity:
+    """The identity of an object; parts that are absent or no strings are "", a blank namespace is "default"."""
+    metadata = value.get("metadata")
+    names = metadata if isinstance(metadata, dict) else _NO_FIELDS
+    kind, version, name = value.get("kind"), value.get("apiVersion"), names.get("name")
+    known = kind if isinstance(kind, str) else ""
+    namespace = names.get("namespace")
+    group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
+    return (
+        group if slash else "",
+        known,
+        "" if known in CLUSTER_SCOPED else _namespace(namespace),
+        name if isinstance(name, str) else "",
+    )
+
+
+def is_placeholder(text: str) -> bool:
+    """True if the text, or a part of it, is still to be filled in: `${NAME}`, `{{ name }}`, `<your-name>`."""
+    return "${" in text or "{{" in text or ("<" in text and _has_words_in_angles(text))
+
+
+def _has_words_in_angles(text: str) -> bool:
+    """True if the text asks its reader to replace something, as in `<your-namespace>`."""
+    words = text.partition("<")[2].partition(">")
+    return bool(words[1]) and words[0][:1].isalpha() and all(each.isalnum() or each in " _.-" for each in words[0])
+
+
+def format_identity(key: Identity) -> str:
+    """`PodGang team-a/a-0`: the identity as messages name it."""
+    _, kind, namespace, name = key
+    return ObjectId("", kind, namespace, name).short
+
+
+def is_generated(value: Mapping[str, Value]) -> bool:
+    """Whether an earlier render generated this object."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and RENDERED_FROM in annotations and identity(value)[:2] in _GENERATED
+
+
+def _namespace(namespace: Value) -> str:
+    return namespace if isinstance(namespace, str) and namespace.strip() else "default"
+
+
+# What tells a PodGang of a workload from the others whatever its epoch is. Source: spec/grove-releases.md#3.4. The
+# epoch in a name is the moment at which the operator made the gang, so two renders, or a render and a cluster, agree
+# in what a gang is and not in its name. A PodGroup of a PodGang has its labels, and the same key.
+
+EPOCH = "grove.io/epoch"
+"""Label of PodGangs from PodGangMaps on: the epoch of their entry."""
+
+GENERATION = "grove.io/podcliqueset-generation-hash"
+"""Label: the generation of the PodCliqueSet."""
+
+REPLICA = "grove.io/podcliqueset-replica-index"
+"""Label: the replica of the PodCliqueSet."""
+
+ROLE = "grove.io/podgang-role"
+"""Label: the role of the entry."""
+
+PART_OF = "app.kubernetes.io/part-of"
+"""Label of what belongs to a PodCliqueSet: its name."""
+
+PLACEHOLDER = "spec/grove-releases.md#placeholder"
+"""The rule of an epoch that nothing tells yet."""
+
+_ANCHOR = "Anchor"
+_LONGEST_LABEL = 63
+_NO_LABELS: Mapping[str, Value] = {}
+_KINDS = frozenset([kind.key for kind in GANGS])
+
+
+def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
+    """The identities; those of gangs with an epoch under a name without it, which no object has.
+
+    Several anchors of one replica are numbered in the order of their epochs.
+    """
+    values = list(values)
+    if not any(map(has_epoch, values)):
+        return [identity(value) for value in values]
+    listed = [(value, _labels(value)) if has_epoch(value) else (value, None) for value in values]
+    keys = [identity(value) if labels is None else _stable(value, labels) for value, labels in listed]
+    anchors: dict[Identity, set[int]] = {}
+    for key, (_, labels) in zip(keys, listed, strict=True):
+        if labels is not None and labels[ROLE] == _ANCHOR:
+            anchors.setdefault(key, set()).add(int(labels[EPOCH]))
+    return [
+        _numbered(key, sorted(anchors[key]).index(int(labels[EPOCH]))) if key in anchors and labels is not None else key
+        for key, (_, labels) in zip(keys, listed, strict=True)
+    ]
+
+
+def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[Identity]:
+    """The identities without an epoch of gangs, of which namespace, name and labels are given."""
+    return stable_identities(
+        [
+            {
+                "apiVersion": GANGS[0].api_version,
+                "kind": GANGS[0].name,
+                "metadata": {"namespace": namespace, "name": name, "labels": dict(labels)},
+            }
+            for namespace, name, labels in gangs
+        ]
+    )
+
+
+def without_epoch(name: str, labels: Mapping[str, str]) -> str:
+    """The name of a gang without the epoch in it; the name itself where there is none."""
+    epoch = labels.get(EPOCH, "")
+    before = f"{labels.get(PART_OF, '')}-{labels.get(REPLICA, '')}-"
+    if not epoch or not f"{name}-".startswith(f"{before}{epoch}-"):
+        return name
+    return f"{before}{name.removeprefix(before).removeprefix(epoch).removeprefix('-')}".rstrip("-")
+
+
+def has_epoch(value: Mapping[str, Value]) -> bool:
+    """Whether the object is a gang with an epoch in its name: others are never parsed as one."""
+    # Nearly every object is done with after this look.
+    if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
+        return False
+    labels = _labels(value)
+    if not all(labels.get(key) for key in (EPOCH, REPLICA, ROLE, PART_OF)):
+        return False
+    epoch = labels[EPOCH]
+    is_number = len(epoch) <= _LONGEST_LABEL and epoch.isascii() and epoch.isdecimal()
+    return is_number and f"{identity(value)[3]}-".startswith(_prefix(labels))
+
+
+def _stable(value: Mapping[str, Value], labels: Mapping[str, str]) -> Identity:
+    group, kind, namespace, name = identity(value)
+    part = "anchor" if labels[ROLE] == _ANCHOR else name.removeprefix(_prefix(labels))
+    return group, kind, namespace, f"{labels[PART_OF]}-{labels[REPLICA]}_{part}"
+
+
+def _numbered(key: Identity, number: int) -> Identity:
+    return (*key[:3], f"{key[3]}_{number}") if number else key
+
+
+def _prefix(labels: Mapping[str, str]) -> str:
+    return f"{labels[PART_OF]}-{labels[REPLICA]}-{labels[EPOCH]}-"
+
+
+def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
+    """The labels that are texts."""
+    return {key: text for key, text in _written_labels(value).items() if isinstance(text, str)}
+
+
+def _written_labels(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    metadata = value.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return labels if isinstance(labels, dict) else _NO_LABELS
+
 
 READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "spec/clients.md#4")
 ONCE = Rule("object-once", "A workload or topology stands in the input once.", "spec/packwise.md#1.4")

@@ -11,12 +11,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.discovery import Traits, configured_folders
 from packwise.findings.finding import Finding
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.index import identity, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
 from packwise.select.selection import function_config_of
-from packwise.settings.recognition import has_topology, is_settings
-from packwise.settings.sources import SOURCES
+from packwise.settings.configuration import SOURCES, has_topology, is_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

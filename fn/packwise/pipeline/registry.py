@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.osmo import recognition as osmo_documents
-from packwise.frontends.workloads.recognition import has_candidates
+from packwise.frontends import recognition as osmo_documents
+from packwise.frontends.recognition import has_candidates
 from packwise.objects.kinds import DYNAMO_GRAPH
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise import annotate, keys, placement, render
+from packwise import keys, placement, render
 from packwise.objects import index, kinds
-from packwise.pipeline import choice, judge, registry, steps
+from packwise.pipeline import choice, registry, steps
 from packwise.select import evidence, kai, selection
 from packwise.settings import configuration, operator, schedulers
-from packwise.topology import bindings, known, levels
+from packwise.topology import bindings, known
 from packwise.validate import definitions
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _BEFORE_SCHEDULERS = (
     *known.CLUSTERTOPOLOGY_RULES,
     *schedulers.RULES,
     *bindings.RULES,
-    *levels.RULES,
+    *known.RENAMED_RULES,
 )
 _PRECONDITIONS = (
     *index.RULES,
@@ -47,10 +47,9 @@ _PRECONDITIONS = (
 _AFTER_SCHEDULERS = (
     *definitions.VERDICT_RULES,
     *definitions.OBJECT_RULES,
-    *judge.RULES,
+    *steps.STRING_RULES,
     *keys.RULES,
     *render.RULES,
-    *annotate.RULES,
 )
 
 

@@ -15,8 +15,8 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
 from packwise.objects.place import place_text
 from packwise.revisions.records import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, precedes
-from packwise.select.choice import DEPLOYING, UNNAMED, has_grove_workloads
-from packwise.topology.levels import DOMAINS
+from packwise.select.selection import DEPLOYING, UNNAMED, has_grove_workloads
+from packwise.topology.known import DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

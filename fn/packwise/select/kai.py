@@ -12,8 +12,8 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import PODGROUP
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
-from packwise.select.choice import has_grove_workloads
 from packwise.select.evidence import deployments
+from packwise.select.selection import has_grove_workloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,26 +5,176 @@ Source: spec/designs.md#2, spec/grove.md#9.
 
 from __future__ import annotations
 
+from krmfn import source
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
-from packwise.settings.sources import SOURCES
-from packwise.settings.topologyrender import KAI_PROFILE
-from packwise.topology.known import KnownTopology
-from packwise.topology.levels import DOMAINS, ClusterTopology, Level, rank
+from packwise.objects.index import READABLE, identity
+from packwise.objects.place import Place
+from packwise.revisions.records import NEWEST, REVISIONS
+from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
+from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.objects.place import Place
+    from packwise.objects.index import Index
     from packwise.revisions.revision import Revision
-    from packwise.settings.sources import Source
+    from packwise.settings.topologyrender import TopologyRender
 
-__all__ = ["RULES", "SHAPE", "Configuration", "check_levels", "read_source"]
+__all__ = [
+    "OPERATOR_GROUP",
+    "OPERATOR_KIND",
+    "RULES",
+    "SHAPE",
+    "SOURCES",
+    "Configuration",
+    "Operator",
+    "Source",
+    "check_levels",
+    "chosen_source",
+    "has_topology",
+    "held_configuration",
+    "is_operator",
+    "is_settings",
+    "kai_names",
+    "operators_of",
+    "read_source",
+]
+
+
+# The objects that a topology configuration is read from: TopologyRender, OperatorConfiguration, a ConfigMap with one.
+#
+# Source: spec/designs.md#2.
+
+SOURCES = Rule("configuration-sources", "There is one topology configuration, spelt one way.", "spec/designs.md#2")
+
+OPERATOR_GROUP = "operator.config.grove.io"
+OPERATOR_KIND = "OperatorConfiguration"
+
+
+class Operator(NamedTuple):
+    """A Grove OperatorConfiguration: an object, or a document in the data of a ConfigMap."""
+
+    place: Place
+    value: Mapping[str, Value]
+
+
+class Source(NamedTuple):
+    """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
+
+    `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
+    sections; all as written. `scheduler_place` and `network_place` are the places of those sections where they are not
+    in `place`.
+    """
+
+    noun: str
+    place: Place
+    sections: Mapping[str, Value]
+    scheduler: Value = None
+    network: Value = None
+    scheduler_place: Place | None = None
+    network_place: Place | None = None
+
+
+def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
+    """The OperatorConfigurations of the input; those that are no YAML are added to `findings`."""
+    items = [Operator(Place(item), item.value) for item in index.of_kind(OPERATOR_GROUP, OPERATOR_KIND)]
+    return [*items, *_operator_documents(index, findings)]
+
+
+def chosen_source(settings: TopologyRender, configurations: list[Operator], findings: list[Finding]) -> Source | None:
+    """The source of the topology configuration, completed by the others; None where there is none.
+
+    Every further source with a topology section is added to `findings`.
+    """
+    operators = [_operator_source(operator) for operator in configurations]
+    with_topology = [source for source in operators if source.sections]
+    if settings.sections:
+        own = Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler, settings.network)
+        with_topology.insert(0, own)
+    findings += _second_sources(with_topology)
+    operator = _with_section(operators[0], settings) if operators else None
+    source = with_topology[0] if with_topology else operator
+    return None if source is None else _completed(source, settings, operator)
+
+
+def _with_section(operator: Source, settings: TopologyRender) -> Source:
+    """Grove's own configuration; its default is that TAS is disabled."""
+    if operator.sections:
+        return operator
+    return operator._replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
+
+
+def _operator_source(operator: Operator) -> Source:
+    place, value = operator.place, operator.value
+    return Source(f"the {OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
+
+
+def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]:
+    """OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
+    operators: list[Operator] = []
+    for item in index.of_kind("", "ConfigMap"):
+        data = item.get("data")
+        for key, text in data.items() if isinstance(data, dict) else ():
+            if isinstance(text, str) and f"{OPERATOR_GROUP}/" in text:
+                operator = _operator_document(item, key, text, findings)
+                operators += [operator] if operator is not None else []
+    return operators
+
+
+def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Operator | None:
+    from krmfn.yamltext import YamlError, read
+
+    place = Place(item, ("data", key), embedded=True)
+    try:
+        value = read(text)
+    except YamlError as error:
+        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
+        findings.append(place.finding(READABLE, message))
+        return None
+    if not isinstance(value, dict) or value.get("kind") != OPERATOR_KIND:
+        return None
+    return Operator(place, value)
+
+
+def _second_sources(sources: list[Source]) -> Iterator[Finding]:
+    for other in sources[1:]:
+        first = sources[0]
+        at = first.place.below(next(iter(first.sections))).description
+        message = f"must be the only topology configuration; {first.noun} has one too ({at}); keep one of them"
+        yield other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
+
+
+def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
+    """`source` with the scheduler and network sections of the others where it has none."""
+    scheduler, place = source.scheduler, source.place
+    if scheduler is None and settings.scheduler is not None:
+        scheduler, place = settings.scheduler, settings_place(settings)
+    if scheduler is None and operator is not None:
+        scheduler, place = operator.scheduler, operator.place
+    network, network_place = source.network, source.place
+    if network is None and settings.network is not None:
+        network, network_place = settings.network, settings_place(settings)
+    if network is None and operator is not None:
+        network, network_place = operator.network, operator.place
+    return source._replace(
+        scheduler=scheduler,
+        network=network,
+        scheduler_place=place.below("scheduler"),
+        network_place=network_place.below("network"),
+    )
+
+
+def _sections(value: Mapping[str, Value]) -> dict[str, Value]:
+    """The topology sections of a configuration by key."""
+    return {key: value[key] for key in DIALECTS if value.get(key) is not None}
+
 
 _SOURCE = "spec/designs.md#2"
 SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)
@@ -272,3 +422,83 @@ class _LevelCheck:
     def _add(self, place: Place, rule: Rule, message: str, error: str | None) -> None:
         order = len(self.findings)
         self.findings.append(place.finding(rule, message, operator_message=error, stage=Stage.CONFIG, order=order))
+
+
+# Which objects configure a render, and in which of their texts.
+#
+# A ConfigMap can hold a TopologyRender or an OperatorConfiguration as a document, as Grove's chart writes the latter.
+
+
+def is_settings(item: KubeObject) -> bool:
+    """Whether the object is a TopologyRender."""
+    return identity(item.value)[:2] == (GROUP, KIND)
+
+
+def is_operator(item: KubeObject) -> bool:
+    """Whether the object is an OperatorConfiguration, or a ConfigMap that holds one."""
+    kind = identity(item.value)[:2]
+    if kind == (OPERATOR_GROUP, OPERATOR_KIND):
+        return True
+    return kind == ("", "ConfigMap") and any(
+        f"{OPERATOR_GROUP}/" in text and value.get("kind") == OPERATOR_KIND for _, text, value in _documents(item)
+    )
+
+
+def has_topology(item: KubeObject) -> bool:
+    """Whether the object states a topology: it does so where it is an OperatorConfiguration, whatever that holds."""
+    spec = item.get(("spec",)) if is_settings(item) else None
+    return any(isinstance(spec, dict) and spec.get(key) is not None for key in DIALECTS) or is_operator(item)
+
+
+def held_configuration(item: KubeObject) -> KubeObject | None:
+    """The TopologyRender that a ConfigMap holds as a document, at its place in the file; None where there is none."""
+    if identity(item.value)[:2] != ("", "ConfigMap"):
+        return None
+    for key, text, value in _documents(item):
+        if value.get("kind") == KIND and str(value.get("apiVersion")).startswith(f"{GROUP}/"):
+            return KubeObject.cut(_source(item, key, text), value)
+    return None
+
+
+def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
+    """The names by which pods ask for KAI: its own, and those of the configurations among the items."""
+    names = {KAI_PROFILE}
+    for item in items:
+        # Few ConfigMaps hold one, and some hold much.
+        may_hold = not item.written or "schedulerName" in item.source.text
+        settings = item if is_settings(item) else held_configuration(item) if may_hold else None
+        name = None if settings is None else settings.get(("spec", "kai", "schedulerName"))
+        if isinstance(name, str):
+            names.add(name)
+    return frozenset(names)
+
+
+def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
+    """The texts in the data of a ConfigMap that are documents with a mapping."""
+    from krmfn.yamltext import YamlError, read
+
+    data = item.get(("data",))
+    documents: list[tuple[str, str, Mapping[str, Value]]] = []
+    for key, text in data.items() if isinstance(data, dict) else ():
+        if not isinstance(text, str) or "kind" not in text:
+            continue
+        try:
+            value = read(text)
+        except YamlError:
+            continue
+        if isinstance(value, dict):
+            documents.append((key, text, value))
+    return documents
+
+
+def _source(item: KubeObject, key: str, text: str) -> source.Source:
+    """The document at its place: the lines of a literal block as they are, with their indentation."""
+    at = item.location(("data", key))
+    lines = item.origin.text.split("\n")
+    first = at.line - item.origin.line
+    if lines[first].rstrip().endswith(("|", "|-", "|+")):
+        block = lines[first + 1 : first + 1 + len(text.rstrip("\n").split("\n"))]
+        indented = "\n".join(block) + "\n"
+        if [line.strip() for line in block] == [line.strip() for line in text.rstrip("\n").split("\n")]:
+            return source.Source(indented, (), at.line + 1, 1, item.file)
+    return source.Source(text, (), at.line, 1, item.file)

@@ -16,8 +16,17 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
-from packwise.kubernetes.quantities import duration_fault, format_duration, parse_duration
-from packwise.kubernetes.validation import ErrorType, OperatorError, Sentence, TypedText, go_number, go_quote
+from packwise.kubernetes.validation import (
+    ErrorType,
+    OperatorError,
+    Sentence,
+    TypedText,
+    duration_fault,
+    format_duration,
+    go_number,
+    go_quote,
+    parse_duration,
+)
 from packwise.settings.configuration import SHAPE
 from packwise.settings.topologyrender import DIALECTS
 from packwise.wording import closest, list_known
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.place import Place
     from packwise.revisions.revision import Revision
-    from packwise.settings.sources import Operator
+    from packwise.settings.configuration import Operator
 
 
 class API(NamedTuple):

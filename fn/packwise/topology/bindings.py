@@ -13,8 +13,16 @@ from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_err
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
 from packwise.objects.index import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
-from packwise.topology.known import KnownTopologies, KnownTopology
-from packwise.topology.levels import level_problems, levels_of, name_problems, refusal, unknown_fields, wrong_type
+from packwise.topology.known import (
+    KnownTopologies,
+    KnownTopology,
+    level_problems,
+    levels_of,
+    name_problems,
+    refusal,
+    unknown_fields,
+    wrong_type,
+)
 from packwise.validate.definitions import judge
 from packwise.wording import list_known
 

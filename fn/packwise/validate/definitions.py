@@ -8,8 +8,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
-from packwise.objects.identity import format_identity, identity
-from packwise.objects.index import ONCE
+from packwise.objects.index import ONCE, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, KINDS, PODGANG, PODGROUP, VOLCANO_PODGROUP
 from packwise.objects.place import place_text
 

@@ -13,7 +13,7 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.placement import Schedulers
 from packwise.revisions.records import REVISIONS
-from packwise.topology.levels import ClusterTopology, Level
+from packwise.topology.known import ClusterTopology, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from packwise.placement import Schedulers
 from packwise.revisions.records import GREP_244, UPSTREAM
 from packwise.revisions.revision import Revision
 from packwise.schedulers.grove import podgang_value
-from packwise.topology.levels import ClusterTopology, Level, sort_levels
+from packwise.topology.known import ClusterTopology, Level, sort_levels
 from tests.golden.cases import GOLDEN
 
 if TYPE_CHECKING:

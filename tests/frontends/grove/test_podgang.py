@@ -16,8 +16,7 @@ from packwise.revisions.records import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MU
 from packwise.revisions.revision import Revision
 from packwise.schedulers.grove import podgang_value
 from packwise.select import Package
-from packwise.topology.known import Condition
-from packwise.topology.levels import ClusterTopology, Level, sort_levels
+from packwise.topology.known import ClusterTopology, Condition, Level, sort_levels
 
 from .cases import TOPOLOGIES, context_of, edited, view_of
 

@@ -17,8 +17,7 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.rules.cliques import cycles
 from packwise.frontends.grove.schema import check_shape
-from packwise.kubernetes.quantities import format_duration, parse_duration
-from packwise.kubernetes.validation import go_json, go_quote
+from packwise.kubernetes.validation import format_duration, go_json, go_quote, parse_duration
 from packwise.revisions.records import REVISIONS
 from packwise.schedulers.grove import podgang_value
 

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.yamltext import split_documents
-from packwise.frontends.grove import stored
+from packwise.frontends.grove import admission
 from packwise.pipeline import render
 from packwise.select import Package
 
@@ -151,6 +151,6 @@ def test_the_gangs_before_a_change_are_listed_once_for_all_workloads(monkeypatch
         listed.append(inventory)
         return {}
 
-    monkeypatch.setattr(stored, "earlier_podgangs", earlier_podgangs)
+    monkeypatch.setattr(admission, "earlier_podgangs", earlier_podgangs)
     assert warnings("---\n".join([workload().replace("wl", f"wl-{number}") for number in range(3)]), None) == []
     assert len(listed) == 1

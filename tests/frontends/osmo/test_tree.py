@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from packwise.frontends.osmo.tree import Levelled, TaskNode, TaskTree, build
 from packwise.placement import Bounds
-from packwise.topology.levels import Level
+from packwise.topology.known import Level
 
 LEVELS = tuple([Level(name, name) for name in ("zone", "spine", "rack", "clique")])
 ZONE, SPINE, RACK, CLIQUE = LEVELS

@@ -40,7 +40,7 @@ from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
 from packwise.pipeline.steps import read_package
 from packwise.select import cluster_of, topologies_of
-from packwise.topology.levels import with_new_labels
+from packwise.topology.known import with_new_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,17 +12,16 @@ from krmfn.result import exit_code
 from krmfn.source import Location, is_client_key
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.annotate import CONDITIONS, LAST_ERRORS
 from packwise.findings.finding import has_errors
-from packwise.objects.identity import RENDERED_FROM, format_identity, identity, stable_identities
+from packwise.objects.index import RENDERED_FROM, format_identity, identity, stable_identities
 from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin, Place
 from packwise.pipeline.registry import omission_sources, queued_sources
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue
-from packwise.render import LOCAL_CONFIG, PATH
+from packwise.render import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.select import cluster_of, index_package
 from packwise.settings import settings_place
-from packwise.topology.levels import Level
+from packwise.topology.known import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

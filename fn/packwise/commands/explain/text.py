@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from packwise.objects.place import Place
     from packwise.placement import Bounds, Omission
-    from packwise.topology.levels import Level
+    from packwise.topology.known import Level
 
 
 class Explained(NamedTuple):

@@ -20,7 +20,7 @@ from packwise.commands.fleet.tree import below, mapping_at, objects_at, unreadab
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
 from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import QUEUE_NAME
-from packwise.settings.recognition import has_topology, is_settings, kai_names
+from packwise.settings.configuration import has_topology, is_settings, kai_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -43,7 +43,7 @@ from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG
 from packwise.select import Configured, Package
-from packwise.settings.recognition import is_operator
+from packwise.settings.configuration import is_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

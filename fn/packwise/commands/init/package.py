@@ -19,9 +19,9 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, P
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.records import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.select.evidence import deployed_release
-from packwise.settings.sources import operators_of
+from packwise.settings.configuration import operators_of
 from packwise.settings.topologyrender import DIALECTS
-from packwise.topology.levels import DOMAINS, Level, new_label
+from packwise.topology.known import DOMAINS, Level, new_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.revisions.revision import Revision
     from packwise.select.evidence import Deployed
-    from packwise.settings.sources import Operator
+    from packwise.settings.configuration import Operator
 
 GUESSED = (
     Level("zone", "topology.kubernetes.io/zone"),

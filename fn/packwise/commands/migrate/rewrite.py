@@ -20,7 +20,7 @@ from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.objects.identity import format_identity, identity, is_generated
+from packwise.objects.index import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
@@ -30,7 +30,7 @@ from packwise.revisions.step import Step
 from packwise.select import Configured
 from packwise.settings import API_VERSION, KIND
 from packwise.settings.topologyrender import KAI_PROFILE, settings_place
-from packwise.topology.levels import sort_levels
+from packwise.topology.known import sort_levels
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from packwise.revisions.revision import Revision
     from packwise.select import Package, Selection
     from packwise.settings.configuration import Configuration
-    from packwise.topology.levels import Level
+    from packwise.topology.known import Level
 
 _ROOT, _CONFIGS = "topologyConstraint", "topologyConstraintGroupConfigs"
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.objects.identity import gang_identities
+from packwise.objects.index import gang_identities
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.domains import ROOT, add_amounts
 from packwise.schedulers.kai.allocate.queues import Queues, usage_of
@@ -18,12 +18,12 @@ from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, ME
 from packwise.schedulers.kai.allocate.session import FITS
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
-from packwise.schedulers.kai.versions import NO_TAINT_NAMES
+from packwise.schedulers.kai.topologies import NO_TAINT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
     from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, Node, Pod, QueueShare

@@ -38,7 +38,7 @@ from packwise.commands.topologies import has_sources
 from packwise.pipeline import render
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import Snapshot
-from packwise.settings.recognition import has_topology
+from packwise.settings.configuration import has_topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

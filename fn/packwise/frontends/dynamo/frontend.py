@@ -31,8 +31,7 @@ from packwise.frontends.dynamo.rules import (
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
-from packwise.objects.identity import identity, is_placeholder
-from packwise.objects.index import repeated
+from packwise.objects.index import identity, is_placeholder, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
@@ -49,8 +48,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem, Rule
     from packwise.frontends.dynamo.convert import Converted, Trace
     from packwise.frontends.frontend import FrontEnd
-    from packwise.objects.identity import Identity
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects.index import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import Release
     from packwise.revisions.revision import Revision

@@ -11,7 +11,7 @@ from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1, mapping
 from packwise.frontends.dynamo.frontend import DerivedSet
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import QUEUE, shape_of
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.objects.place import Origin, Place
 from packwise.placement import Omission

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written, mapping, mappings, text, texts, whole
 from packwise.frontends.dynamo.graph import WORKERS
-from packwise.kubernetes.quantities import natural
+from packwise.kubernetes.validation import natural
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known
 

@@ -8,11 +8,22 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.source import is_client_key
-from packwise.frontends.grove import names
-from packwise.frontends.grove.names import grouped_clique, scaling_group, standalone_clique
-from packwise.frontends.grove.podcliqueset import VOLCANO, queues_of, resolve_queue, resolve_topology, volcano_queue
-from packwise.frontends.grove.rules.check import TEMPLATE
-from packwise.objects.identity import EPOCH, GENERATION, REPLICA, ROLE
+from packwise.frontends.grove.podcliqueset import (
+    TEMPLATE,
+    VOLCANO,
+    anchor_podgang,
+    base_podgang,
+    group_podgang,
+    grouped_clique,
+    queues_of,
+    resolve_queue,
+    resolve_topology,
+    scaled_podgang,
+    scaling_group,
+    standalone_clique,
+    volcano_queue,
+)
+from packwise.objects.index import EPOCH, GENERATION, REPLICA, ROLE
 from packwise.objects.place import Origin, Place
 from packwise.placement import Bounds, Gang, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -28,7 +39,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement import Schedulers
     from packwise.revisions.revision import Revision
-    from packwise.topology.levels import ClusterTopology, Level
+    from packwise.topology.known import ClusterTopology, Level
 
     _Pods: TypeAlias = tuple[
         str, int, Bounds, Origin, str, int, Mapping[str, Value], Mapping[str, str], Mapping[str, str]
@@ -426,13 +437,13 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
     cliques = _standalone(pcs)
     least = tuple([(position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups)])
     for replica in range(pcs.replicas):
-        yield GangPlan(names.base_podgang(pcs.name, replica), replica, True, cliques, least)
+        yield GangPlan(base_podgang(pcs.name, replica), replica, True, cliques, least)
     for replica in range(pcs.replicas):
         for position, group in enumerate(pcs.groups):
-            fqn = names.scaling_group(pcs.name, replica, group.name)
+            fqn = scaling_group(pcs.name, replica, group.name)
             count = live_replicas.get((pcs.namespace, fqn), group.replicas)
             for index in range(group.min_available, count):
-                name = names.scaled_podgang(fqn, index, group.min_available)
+                name = scaled_podgang(fqn, index, group.min_available)
                 yield GangPlan(name, replica, False, {}, ((position, (index,)),))
 
 
@@ -452,12 +463,12 @@ def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[Entry]) 
                 for name in _standalone(pcs)
                 if entry.cliques.get(name, 0) > 0
             }
-            name = names.anchor_podgang(pcs.name, replica, entry.epoch)
+            name = anchor_podgang(pcs.name, replica, entry.epoch)
             yield GangPlan(name, replica, True, cliques, groups, labels, entry.origin)
             continue
         for position, indices in groups:
             for index in indices:
-                name = names.group_podgang(pcs.name, replica, entry.epoch, pcs.groups[position].name, index)
+                name = group_podgang(pcs.name, replica, entry.epoch, pcs.groups[position].name, index)
                 yield GangPlan(name, replica, False, {}, ((position, (index,)),), labels, entry.origin)
 
 

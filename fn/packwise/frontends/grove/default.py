@@ -11,7 +11,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.frontends.grove.schema.table import known_fields
-from packwise.kubernetes.quantities import format_duration, parse_duration
+from packwise.kubernetes.validation import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

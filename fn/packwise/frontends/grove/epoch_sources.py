@@ -14,9 +14,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends.grove.names import scaling_group, standalone_clique
-from packwise.frontends.grove.stored import live_replicas
-from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
+from packwise.frontends.grove.admission import live_replicas
+from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
+from packwise.objects.index import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
 from packwise.settings import settings_place
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.frontends.grove.admission import Replicas
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.frontends.grove.stored import Replicas
     from packwise.objects.index import Inventory
     from packwise.settings import TopologyRender
 

@@ -9,7 +9,18 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of, has_errors
-from packwise.frontends.grove.admission import RECORD_NOTE, Admitted, History, admit, is_new, record_of
+from packwise.frontends.grove.admission import (
+    RECORD_NOTE,
+    Admitted,
+    History,
+    admit,
+    earlier_podgangs,
+    is_new,
+    keep_preferred,
+    live_replicas,
+    record_of,
+    scheduled_pods,
+)
 from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise, pod_specs
 from packwise.frontends.grove.build_gangs import build_gangs, count_entries, plans_of_template
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, chosen_topology, resolve_topology
@@ -17,15 +28,12 @@ from packwise.frontends.grove.rules import Context, all_rules
 from packwise.frontends.grove.rules.check import rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.stored import earlier_podgangs, keep_preferred, live_replicas, scheduled_pods
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
-from packwise.objects.identity import identity
-from packwise.objects.index import repeated
+from packwise.objects.index import identity, repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
-from packwise.topology.known import Condition, ListedTopology, Use
-from packwise.topology.levels import DOMAINS, read_levels
+from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -36,16 +44,15 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.grove.admission import EarlierRender
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
-    from packwise.frontends.grove.stored import EarlierRender
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
     from packwise.revisions.revision import ConditionCase, Revision
     from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies
-    from packwise.topology.levels import ClusterTopology
+    from packwise.topology.known import ClusterTopology, KnownTopologies
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Definitions
 
@@ -281,7 +288,7 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
 
 def _before(inventory: Inventory, release: Revision | None) -> EarlierRender:
     """The time before the change; nothing is imported for the releases that fill in nothing that stays."""
-    from packwise.frontends.grove.stored import EarlierRender
+    from packwise.frontends.grove.admission import EarlierRender
 
     return EarlierRender.of(inventory, release)
 
@@ -467,7 +474,7 @@ class _Planner:
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
         from packwise.frontends.grove.build_gangs import plans_of_entries
-        from packwise.frontends.grove.names import long_names
+        from packwise.frontends.grove.podcliqueset import long_names
 
         entries = self._epochs.entries(workload, pcs)
         if entries.placeholders:
@@ -546,9 +553,9 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
+    from packwise.frontends.grove.admission import STORED
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
-    from packwise.frontends.grove.names import NAME_RULES
-    from packwise.frontends.grove.stored import STORED
+    from packwise.frontends.grove.podcliqueset import NAME_RULES
 
     rules = (*EPOCH_RULES, *NAME_RULES, *all_rules())
     return [*RULES, *rules, *rules_of(ADVICE), *rules_of(STORED), *POD_RULES]

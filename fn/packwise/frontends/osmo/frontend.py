@@ -16,7 +16,6 @@ from packwise.frontends.osmo.placements import (
     tree_of,
     workflow_placements,
 )
-from packwise.frontends.osmo.recognition import document_places, document_places_before
 from packwise.frontends.osmo.rules import (
     NEED_NO_POOL,
     POOL,
@@ -31,6 +30,7 @@ from packwise.frontends.osmo.rules import (
     pod_template_findings,
     run,
 )
+from packwise.frontends.recognition import document_places, document_places_before
 from packwise.objects.kinds import POD
 from packwise.placement import WorkloadPlan
 from packwise.topology.known import ListedTopology, Use

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.placement import GpuShare
-from packwise.topology.levels import Level
+from packwise.topology.known import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ from packwise.placement import Bounds
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from packwise.topology.levels import Level
+    from packwise.topology.known import Level
 
 MAX_NAME = 63
 """Every name here is the value of a label somewhere, too."""

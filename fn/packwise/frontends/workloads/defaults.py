@@ -10,7 +10,7 @@ import json
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.workloads.workload import Classes, TypeDefault, mapping
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.place import Place
 
 if TYPE_CHECKING:

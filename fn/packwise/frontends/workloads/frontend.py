@@ -9,16 +9,16 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
+from packwise.frontends.recognition import candidates
 from packwise.frontends.workloads.defaults import classes_of
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.pods import pod_findings
-from packwise.frontends.workloads.recognition import candidates
 from packwise.frontends.workloads.rules import advice, no_group, unscheduled_keys
 from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, read_workloads
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping

@@ -18,7 +18,7 @@ from packwise.frontends.workloads.workload import (
     mapping,
     pod_set,
 )
-from packwise.kubernetes.quantities import atoi, parse_int
+from packwise.kubernetes.validation import atoi, parse_int
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, PodSet

@@ -21,8 +21,8 @@ from packwise.frontends.workloads.workload import (
     mapping,
     pod_set,
 )
-from packwise.kubernetes.quantities import atoi
-from packwise.objects.identity import identity
+from packwise.kubernetes.validation import atoi
+from packwise.objects.index import identity
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet

@@ -45,7 +45,7 @@ from packwise.frontends.workloads.workload import (
     queue,
     wrong_delays,
 )
-from packwise.kubernetes.quantities import atoi
+from packwise.kubernetes.validation import atoi
 from packwise.objects.workload_kinds import QUEUE_NAME, Grouping
 from packwise.wording import list_known
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.workloads.workload import mapping
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

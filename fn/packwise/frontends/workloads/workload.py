@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.kubernetes.quantities import format_duration, parse_duration
-from packwise.objects.identity import identity
+from packwise.kubernetes.validation import format_duration, parse_duration
+from packwise.objects.index import identity
 from packwise.objects.place import Origin, Place
 from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
 from packwise.placement import Bounds, PodSet
-from packwise.topology.levels import Level
+from packwise.topology.known import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,15 +15,22 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
-from packwise.objects.identity import format_identity, identity
+from packwise.objects.index import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.revisions.kai import release_of
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
-from packwise.schedulers.kai.topologies import NAME, PROFILE, MissingBindingError, topology_names
-from packwise.schedulers.kai.versions import SUBGROUP_COUNTS, Versions, versions_for
+from packwise.schedulers.kai.topologies import (
+    NAME,
+    PROFILE,
+    SUBGROUP_COUNTS,
+    MissingBindingError,
+    Versions,
+    topology_names,
+    versions_for,
+)
 from packwise.validate.definitions import judge, no_table
 from packwise.wording import list_known
 

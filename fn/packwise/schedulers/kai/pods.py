@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.kubernetes.quantities import amounts, container_requests, natural
+from packwise.kubernetes.validation import amounts, container_requests, natural
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     AffinityTerm,

@@ -16,9 +16,8 @@ from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
-from packwise.schedulers.kai.topologies import LABEL_PATTERN, NAME
+from packwise.schedulers.kai.topologies import KNOWN, LABEL_PATTERN, LEVEL_ALIASES, NAME, Versions
 from packwise.schedulers.kai.topologies import REFUSED as TOPOLOGY_REFUSED
-from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, Versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

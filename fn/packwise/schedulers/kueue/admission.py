@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule
-from packwise.kubernetes.quantities import canonical_quantity
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,
     Sentence,
     TypedText,
     Unquoted,
+    canonical_quantity,
     dns_subdomain,
     go_json,
 )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from packwise.revisions.dynamo import Release
     from packwise.revisions.revision import Revision
     from packwise.settings.topologyrender import Dynamo
-    from packwise.topology.levels import ClusterTopology
+    from packwise.topology.known import ClusterTopology
 
 
 class Subject(NamedTuple):

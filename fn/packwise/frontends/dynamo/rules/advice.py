@@ -16,9 +16,8 @@ from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, tex
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import Check, refusal
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
-from packwise.kubernetes.quantities import amounts, container_requests
-from packwise.kubernetes.validation import ErrorType, OperatorError
-from packwise.objects.identity import is_placeholder
+from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
+from packwise.objects.index import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.revisions.records import REVISIONS, precedes
 from packwise.wording import known_names

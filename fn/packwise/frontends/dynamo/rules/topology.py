@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.dynamo.graph import Component, Override
     from packwise.frontends.dynamo.rules.admission import Subject
-    from packwise.topology.levels import ClusterTopology
+    from packwise.topology.known import ClusterTopology
 
 _DOMAIN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 _DOMAIN_RE = re.compile(_DOMAIN)

@@ -9,6 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Problem, Stage
+from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.kubernetes.validation import ErrorType, OperatorError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.kubernetes.validation import Sentence
     from packwise.placement import Schedulers
     from packwise.revisions.revision import Revision
-    from packwise.topology.levels import ClusterTopology
+    from packwise.topology.known import ClusterTopology
 
 __all__ = [
     "TEMPLATE",
@@ -47,9 +48,6 @@ __all__ = [
 ]
 
 S = TypeVar("S")
-
-TEMPLATE: FieldPath = ("spec", "template")
-"""Path of the part of a PodCliqueSet that nearly every rule is about."""
 
 
 class Context(NamedTuple):

@@ -17,7 +17,7 @@ from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, invalid, refusal, required_value
 from packwise.kubernetes.validation import Sentence, TypedText, go_quote
-from packwise.topology.levels import ClusterTopology, is_narrower, rank
+from packwise.topology.known import ClusterTopology, is_narrower, rank
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

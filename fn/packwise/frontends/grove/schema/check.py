@@ -26,8 +26,16 @@ from packwise.fields import (
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.frontends.grove.schema.table import INT32, podcliqueset, replacement
 from packwise.frontends.grove.schema.table import struct as struct_of
-from packwise.kubernetes.quantities import duration_fault, parse_duration, quantity_fault
-from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, go_number, go_quote
+from packwise.kubernetes.validation import (
+    JSON_NOUNS,
+    ErrorType,
+    OperatorError,
+    duration_fault,
+    go_number,
+    go_quote,
+    parse_duration,
+    quantity_fault,
+)
 from packwise.wording import closest, known_names, list_known
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from packwise.fields import (
     TextMap,
 )
 from packwise.kubernetes.go_types import TYPES
-from packwise.topology.levels import DOMAINS
+from packwise.topology.known import DOMAINS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.kubernetes.quantities import natural
+from packwise.kubernetes.validation import natural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

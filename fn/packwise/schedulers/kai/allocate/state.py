@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
-from packwise.kubernetes.quantities import natural
+from packwise.kubernetes.validation import natural
 from packwise.schedulers.kai.allocate.domains import DomainTree, add_amounts
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 
