@@ -47,6 +47,7 @@ assert main(["check", "a.yaml"]) == 1
 """
 
 
+@pytest.mark.slow
 def test_many_errors_of_a_configuration_are_told(tmp_path: Path) -> None:
     """None of them is compared with each other one."""
     done = subprocess.run([sys.executable, "-c", CHILD + LEVELS], cwd=tmp_path, stdout=subprocess.DEVNULL, check=False)

@@ -64,6 +64,7 @@ DATA = {
 """Where an expression is data, by file and name, and whose."""
 
 
+@pytest.mark.slow
 def test_where_an_expression_is_data_is_known() -> None:
     assert uses_of_data() == DATA.keys()
 

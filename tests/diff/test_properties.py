@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Any, cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonpatch import apply_patch
@@ -19,6 +20,8 @@ from packwise.commands.diff.output import Compared, as_json, as_patches, as_text
 from packwise.select import Package
 from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads
+
+pytestmark = pytest.mark.slow
 
 laws = settings(max_examples=80, deadline=None)
 

@@ -23,6 +23,8 @@ from tests.examples import EXAMPLES
 from tests.golden.cases import GOLDEN
 from tests.places import TESTDATA
 
+pytestmark = pytest.mark.slow
+
 GITOPS = ("argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/")
 RELEASES = {"alpha7": "grep-244", "head": "upstream", "alpha12": "v0.1.0-alpha.12", "alpha14": "v0.1.0-alpha.14"}
 KINDS = "ClusterTopology, Topology, PodGang, PodGroup, Queue, Pod"

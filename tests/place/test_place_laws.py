@@ -19,6 +19,8 @@ from packwise.schedulers.kai.allocate.state import ClusterState, NodeState, Orde
 from tests.place.checker import faults
 from tests.place.strategies import RACK, ZONE, repeated, scenarios
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=300)
 @given(st.one_of(scenarios(), repeated()))
