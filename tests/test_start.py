@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from packwise.start import checksum
 from tests.places import ROOT
 
 pytestmark = pytest.mark.slow
@@ -105,7 +106,8 @@ def test_a_module_that_changed_is_imported_from_its_source(copy: Copy) -> None:
 
 def test_an_archive_that_another_interpreter_made_is_passed_over(copy: Copy) -> None:
     version = sys.version.encode()
-    copy.archive.write_bytes(copy.archive.read_bytes().replace(version, version.swapcase()))
+    content = copy.archive.read_bytes()[len(checksum(b"")) :].replace(version, version.swapcase())
+    copy.archive.write_bytes(checksum(content) + content)
 
     assert copy.imported()[0] == 0
 
@@ -113,6 +115,16 @@ def test_an_archive_that_another_interpreter_made_is_passed_over(copy: Copy) -> 
 @pytest.mark.parametrize("data", [b"", b"no archive\n", b"\xe9\x00\x00\x00\x00"])
 def test_what_is_no_archive_is_passed_over(copy: Copy, data: bytes) -> None:
     copy.archive.write_bytes(data)
+
+    assert copy.imported()[0] == 0
+
+
+@pytest.mark.parametrize("place", [0, 8, 1000, 0.2, 0.5, 0.9, -1])
+def test_a_damaged_archive_is_passed_over(copy: Copy, place: float) -> None:
+    content = bytearray(copy.archive.read_bytes())
+    at = place if isinstance(place, int) else int(place * len(content))
+    content[at] ^= 1
+    copy.archive.write_bytes(content)
 
     assert copy.imported()[0] == 0
 

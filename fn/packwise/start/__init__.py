@@ -13,6 +13,7 @@ import sys
 from marshal import loads
 from os import stat
 from os.path import dirname
+from zlib import crc32
 
 # As in krmfn.hints, which would be one more module to find.
 TYPE_CHECKING = False
@@ -32,10 +33,13 @@ else:
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
 
-__all__ = ["FILES", "FUNCTION", "archive_path", "interpreter", "use"]
+__all__ = ["FILES", "FUNCTION", "archive_path", "checksum", "interpreter", "use"]
 
 FUNCTION, FILES = "fn", "files"
 """What there is an archive of: `packwise fn`; `packwise check` and `packwise render`."""
+
+_LENGTH = 4
+"""Bytes of a checksum."""
 
 
 def use(name: str) -> None:
@@ -43,13 +47,22 @@ def use(name: str) -> None:
     path = archive_path(name)
     try:
         with open(path, "rb") as stream:  # noqa: PTH123 (pathlib is what a start does without)
-            maker, modules, patterns = loads(stream.read())  # noqa: S302 (as trusted as the bytecode beside it)
+            archive = stream.read()
+        content = memoryview(archive)[_LENGTH:]
+        if checksum(content) != archive[:_LENGTH]:
+            return
+        maker, modules, patterns = loads(content)  # noqa: S302 (as trusted as the bytecode beside it)
     except (OSError, ValueError, EOFError, TypeError):
         return
     if maker != interpreter():
         return
     _use_patterns(patterns)
     sys.meta_path.insert(0, _Finder(modules))
+
+
+def checksum(content: bytes | memoryview) -> bytes:
+    """The first bytes of an archive of this content: a damaged one is not taken."""
+    return crc32(content).to_bytes(_LENGTH, "little")
 
 
 def archive_path(name: str) -> str:

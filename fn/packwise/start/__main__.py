@@ -14,7 +14,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from marshal import dumps
 from pathlib import Path
 
-from packwise.start import FILES, FUNCTION, archive_path, interpreter
+from packwise.start import FILES, FUNCTION, archive_path, checksum, interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _write(name: str, data: bytes) -> int:
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
+        part.write_bytes(checksum(data) + data)
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
