@@ -134,7 +134,10 @@ bench-smoke: setup
 bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
 	$(BIN)/python benchmarks/instructions.py
 
-qualify: lint types bench-smoke bench-instructions test-slow test ## what CI runs: run it before pushing
+.without-tests: setup
+	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) lint types bench-smoke bench-instructions
+
+qualify: .without-tests test-slow test ## what CI runs: run it before pushing
 
 tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 
