@@ -12,7 +12,7 @@ import builtins
 import importlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -111,9 +111,10 @@ class _Module:
                 value = self._value(node.value)
                 if isinstance(value, str):
                     yield Use(value, 0, "fullmatch", file)
-        lists: list[Any] = [value for value in self._names().values() if isinstance(value, list | tuple)]
+        lists: list[Any] = [value for value in self._names().values() if type(value) in (list, tuple)]
         for entry in itertools.chain.from_iterable(lists):
-            parts = cast("tuple[Any, ...]", entry if isinstance(entry, tuple) else (entry,))
+            fields = entry._asdict().values() if hasattr(entry, "_asdict") else entry
+            parts = cast("Iterable[Any]", fields if isinstance(entry, tuple) else (entry,))
             for part in parts:
                 if isinstance(part, re.Pattern):
                     compiled = cast("re.Pattern[Any]", part)

@@ -299,7 +299,8 @@ def _wrong_text(text: str, kind: Text) -> str:
         return f"must have at most {_characters(kind.max_length)}"
     if len(text) < kind.min_length:
         return f"must have at least {_characters(kind.min_length)}"
-    if kind.pattern and re.fullmatch(kind.pattern.removesuffix("$"), text) is None:
+    pattern = kind.pattern
+    if pattern and re.fullmatch(pattern.removesuffix("$"), text) is None:
         return f"must match pattern '{kind.pattern}'"
     return kind.wrong(text) if kind.wrong is not None else ""
 

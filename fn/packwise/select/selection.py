@@ -365,7 +365,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:
         findings.append(_levels_unused(configuration, revision))
-    around = configuration if source is not None else _around(settings, revision)
+    around = configuration if source is not None else _around(settings, revision, index)
     schedulers = _schedulers(around, revision, settings, findings, is_assumed=choice.is_assumed)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     absent = None
@@ -587,9 +587,9 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     return settings
 
 
-def _around(settings: TopologyRender, revision: Revision) -> Configuration | None:
-    """The sections of the settings beside a topology that they do not have; None without any."""
-    if settings.scheduler is None and settings.network is None:
+def _around(settings: TopologyRender, revision: Revision, index: Index) -> Configuration | None:
+    """The sections of the settings beside a topology that they do not have; None without any, or without Grove."""
+    if (settings.scheduler is None and settings.network is None) or not has_grove_workloads(index):
         return None
     place = settings_place(settings)
     sections: dict[str, Value] = {revision.configuration_key: {}}
