@@ -90,7 +90,7 @@ test-slow: setup ## run the tests of real clients and goldens, and those that st
 CASES := $(addprefix tests/,diff discovery explain frontends krmfn migrate place render schedulers topology validate \
   test_architecture.py test_contract.py test_glossary.py test_registry.py)
 
-check: lint types ## lint, types and the tests of cases, a minute in all: what is worth running before every commit
+check: lint types ## lint, types and the tests of cases, two or three minutes: what is worth running before every commit
 	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)" $(CASES)
 
 # What the operators' own code answered, whole: workloads, placements, objects, differences.
