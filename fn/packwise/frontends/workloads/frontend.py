@@ -1,23 +1,21 @@
-"""The front end of workloads that the scheduler groups itself. Source: spec/podgrouper.md.
+"""The front end of workloads that the scheduler groups itself, and of the JobSets of TrainJobs.
 
-Their groups are previews: KAI makes them in the cluster, and nobody else may.
+Their groups are previews: KAI makes them in the cluster, and nobody else may. Source: spec/podgrouper.md.
 """
 
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
 from packwise.frontends.recognition import candidates
-from packwise.frontends.workloads.defaults import classes_of
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
-from packwise.frontends.workloads.pods import pod_findings
-from packwise.frontends.workloads.rules import advice, no_group, unscheduled_keys
-from packwise.frontends.workloads.train_job import derived_job_sets, train_job_of
+from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
-from packwise.frontends.workloads.workload import Classes, RefusedError, read_workloads
+from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, mapping, read_workloads
 from packwise.objects.index import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
@@ -27,13 +25,13 @@ from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology.known import ListedTopology, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.workloads.workload import Workload
-    from packwise.objects.index import Inventory
+    from packwise.objects.index import Index, Inventory
     from packwise.placement import Cluster
     from packwise.revisions.kai import KaiRelease
     from packwise.revisions.revision import Revision
@@ -42,7 +40,99 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies
     from packwise.validate.definitions import Definitions
 
-__all__ = ["WORKLOADS"]
+__all__ = [
+    "WORKLOADS",
+    "derived_job_sets",
+    "train_job_of",
+]
+
+
+# The JobSet of a TrainJob: one of the input, or what Kubeflow Trainer makes of a runtime of the input.
+#
+# Its group is the JobSet's; what that lacks of labels and annotations is the TrainJob's. Source:
+# spec/podgrouper.md#4.
+
+_GROUP = "trainer.kubeflow.org"
+_TRAIN_JOB = (_GROUP, "TrainJob")
+_RUNTIME_KIND = "ClusterTrainingRuntime"
+_JOB_SET = ("jobset.x-k8s.io", "JobSet")
+_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+
+def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
+    """The TrainJob of the input that a JobSet names as its owner; None for anything else."""
+    if identity(item.value)[:2] != _JOB_SET:
+        return None
+    owners = item.get(("metadata", "ownerReferences"))
+    names = [mapping(each).get("name") for each in owners] if isinstance(owners, list) else []
+    return next((each for each in index.of_kind(*_TRAIN_JOB) if each.name in names and _is_beside(each, item)), None)
+
+
+def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
+    """Each TrainJob whose JobSet is not among the input and whose runtime is, with the JobSet that follows."""
+    existing = {job for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
+    for item in index.of_kind(*_TRAIN_JOB):
+        runtime = _runtime_of(item, index) if item not in existing else None
+        if runtime is not None:
+            yield item, KubeObject.new(_job_set(item, runtime))
+
+
+def _runtime_of(item: KubeObject, index: Index) -> KubeObject | None:
+    reference = mapping(item.get(("spec", "runtimeRef")))
+    kind, name = reference.get("kind") or _RUNTIME_KIND, reference.get("name")
+    runtimes = index.of_kind(_GROUP, kind) if isinstance(kind, str) else ()
+    return next(
+        (each for each in runtimes if each.name == name and (kind == _RUNTIME_KIND or _is_beside(each, item))), None
+    )
+
+
+def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
+    template = mapping(runtime.get(("spec", "template")))
+    metadata = mapping(template.get("metadata"))
+    _, _, namespace, name = identity(item.value)
+    spec = dict(mapping(template.get("spec")))
+    jobs, nodes = spec.get("replicatedJobs"), _nodes(item, runtime)
+    if isinstance(jobs, list) and nodes is not None:
+        spec["replicatedJobs"] = [_of_nodes(mapping(job), nodes) for job in jobs]
+    if item.get(("spec", "suspend")) is True:
+        spec["suspend"] = True
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            **{
+                form: {**mapping(metadata.get(form)), **mapping(item.get(("spec", form)))}
+                for form in ("labels", "annotations")
+            },
+        },
+        "spec": spec,
+    }
+
+
+def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
+    """The number of pods that train; None where nobody says, or MPI has a way of its own."""
+    policy = mapping(runtime.get(("spec", "mlPolicy")))
+    if "mpi" in policy:
+        return None
+    numbers = (item.get(("spec", "trainer", "numNodes")), policy.get("numNodes"))
+    return next((number for number in numbers if isinstance(number, int)), None)
+
+
+def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
+    """A replicated Job with that many pods, where it is the one that trains."""
+    template = mapping(job.get("template"))
+    if mapping(mapping(template.get("metadata")).get("labels")).get(_STEP) != "trainer":
+        return job
+    spec = {**mapping(template.get("spec")), "parallelism": nodes, "completions": nodes}
+    return {**job, "template": {**template, "spec": spec}}
+
+
+def _is_beside(item: KubeObject, other: KubeObject) -> bool:
+    """True if both are in one namespace."""
+    return identity(item.value)[2] == identity(other.value)[2]
+
 
 _GROVE = "grove.io"
 _RUNTIME = ("spec", "runtimeRef")

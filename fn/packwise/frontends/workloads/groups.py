@@ -1,12 +1,13 @@
 """The gangs of the placement model that a workload becomes: by the rule of its kind, with what its metadata say.
 
-Source: spec/podgrouper.md#3, spec/podgrouper.md#4.
+The rules of Jobs, JobSets and single pods are here, those of leaders and workers in `leaders`. Source:
+spec/podgrouper.md#3, #4 and #5.
 """
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.workloads.jobs import job_set, replicated_jobs, single
+from krmfn.record import NamedTuple
 from packwise.frontends.workloads.leaders import (
     has_segments,
     leader_worker_set,
@@ -16,6 +17,7 @@ from packwise.frontends.workloads.leaders import (
     size_of,
 )
 from packwise.frontends.workloads.workload import (
+    BATCH_MIN_MEMBER,
     GRACE_PERIOD,
     POD_GROUP,
     PREEMPTION_DELAY,
@@ -23,29 +25,293 @@ from packwise.frontends.workloads.workload import (
     SKIP,
     SUFFIX,
     TOPOLOGY,
+    GroupShape,
     RefusedError,
     annotation_path,
     bounds_of,
     count,
     delay,
     mapping,
+    pod_set,
     preemptibility,
     priority_class,
     queue,
 )
+from packwise.kubernetes.validation import atoi, parse_int
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
-from packwise.placement import Gang, GangOwner, Grouper
+from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.workloads.workload import GroupShape, Owner, Read, Template, Workload
+    from krmfn.value import Value
+    from packwise.frontends.workloads.workload import Owner, Read, Template, Workload
     from packwise.objects.place import Place
 
-__all__ = ["gangs", "is_idle", "is_passed_over", "pods_in_order", "shapes", "weight"]
+__all__ = [
+    "MIN_SCALE",
+    "ReplicatedJob",
+    "gangs",
+    "is_idle",
+    "is_own",
+    "is_passed_over",
+    "job_members",
+    "needed_jobs",
+    "pods_in_order",
+    "pods_of",
+    "replicated_jobs",
+    "shapes",
+    "starts_in_order",
+    "weight",
+]
+
+
+# Groups of Jobs, of JobSets, and of whatever else has no sets: bare pods, pods of a Deployment, revisions.
+#
+# A JobSet is a tree of its replicated Jobs, or what earlier releases make. Source: spec/podgrouper.md#4 and #5.
+
+_JOB_SET_RULE = "spec/podgrouper.md#5"
+
+MIN_SCALE = "autoscaling.knative.dev/min-scale"
+_JOB_RULE = "spec/podgrouper.md#4"
+
+
+def single(workload: Workload) -> list[GroupShape]:
+    """The one group of the workload, or one for each of its pods."""
+    number = pods_of(workload)
+    if number < 1:
+        return []
+    members, path = _members(workload)
+    each = workload.grouping in (Grouping.EACH_POD, Grouping.WORKFLOW) or (
+        workload.grouping is Grouping.JOB and is_own(workload) and not workload.release.groups_jobs
+    )
+    fields: dict[str, FieldPath] = {"members": path} if path else {}
+    if each:
+        fields["copies"] = _number_path(workload)
+    origin = Origin(workload.at(), _JOB_RULE, fields)
+    template = workload.scheduled_templates[0]
+    pods = Origin(workload.at(*template.path), _JOB_RULE)
+    own = 1 if each else number
+    # All that the group needs are pods of the only set.
+    leaf = pod_set(workload, template, template.part, members, pods, replicas=own, is_named=False)
+    return [GroupShape((leaf,), origin, members, alike=number if each else 1, each_pod=each)]
+
+
+def is_own(workload: Workload) -> bool:
+    """True if the group is of the workload itself, and not of a Job or a revision that is made of it."""
+    return workload.owner.path == ("metadata",)
+
+
+def pods_of(workload: Workload) -> int:
+    """The number of pods that the workload has at once."""
+    match workload.grouping:
+        case Grouping.JOB:
+            return count(workload.body, "parallelism", 1)
+        case Grouping.POD:
+            return 1
+        case Grouping.REVISION:
+            return max(_min_scale(workload), 1)
+        case _:
+            return count(workload.spec, "replicas", 1)
+
+
+def _number_path(workload: Workload) -> FieldPath:
+    if workload.grouping is Grouping.JOB:
+        return (*workload.body_path, "parallelism")
+    return ("spec", "replicas")
+
+
+def _members(workload: Workload) -> tuple[int, FieldPath]:
+    if workload.grouping is Grouping.REVISION:
+        path = annotation_path(workload.owner.path, MIN_SCALE)
+        return _min_scale(workload), path if MIN_SCALE in workload.owner.annotations else ()
+    if workload.grouping is Grouping.JOB:
+        return job_members(workload)
+    path = workload.kind.members if workload.kind is not None else ()
+    return (_written_members(workload, path), path) if path else (1, ())
+
+
+def _written_members(workload: Workload, path: FieldPath) -> int:
+    """The number of members in a field of the kind. Raises RefusedError where it is not there."""
+    number = workload.item.get(path)
+    if type(number) is int:
+        return number
+    refused = workload.kind.without_members if workload.kind is not None else ""
+    raise RefusedError(path, "must be the number of pods", refused)
+
+
+def job_members(workload: Workload) -> tuple[int, FieldPath]:
+    """The members that the group of a Job needs, and their path; of a CronJob nothing is read. Raises RefusedError."""
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
+    if text is None or not is_own(workload) or not workload.release.batch_min_member:
+        return 1, ()
+    path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+    number = parse_int(text)
+    if isinstance(number, str):
+        message = f'must be a whole number of pods; got "{text}"'
+        raise RefusedError(path, message, f"invalid min-member annotation value: {number}")
+    return number, path
+
+
+def _min_scale(workload: Workload) -> int:
+    number = atoi(workload.owner.annotations.get(MIN_SCALE, "1"))
+    return 1 if isinstance(number, str) else number
+
+
+class ReplicatedJob(NamedTuple):
+    """An entry of `replicatedJobs`, at `path`."""
+
+    name: str
+    path: FieldPath
+    replicas: int
+    parallelism: int
+    completions: int | None
+    annotations: Mapping[str, str]
+    template: Template
+    waits: bool
+    """True if it is made only once another one is ready or complete."""
+
+    @property
+    def metadata(self) -> FieldPath:
+        """The path of the metadata of its Jobs."""
+        return (*self.path, "template", "metadata")
+
+
+def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
+    """The replicated Jobs whose pods are found, in their order."""
+    by_path = {each.path: each for each in workload.templates}
+    entries = workload.spec.get("replicatedJobs")
+    jobs: list[ReplicatedJob] = []
+    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+        path = ("spec", "replicatedJobs", position)
+        template = by_path.get((*path, "template", "spec", "template"))
+        written = mapping(entry)
+        if template is None:
+            continue
+        job = mapping(written.get("template"))
+        spec = mapping(job.get("spec"))
+        completions = spec.get("completions")
+        name = written.get("name")
+        jobs.append(
+            ReplicatedJob(
+                name=name if isinstance(name, str) else "",
+                path=path,
+                replicas=count(written, "replicas", 1),
+                parallelism=count(spec, "parallelism", 1),
+                completions=completions if isinstance(completions, int) else None,
+                annotations=_texts(mapping(job.get("metadata")).get("annotations")),
+                template=template,
+                waits=bool(written.get("dependsOn")),
+            )
+        )
+    return jobs
+
+
+def job_set(workload: Workload) -> list[GroupShape]:
+    """The groups of a JobSet. Raises RefusedError."""
+    jobs = replicated_jobs(workload)
+    if workload.release.job_sets == "tree" and not workload.stays_flat:
+        return [_tree(workload, jobs)]
+    if starts_in_order(workload):
+        return [_flat(workload, [job], suffix=f"-{job.name}") for job in jobs]
+    return [_flat(workload, jobs)]
+
+
+def starts_in_order(workload: Workload) -> bool:
+    """True if each replicated Job waits until the one before it is ready."""
+    return mapping(workload.spec.get("startupPolicy")).get("startupPolicyOrder") == "InOrder"
+
+
+def needed_jobs(workload: Workload, number: int) -> int:
+    """The number that the group needs of so many replicated Jobs. Raises RefusedError."""
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
+    if text is not None:
+        path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+        return min(_at_least_one(text, path, "JobSet", "replicated Jobs"), number)
+    return 1 if starts_in_order(workload) else number
+
+
+def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
+    sets: list[PodSet] = []
+    for job in jobs:
+        fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
+        origin = Origin(workload.at(*job.path), _JOB_SET_RULE, fields)
+        sets.append(PodSet(job.name, None, None, Bounds(), origin, needed=job.replicas))
+        members, path = _leaf_members(job)
+        bounds = bounds_of(workload, job.annotations, job.metadata)
+        topology = job.annotations.get(TOPOLOGY, "")
+        leaf = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",), "members": path})
+        sets += [
+            pod_set(
+                workload, job.template, f"{job.name}-replica-{index}", members, leaf, parent=job.name,
+                replicas=max(job.parallelism, members), bounds=bounds if topology else None,
+                topology="" if bounds.is_empty else topology,
+            )
+            for index in range(job.replicas)
+        ]  # fmt: skip
+    needed = needed_jobs(workload, len(jobs))
+    return GroupShape(tuple(sets), _job_set_origin(workload), needed=needed)
+
+
+def _leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
+    """The number of pods that each Job needs, and its path below the replicated Job."""
+    text = job.annotations.get(BATCH_MIN_MEMBER)
+    if text is None:
+        return job.parallelism, ("template", "spec", "parallelism")
+    path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
+    number = _at_least_one(text, path, "replicatedJob template", "pods")
+    return number, path[len(job.path) :]
+
+
+def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
+    number = parse_int(text)
+    fault = number if isinstance(number, str) else f"value {number} must be >= 1" if number < 1 else ""
+    if isinstance(number, str) or fault:
+        message = f'must be a whole number of {noun}, at least 1; got "{text}"'
+        raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation on {holder}: {fault}")
+    return number
+
+
+def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
+    """The group of releases before trees: of one pod, of as many as the annotation says, or of all."""
+    counts = workload.release.job_sets == "counted"
+    text = workload.owner.annotations.get(BATCH_MIN_MEMBER) if workload.release.batch_min_member else None
+    number = None if text is None else parse_int(text)
+    if isinstance(number, str):
+        path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+        message = f'must be a whole number of pods; got "{text}"'
+        raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation value: {number}")
+    if number is None or (counts and number == 0):
+        # A zero is one that nobody wrote.
+        number = sum([(job.replicas or 1) * (_at_once(job) or 1) for job in jobs]) if counts else 1
+    sets: list[PodSet] = []
+    left = number
+    for job in jobs:
+        pods = job.replicas * _at_once(job)
+        taken = max(min(left, pods), 0)
+        left -= taken
+        origin = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",)})
+        sets.append(pod_set(workload, job.template, job.name, taken, origin, replicas=pods, is_named=False))
+    return GroupShape(tuple(sets), _job_set_origin(workload), number, suffix=suffix)
+
+
+def _at_once(job: ReplicatedJob) -> int:
+    return job.parallelism if job.completions is None else min(job.parallelism, job.completions)
+
+
+def _job_set_origin(workload: Workload) -> Origin:
+    fields: dict[str, FieldPath] = {}
+    if BATCH_MIN_MEMBER in workload.owner.annotations:
+        fields["members"] = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+    return Origin(workload.at(), _JOB_SET_RULE, fields)
+
+
+def _texts(value: Value) -> Mapping[str, str]:
+    return {key: text for key, text in mapping(value).items() if isinstance(text, str)}
+
 
 _RULE = "spec/podgrouper.md#3"
 _SHAPES: Mapping[Grouping, Callable[[Workload], list[GroupShape]]] = {

@@ -1,19 +1,22 @@
 """Rules about what becomes of a workload otherwise than was meant, where KAI says so in its pods' events at most.
 
-Source: spec/podgrouper.md#5.
+Before them come the problems of its pods, as the API server reports them. Source: spec/podgrouper.md#5.
 """
 
 from __future__ import annotations
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.frontends.workloads.groups import is_passed_over, pods_in_order
-from packwise.frontends.workloads.jobs import (
+from packwise.frontends.pod_rules import layer_problems, pod_problems
+from packwise.frontends.workloads.groups import (
     MIN_SCALE,
     is_own,
+    is_passed_over,
     job_members,
     needed_jobs,
+    pods_in_order,
     pods_of,
     replicated_jobs,
     starts_in_order,
@@ -46,7 +49,7 @@ from packwise.frontends.workloads.workload import (
     wrong_delays,
 )
 from packwise.kubernetes.validation import atoi
-from packwise.objects.workload_kinds import QUEUE_NAME, Grouping
+from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -55,9 +58,17 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.findings.finding import Problem
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
 
-__all__ = ["RULES", "advice", "no_group", "unscheduled_keys"]
+__all__ = [
+    "RULES",
+    "advice",
+    "no_group",
+    "pod_findings",
+    "unscheduled_keys",
+]
+
 
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule(
@@ -429,3 +440,51 @@ _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]
     Grouping.RAY: (_ray,),
     Grouping.REVISION: (_revision,),
 }
+
+
+# Problems of the pods of workloads that KAI groups itself, as the API server reports them.
+#
+# A kind of Kubernetes' own is refused itself, with the pod's errors at its template; of any other one the pods are,
+# or the Jobs and StatefulSets that its controller makes for them. Source: spec/kubernetes.md#2.
+
+
+_BUILT_IN = ("", "apps", "batch")
+"""The groups whose kinds the API server validates itself, their pod templates included."""
+
+_BY_TEMPLATE = frozenset({"JobSet", "LeaderWorkerSet", "Notebook"})
+"""Kinds whose controller makes Jobs or StatefulSets, which are what is refused."""
+
+_COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
+"""The groupings of kinds whose controller fills in what containers lack."""
+
+
+def pod_findings(workload: Workload) -> Iterator[Finding]:
+    """Problems of the pods that KAI schedules."""
+    for template in workload.scheduled_templates:
+        for order, (rule, problem) in enumerate(_problems(workload, template)):
+            path = (*template.path, "spec", *problem.path)
+            if workload.grouping is Grouping.WORKFLOW:
+                # The container of Argo's template is no entry of a list.
+                field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
+                path = (*template.path, field, *problem.path[2:])
+            yield Finding.about(problem._replace(path=path).bounded, workload.item, rule, order=order)
+
+
+def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Problem]]:
+    kind = workload.kind
+    is_whole = kind is not None and workload.grouping not in _COMPLETED and workload.made_from is None
+    if kind is None or not is_whole or kind.templates[0].path[0] == ANYWHERE:
+        yield from layer_problems(template.spec)
+        return
+    is_refused = kind.group in _BUILT_IN
+    prefix = ""
+    if is_refused and template.path:
+        prefix = f"{format_path(template.path)}."
+    elif kind.name in _BY_TEMPLATE or template.part == "submitterPodTemplate":
+        prefix = "spec.template."
+    for rule, problem in pod_problems(template.spec):
+        if problem.operator_message is not None:
+            stage = Stage.SCHEMA if is_refused else Stage.POD
+            yield rule, problem._replace(operator_message=f"{prefix}{problem.operator_message}", stage=stage)
+        else:
+            yield rule, problem
