@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from packwise.commands.place.scenario import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
-from packwise.schedulers.kai.allocate.candidates import Scores
-from packwise.schedulers.kai.allocate.domains import DomainTree
-from packwise.schedulers.kai.allocate.nodes import Rankings
+from packwise.schedulers.kai.allocate.candidates import Rankings, Scores
 from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod
-from packwise.schedulers.kai.allocate.state import ClusterState, NodeState, Orders
+from packwise.schedulers.kai.allocate.state import ClusterState, DomainTree, NodeState, Orders
 from tests.place.checker import faults
 from tests.place.strategies import RACK, ZONE, repeated, scenarios
 

@@ -34,8 +34,8 @@ from packwise.extras import SOLVER
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.pipeline import render
 from packwise.pipeline.registry import queued_sources
+from packwise.schedulers.kai.allocate import FITS
 from packwise.schedulers.kai.allocate.scene import PODS
-from packwise.schedulers.kai.allocate.session import FITS
 from packwise.schedulers.kai.allocate.state import mig_strategy
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, nodes_within, read_snapshot

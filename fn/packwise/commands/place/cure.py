@@ -12,22 +12,19 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate import allocate
-from packwise.schedulers.kai.allocate.domains import Silent, depth_of, levels_of
-from packwise.schedulers.kai.allocate.nodes import refusals
+from packwise.schedulers.kai.allocate import FITS, JobTree, SetPart, allocate
+from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
-from packwise.schedulers.kai.allocate.session import FITS, JobTree, SetPart
-from packwise.schedulers.kai.allocate.state import ClusterState
+from packwise.schedulers.kai.allocate.state import ClusterState, Silent, depth_of, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ortools.sat.python import cp_model
 
-    from packwise.schedulers.kai.allocate.domains import Domain
+    from packwise.schedulers.kai.allocate import JobAnswer, Part
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint
-    from packwise.schedulers.kai.allocate.session import JobAnswer, Part
-    from packwise.schedulers.kai.allocate.state import NodeState
+    from packwise.schedulers.kai.allocate.state import Domain, NodeState
 
 _WORK = 20.0
 """CP-SAT's own measure of work, about seconds of one processor."""

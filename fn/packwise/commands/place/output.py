@@ -13,7 +13,7 @@ from packwise.cli.findings_text import SEVERITIES, tinted
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.place.cure import Verdict
 from packwise.commands.place.placing import Fate, common_domain, level_word, topology_of
-from packwise.schedulers.kai.allocate.session import FITS
+from packwise.schedulers.kai.allocate import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

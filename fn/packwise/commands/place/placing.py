@@ -11,11 +11,9 @@ from enum import StrEnum
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.index import gang_identities
-from packwise.schedulers.kai.allocate import allocate
-from packwise.schedulers.kai.allocate.domains import ROOT, add_amounts
-from packwise.schedulers.kai.allocate.queues import Queues, usage_of
+from packwise.schedulers.kai.allocate import FITS, Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS, Job, Scene
-from packwise.schedulers.kai.allocate.session import FITS
+from packwise.schedulers.kai.allocate.state import ROOT, add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
 from packwise.schedulers.kai.topologies import NO_TAINT_NAMES
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 
     from packwise.objects.index import Identity
     from packwise.pipeline.steps import Rendered
+    from packwise.schedulers.kai.allocate import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
     from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, Node, Pod, QueueShare
-    from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from packwise.schedulers.kai.allocate import SessionAnswer
     from packwise.schedulers.kai.allocate.fit_errors import FitError
-    from packwise.schedulers.kai.allocate.session import SessionAnswer
 
 __all__ = ["ScenarioError", "answers", "is_scenario", "read_scenario"]
 

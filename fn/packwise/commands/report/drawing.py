@@ -23,7 +23,7 @@ from packwise.cli.console import visible, width
 from packwise.cli.findings_text import sentence
 from packwise.cli.inputs import COMMIT
 from packwise.commands.check.formats import finding_fields
-from packwise.schedulers.kai.allocate.session import FITS
+from packwise.schedulers.kai.allocate import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

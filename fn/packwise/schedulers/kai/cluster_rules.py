@@ -16,7 +16,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
-from packwise.schedulers.kai.allocate.queues import existing_queues
+from packwise.schedulers.kai.allocate import existing_queues
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, QUEUE_LABELS

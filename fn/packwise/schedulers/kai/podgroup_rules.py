@@ -15,8 +15,8 @@ from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.objects.index import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.schedulers.kai.allocate.domains import ROOT, Silent, depth_of, levels_of, no_such_topology
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
+from packwise.schedulers.kai.allocate.state import ROOT, Silent, depth_of, levels_of, no_such_topology
 from packwise.schedulers.kai.topologies import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.wording import closest, list_known, near_miss
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
-from packwise.schedulers.kai.allocate.queues import existing_queues, usage_of
+from packwise.schedulers.kai.allocate import existing_queues, usage_of
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     NOT_PREEMPTIBLE,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.schedulers.kai.allocate import JobAnswer
     from packwise.schedulers.kai.allocate.scene import GpuPortion, Pod, Scene
-    from packwise.schedulers.kai.allocate.session import JobAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
 
 _NOT_READY = "node has NotReady condition"
