@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.frontends.osmo.tree import label_text, unique_names
+from packwise.frontends.osmo.model import label_text, unique_names
 from packwise.kubernetes.validation import dns_label, label_value
 
 

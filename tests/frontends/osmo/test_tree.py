@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.frontends.osmo.tree import Levelled, TaskNode, TaskTree, build
+from packwise.frontends.osmo.model import Levelled, TaskNode, TaskTree, build
 from packwise.placement import Bounds
 from packwise.topology.known import Level
 

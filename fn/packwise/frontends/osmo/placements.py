@@ -9,9 +9,17 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.frontends.osmo.model import Group
+from packwise.frontends.osmo.model import (
+    MAX_NAME,
+    Group,
+    TaskTree,
+    build,
+    join_groups,
+    label_text,
+    safe_name,
+    unique_names,
+)
 from packwise.frontends.osmo.rules import DIFFERS, levels_of
-from packwise.frontends.osmo.tree import MAX_NAME, TaskTree, build, join_groups, label_text, safe_name, unique_names
 from packwise.kubernetes.validation import label_value
 from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
@@ -22,9 +30,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.frontends.osmo.model import Pool, Resource, Task, Workflow
+    from packwise.frontends.osmo.model import Pool, Resource, Task, TaskNode, Workflow
     from packwise.frontends.osmo.rules import Submission
-    from packwise.frontends.osmo.tree import TaskNode
     from packwise.placement import Bounds
     from packwise.settings import Osmo
 

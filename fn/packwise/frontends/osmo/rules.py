@@ -11,9 +11,8 @@ from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.osmo.model import one_of_each
+from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
 from packwise.frontends.osmo.template import sections
-from packwise.frontends.osmo.tree import Levelled, paths_of
 from packwise.wording import known_names, list_known
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.frontends.osmo.model import Group, Pool, Requirement, Task, Workflow
-    from packwise.frontends.osmo.tree import Path
+    from packwise.frontends.osmo.model import Group, Path, Pool, Requirement, Task, Workflow
     from packwise.objects.place import Place
     from packwise.settings import Osmo
 
