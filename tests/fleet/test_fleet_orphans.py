@@ -12,7 +12,7 @@ import pytest
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.folder import LIST
-from packwise.commands.fleet.output import Evidence, orphans
+from packwise.commands.fleet.output import FolderEvidence, orphans
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def test_links_and_hidden_folders_are_not_followed(tmp_path: Path, out: Path) ->
     (out / ".hidden").mkdir()
     (out / ".hidden" / LIST).touch()
 
-    nothing = Evidence(None)
+    nothing = FolderEvidence(None)
 
     assert orphans(str(out), PACKAGES, nothing) == []
     assert orphans(str(out), ["east", "eu/south"], nothing) == ["eu/north", "west"]
@@ -192,9 +192,9 @@ def test_no_folder_that_was_looked_at_is_listed_again(
     # Files that were written just now are no evidence.
     monkeypatch.setattr("packwise.commands.fleet.output.time_ns", lambda: time_ns() + 3600 * 10**9)
     call(*RENDER)
-    seen: list[Evidence] = []
+    seen: list[FolderEvidence] = []
 
-    def noted(output: str, known: Collection[str], evidence: Evidence) -> list[str]:
+    def noted(output: str, known: Collection[str], evidence: FolderEvidence) -> list[str]:
         seen.append(evidence)
         return orphans(output, known, evidence)
 
@@ -202,6 +202,6 @@ def test_no_folder_that_was_looked_at_is_listed_again(
     ran = call(*RENDER, "--jobs", jobs)
 
     assert ran.stdout.splitlines()[-1] == "  1 folder of packages that are gone; --prune empties them: out/west/lab"
-    written = {name: sorted(seen[0].written_in(str(out / name)) or ()) for name in PACKAGES}
+    written = {name: sorted(seen[0].package_folders_in(str(out / name)) or ()) for name in PACKAGES}
     assert written == {"east": [""], "eu/north": [""], "eu/south": [""], "west": ["", "lab"]}
-    assert seen[0].written_in(str(out)) is None
+    assert seen[0].package_folders_in(str(out)) is None

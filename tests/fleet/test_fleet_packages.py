@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.commands.fleet import Client, Packages
+from packwise.commands.fleet import PackageClient, Packages
 from packwise.commands.fleet.packages import configuration_of
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD
 from tests.fleet.trees import FLEET, FUNCTION, KPTFILE, overlay, tree
 
-KUSTOMIZE, KPT, FOLDER = Client.KUSTOMIZE, Client.KPT, Client.FOLDER
+KUSTOMIZE, KPT, FOLDER = PackageClient.KUSTOMIZE, PackageClient.KPT, PackageClient.FOLDER
 OPERATOR = "apiVersion: operator.config.grove.io/v1alpha1\nkind: OperatorConfiguration\n"
 
 
@@ -79,7 +79,7 @@ def test_a_fleet_has_packages_of_three_kinds_and_bases_are_none() -> None:
         ),
     ],
 )
-def test_packages(files: dict[str, str], clients: dict[str, Client]) -> None:
+def test_packages(files: dict[str, str], clients: dict[str, PackageClient]) -> None:
     assert Packages(tree(files), "").clients == clients
 
 
@@ -447,7 +447,7 @@ ABOVE = {
     ],
 )
 def test_a_configuration_is_that_of_the_kustomizations_below_it(
-    more: dict[str, str], clients: dict[str, Client]
+    more: dict[str, str], clients: dict[str, PackageClient]
 ) -> None:
     assert Packages(tree(ABOVE | more), "").clients == clients
 
@@ -500,7 +500,9 @@ def test_the_configuration_above_configures_the_build() -> None:
         ),
     ],
 )
-def test_a_configuration_above_the_root_counts(root: str, more: dict[str, str], clients: dict[str, Client]) -> None:
+def test_a_configuration_above_the_root_counts(
+    root: str, more: dict[str, str], clients: dict[str, PackageClient]
+) -> None:
     packages = Packages(tree(ABOVE | more), root)
 
     assert packages.clients == clients

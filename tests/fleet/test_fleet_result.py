@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.commands.fleet import PackageResult, Reach, Status, Tally, reach
+from packwise.commands.fleet import PackageResult, PackageStatus, Reach, Tally, reach
 from packwise.commands.fleet.command import Spool
-from packwise.commands.fleet.result import MOST_FINDINGS, Group, Summary, kept_findings
+from packwise.commands.fleet.result import MOST_FINDINGS, PackageGroup, Summary, kept_findings
 
 ERROR = Result(
     'must be "a"; got "b"',
@@ -29,7 +29,7 @@ def test_a_result_survives_json() -> None:
     result = PackageResult(
         "a",
         "kpt",
-        Status.FAILING,
+        PackageStatus.FAILING,
         1,
         2,
         (ERROR, WARNING),
@@ -54,7 +54,7 @@ def test_a_result_survives_json() -> None:
 
 @pytest.mark.parametrize("wrong", [{"status": "odd"}, {"findings": 1}, {"more": 1}])
 def test_another_value_is_no_result(wrong: dict[str, object]) -> None:
-    value = {**PackageResult("a", "kpt", Status.PASSING).to_value(), **wrong}
+    value = {**PackageResult("a", "kpt", PackageStatus.PASSING).to_value(), **wrong}
 
     with pytest.raises((ValueError, TypeError)):
         PackageResult.from_value(value)
@@ -81,7 +81,7 @@ def summarized(results: Iterable[PackageResult]) -> Summary:
 
 
 def test_results_come_back_from_a_file_in_order() -> None:
-    failing = PackageResult("b", "kpt", Status.FAILING, 1, 0, (ERROR,) * MOST_FINDINGS)
+    failing = PackageResult("b", "kpt", PackageStatus.FAILING, 1, 0, (ERROR,) * MOST_FINDINGS)
     results = [failing._replace(folder=f"{number * 7919 % 500:03}") for number in range(500)]
     with closing(Spool()) as spool:
         for result in results:
@@ -91,8 +91,8 @@ def test_results_come_back_from_a_file_in_order() -> None:
 
 
 def test_a_fleet_in_sum() -> None:
-    base = PackageResult("z", "kustomize", Status.CHANGED, workloads=2, objects=5)
-    failing = base._replace(status=Status.FAILING, errors=2, warnings=1, findings=(ERROR, WARNING))
+    base = PackageResult("z", "kustomize", PackageStatus.CHANGED, workloads=2, objects=5)
+    failing = base._replace(status=PackageStatus.FAILING, errors=2, warnings=1, findings=(ERROR, WARNING))
     alike = ERROR._replace(message='must be "c"; got "d"')
     results = [
         base._replace(folder="c2", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
@@ -100,14 +100,14 @@ def test_a_fleet_in_sum() -> None:
         base._replace(folder="c1", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
         base._replace(folder="d", other_changes=1, gangs_changed=3),
         failing._replace(folder="a"),
-        base._replace(folder="e", status=Status.UNCHANGED),
-        base._replace(folder="f", status=Status.ADDED),
-        base._replace(folder="g", status=Status.REMOVED),
+        base._replace(folder="e", status=PackageStatus.UNCHANGED),
+        base._replace(folder="f", status=PackageStatus.ADDED),
+        base._replace(folder="g", status=PackageStatus.REMOVED),
         base._replace(
-            folder="h", status=Status.PASSING, placed=True, gangs=4, pending=("x", "y"), no_longer_fits=("y",)
+            folder="h", status=PackageStatus.PASSING, placed=True, gangs=4, pending=("x", "y"), no_longer_fits=("y",)
         ),
-        base._replace(folder="i", status=Status.PASSING, placed=True, gangs=3, pending=("x",)),
-        base._replace(folder="j", status=Status.PASSING, written=3),
+        base._replace(folder="i", status=PackageStatus.PASSING, placed=True, gangs=3, pending=("x",)),
+        base._replace(folder="j", status=PackageStatus.PASSING, written=3),
     ]
 
     summary = summarized(results)
@@ -116,23 +116,23 @@ def test_a_fleet_in_sum() -> None:
     assert summary._replace(groups=()) == summarized([])._replace(
         packages=11,
         statuses=(
-            (Status.FAILING, 2), (Status.REMOVED, 1), (Status.ADDED, 1), (Status.CHANGED, 3), (Status.PASSING, 3),
-            (Status.UNCHANGED, 1),
+            (PackageStatus.FAILING, 2), (PackageStatus.REMOVED, 1), (PackageStatus.ADDED, 1),
+            (PackageStatus.CHANGED, 3), (PackageStatus.PASSING, 3), (PackageStatus.UNCHANGED, 1),
         ),
         errors=4, warnings=2, workloads=22, objects=55,
         recreated=2, with_recreated=2, gangs_created=2, gangs_deleted=4, gangs_changed=3, with_gangs=3, dropped=2,
         gangs=7, placed=2, pending=3, with_pending=2, no_longer_fits=1, written=3,
     )  # fmt: skip
     assert summary.groups == (
-        Group(Status.FAILING, ("2 errors", "1 warning"), ("a", "b"), ERROR),
-        Group(Status.ADDED, ("5 objects",), ("f",)),
-        Group(
-            Status.CHANGED,
+        PackageGroup(PackageStatus.FAILING, ("2 errors", "1 warning"), ("a", "b"), ERROR),
+        PackageGroup(PackageStatus.ADDED, ("5 objects",), ("f",)),
+        PackageGroup(
+            PackageStatus.CHANGED,
             ("re-creates 1 topology", "gangs 1 created, 2 deleted", "loses 1 constraint"),
             ("c1", "c2"),
         ),
-        Group(Status.CHANGED, ("gangs 3 changed", "1 other change"), ("d",)),
-        Group(Status.PASSING, ("1 gang no longer fits",), ("h",)),
-        Group(Status.PASSING, ("1 gang does not fit",), ("i",)),
+        PackageGroup(PackageStatus.CHANGED, ("gangs 3 changed", "1 other change"), ("d",)),
+        PackageGroup(PackageStatus.PASSING, ("1 gang no longer fits",), ("h",)),
+        PackageGroup(PackageStatus.PASSING, ("1 gang does not fit",), ("i",)),
     )
-    assert (summary.number(Status.FAILING), summarized([]).number(Status.FAILING)) == (2, 0)
+    assert (summary.number(PackageStatus.FAILING), summarized([]).number(PackageStatus.FAILING)) == (2, 0)

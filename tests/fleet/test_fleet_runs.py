@@ -15,7 +15,7 @@ import pytest
 
 from packwise.cli.console import Meter, meter_text
 from packwise.cli.folder import FolderPlan
-from packwise.commands.fleet import PackageResult, Status, requests, work
+from packwise.commands.fleet import PackageResult, PackageStatus, requests, work
 from packwise.commands.fleet import kustomize as module
 from packwise.commands.fleet.requests import payload_of, plan_of, result_of
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
@@ -164,7 +164,7 @@ def test_an_answer_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_answer_leads_to_no_file_outside(path: str) -> None:
     def payload(name: str) -> bytes:
         return payload_of(
-            PackageResult("a", "kpt", Status.PASSING), FolderPlan({name: b"x"}, frozenset(), frozenset(), (), ())
+            PackageResult("a", "kpt", PackageStatus.PASSING), FolderPlan({name: b"x"}, frozenset(), frozenset(), (), ())
         )
 
     assert dict(plan_of(payload("a..b/.c/..d")).contents) == {"a..b/.c/..d": b"x"}

@@ -18,7 +18,7 @@ from dask import config
 from packwise.commands.fleet.requests import Request
 from packwise.fleet.cache import build
 from packwise.fleet.workers import cluster
-from packwise.fleet.workers.run import Cluster, Lost, WorkersError, run
+from packwise.fleet.workers.run import DaskCluster, Lost, WorkersError, run
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_osmo_hostile import LARGE, LONG, embedded
@@ -194,7 +194,7 @@ def test_a_task_whose_dask_worker_is_killed_in_the_middle_runs_on_another(dask: 
         dask.add_worker()
     marked = [(number, str(tmp_path / "killed")) for number in range(20)]
 
-    assert sorted(run(marked, tasks.end_once, Cluster(dask.address))) == [(index, index) for index in range(20)]
+    assert sorted(run(marked, tasks.end_once, DaskCluster(dask.address))) == [(index, index) for index in range(20)]
     assert (tmp_path / "killed").exists()
 
 
@@ -222,7 +222,7 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
         monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 3.0)
         with configured(everyone), pytest.raises(WorkersError, match="it has had none for 3 sec"):
             # Neither of the strangers gets a task.
-            list(run([1], tasks.double, Cluster(dask.address)))
+            list(run([1], tasks.double, DaskCluster(dask.address)))
         for stranger in strangers:
             stranger.kill()
         dask.add_worker()
@@ -239,7 +239,7 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
             ({}, dask.address.replace("tls:", "tcp:")),
         ):
             with configured(settings), pytest.raises(WorkersError) as raised:
-                list(run([1], tasks.double, Cluster(address)))
+                list(run([1], tasks.double, DaskCluster(address)))
             assert str(raised.value).startswith(
                 f'--scheduler must be the address of a Dask scheduler, "tcp://HOST:8786"; "{address}" does not answer: '
             )
@@ -259,7 +259,7 @@ def test_a_scheduler_with_a_certificate_of_another_authority_gets_nothing(
             configured(authority.settings("client")),
             pytest.raises(WorkersError, match="does not answer: "),
         ):
-            list(run([1], tasks.double, Cluster(dask.address)))
+            list(run([1], tasks.double, DaskCluster(dask.address)))
 
 
 @pytest.mark.parametrize(("address", "exposed"), [
@@ -343,15 +343,15 @@ def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Da
     lost = Lost("it ran out of memory; run it with fewer processes, or where there is more memory")
 
     with pytest.raises(ValueError, match="no 7"):
-        list(run([7], tasks.refuse, Cluster(dask.address)))
-    assert list(run([1], tasks.fill_memory, Cluster(dask.address))) == [(0, lost)]
+        list(run([7], tasks.refuse, DaskCluster(dask.address)))
+    assert list(run([1], tasks.fill_memory, DaskCluster(dask.address))) == [(0, lost)]
 
 
 def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
     dask.add_worker(without("packwise"))
 
     with pytest.raises(WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has none: No module named \"packwise\": start"):
-        list(run([1], tasks.double, Cluster(dask.address)))
+        list(run([1], tasks.double, DaskCluster(dask.address)))
 
 
 def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,7 +364,7 @@ def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest
     monkeypatch.setattr(cluster, "build", other_build)
 
     with pytest.raises(WorkersError, match=r"must have the packwise of this machine, 9\.9\.9, build other"):
-        list(run([1], tasks.double, Cluster(dask.address)))
+        list(run([1], tasks.double, DaskCluster(dask.address)))
 
 
 def test_a_cluster_without_workers_and_one_whose_scheduler_goes_are_errors(
@@ -373,10 +373,10 @@ def test_a_cluster_without_workers_and_one_whose_scheduler_goes_are_errors(
     monkeypatch.setattr(cluster, "SECONDS_TO_LOOK", 0.1)
     monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 0.0)
     with pytest.raises(WorkersError, match="must have workers; it has had none for 0 seconds"):
-        list(run([1], tasks.double, Cluster(dask.address)))
+        list(run([1], tasks.double, DaskCluster(dask.address)))
 
     dask.scheduler.kill()
     dask.scheduler.wait()
     monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(WorkersError, match="does not answer: Timed out trying to connect"):
-        list(run([1], tasks.double, Cluster(dask.address)))
+        list(run([1], tasks.double, DaskCluster(dask.address)))

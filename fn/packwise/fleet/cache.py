@@ -53,7 +53,7 @@ def build() -> Build:
     """The packwise that runs. Reads all of its code: some 20 ms."""
     digest = sha256()
     for library in _LIBRARIES:
-        digest.update(f"{library} {_installed(library)}\0".encode())
+        digest.update(f"{library} {_library_version(library)}\0".encode())
     for package in (krmfn, packwise):
         folder = Path(package.__path__[0])
         for file in sorted(folder.rglob("*.*")):
@@ -64,7 +64,7 @@ def build() -> Build:
     return Build(version("packwise"), digest.hexdigest(), f"{sys.version_info.major}.{sys.version_info.minor}")
 
 
-def _installed(library: str) -> str:
+def _library_version(library: str) -> str:
     try:
         return version(library)
     except PackageNotFoundError:
@@ -78,7 +78,7 @@ LARGEST = 64 * 1024 * 1024
 """Bytes of the largest entry that is read or written: what a hostile one can fill the memory with."""
 
 NAME = re.compile(r"[0-9a-f]{64}")
-"""How entries are named; nothing else in a cache is read or removed."""
+"""Names of entries; nothing else in a cache is read or removed."""
 
 
 def name_of(key: str) -> str:
@@ -103,7 +103,7 @@ def _digest(key: str, value: bytes) -> bytes:
     return digest.hexdigest().encode()
 
 
-class Stored(NamedTuple):
+class StoredEntry(NamedTuple):
     """An entry as its store lists it: seconds at which it was last used (of an object: written), bytes, name."""
 
     used: float
@@ -112,14 +112,14 @@ class Stored(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """How many entries, and the bytes of all of them."""
+    """Number of entries, and the bytes of all of them."""
 
     entries: int
     size: int
 
 
 def contents_of(store: Store) -> Contents:
-    """What is in a store. Raises OSError."""
+    """The entries of a store, in number and bytes. Raises OSError."""
     return _sum(store.entries())
 
 
@@ -131,7 +131,7 @@ def prune(store: Store, size: int) -> Contents:
     """
     entries = sorted(store.entries(), key=attrgetter("used", "size", "name"))
     excess = _sum(entries).size - size
-    gone: list[Stored] = []
+    gone: list[StoredEntry] = []
     for entry in entries:
         if excess <= 0:
             break
@@ -141,7 +141,7 @@ def prune(store: Store, size: int) -> Contents:
     return _sum(gone)
 
 
-def _sum(entries: list[Stored]) -> Contents:
+def _sum(entries: list[StoredEntry]) -> Contents:
     return Contents(len(entries), sum(entry.size for entry in entries))
 
 
@@ -153,7 +153,7 @@ DEFAULT_SIZE = 2 * 1024**3
 """Bytes of a folder's entries at most, once a run is over: several fleets of 2,000 clusters."""
 
 _PART = "part-"
-"""How the names of files begin that are being written."""
+"""Beginning of the names of files that are being written."""
 
 _OLD_PART = 3600.0
 """Seconds after which such a file belongs to a run that was killed."""
@@ -218,9 +218,9 @@ class Folder:
         """Removes the entry. Raises OSError."""
         (self._folder / name).unlink(missing_ok=True)
 
-    def entries(self) -> list[Stored]:
+    def entries(self) -> list[StoredEntry]:
         """All entries; what killed runs left goes on the way. Raises OSError."""
-        entries: list[Stored] = []
+        entries: list[StoredEntry] = []
         try:
             listing = os.scandir(self._folder)
         except FileNotFoundError:
@@ -230,7 +230,7 @@ class Folder:
                 with suppress(FileNotFoundError):
                     status = each.stat(follow_symlinks=False)
                     if NAME.fullmatch(each.name) and not stat.S_ISDIR(status.st_mode):
-                        entries.append(Stored(status.st_mtime, status.st_size, each.name))
+                        entries.append(StoredEntry(status.st_mtime, status.st_size, each.name))
                     elif each.name.startswith(_PART) and time() - status.st_mtime > _OLD_PART:
                         self.remove(each.name)
         return entries
@@ -243,7 +243,7 @@ class Folder:
 
 
 def _content(file: int, size: int) -> bytes:
-    """What a file of about that size holds, up to LARGEST bytes and one."""
+    """Content of a file of about that size, up to LARGEST bytes and one."""
     entry = b""
     # No more at once: the system makes room for as much as is asked for.
     while len(entry) <= LARGEST and (piece := os.read(file, min(max(size - len(entry), 0), LARGEST - len(entry)) + 1)):
@@ -280,7 +280,7 @@ class Store(Protocol):
     """The folder or URL, for messages."""
 
     is_near: bool
-    """Whether entries take next to no time, so that a run can look at all; a bucket has rules that keep it small."""
+    """True if entries take next to no time, so that a run can look at all; a bucket has rules that keep it small."""
 
     def read(self, name: str) -> bytes | None:
         """The entry of that name, up to LARGEST bytes and one; None where there is none."""
@@ -294,7 +294,7 @@ class Store(Protocol):
         """Removes the entry, where it is there."""
         ...
 
-    def entries(self) -> list[Stored]:
+    def entries(self) -> list[StoredEntry]:
         """All entries."""
         ...
 
@@ -348,7 +348,7 @@ class Cache:
 
     @property
     def is_near(self) -> bool:
-        """Whether a value takes next to no time to get: less than to make one that is small."""
+        """True if a value takes next to no time to get: less than to make one that is small."""
         return self._store.is_near
 
     def close(self) -> None:
@@ -435,7 +435,7 @@ class ObjectStore:
         with _as_os_errors(), suppress(FileNotFoundError):
             self._files.rm_file(self._path(name))
 
-    def entries(self) -> list[Stored]:
+    def entries(self) -> list[StoredEntry]:
         """All objects that are entries, by when they were written: no store tells when one was read. Raises OSError."""
         with _as_os_errors():
             try:
@@ -443,13 +443,15 @@ class ObjectStore:
             except FileNotFoundError:
                 return []
         named = [(each["name"].rpartition("/")[2], each) for each in listed]
-        return [Stored(_written(each), each["size"] or 0, name) for name, each in named if NAME.fullmatch(name)]
+        return [
+            StoredEntry(_time_of_writing(each), each["size"] or 0, name) for name, each in named if NAME.fullmatch(name)
+        ]
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
 
-def _written(described: dict[str, Any]) -> float:
+def _time_of_writing(described: dict[str, Any]) -> float:
     """When an object was written; 0 where its store does not tell."""
     value = next((described[key] for key in _TIMES if described.get(key)), 0.0)
     if isinstance(value, str):

@@ -5,21 +5,21 @@
 
 from __future__ import annotations
 
-from packwise.commands.fleet.packages import Client, Configuration, FleetPackage, Packages, Reach, reach
-from packwise.commands.fleet.result import PackageResult, Status, Summary, Tally
-from packwise.commands.fleet.tree import MemoryTree, Tree
+from packwise.commands.fleet.packages import FleetPackage, PackageClient, PackageConfiguration, Packages, Reach, reach
+from packwise.commands.fleet.result import PackageResult, PackageStatus, Summary, Tally
+from packwise.commands.fleet.tree import FileTree, MemoryTree
 
 __all__ = [
-    "Client",
-    "Configuration",
+    "FileTree",
     "FleetPackage",
     "MemoryTree",
+    "PackageClient",
+    "PackageConfiguration",
     "PackageResult",
+    "PackageStatus",
     "Packages",
     "Reach",
-    "Status",
     "Summary",
     "Tally",
-    "Tree",
     "reach",
 ]

@@ -26,15 +26,15 @@ from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
 from packwise.cli.write import refuse_no_folder
 from packwise.commands.cache import add_size
-from packwise.commands.fleet import PackageResult, Status, Tally
+from packwise.commands.fleet import PackageResult, PackageStatus, Tally
 from packwise.commands.fleet.disk import CommitTree, DiskTree
-from packwise.commands.fleet.output import Evidence, Output, orphans, prune
+from packwise.commands.fleet.output import FolderEvidence, OutputFolder, orphans, prune
 from packwise.commands.fleet.packages import reach_of_any
-from packwise.commands.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, shown
-from packwise.commands.fleet.requests import Nodes, Requests, Rooted, lost, reach_of, result_of
+from packwise.commands.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, with_user_paths
+from packwise.commands.fleet.requests import Nodes, Requests, Rooted, lost_result, reach_of, result_of
 from packwise.commands.fleet.work import blobs_of, read_crds, work
 from packwise.fleet.cache import CacheError, default_place, open_cache
-from packwise.fleet.workers.run import Cluster, Lost, Processes, WorkersError, run
+from packwise.fleet.workers.run import DaskCluster, Lost, Processes, WorkersError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,11 +76,11 @@ exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"
 
 
 FLEET_VERBS: tuple[FleetVerb, ...] = ("render", "check", "diff", "place")
-"""What is done with every package of a fleet."""
+"""The verbs: each is done with every package of a fleet."""
 
 
 FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
-"""How the summary of a fleet is printed."""
+"""The formats in which the summary of a fleet is printed."""
 
 
 class Fleet(NamedTuple):
@@ -281,7 +281,7 @@ def fleet(command: Fleet) -> int:
         spool = stack.enter_context(closing(Spool())) if command.output == "json" else None
 
         def take(result: PackageResult) -> None:
-            result = shown(result, top)
+            result = with_user_paths(result, top)
             tally.add(result)
             if spool is not None:
                 spool.add(result)
@@ -304,8 +304,8 @@ def fleet(command: Fleet) -> int:
     return max(_code(report, command), _absence(report, command), exit_code(results), int(not is_shown))
 
 
-def _orphans(command: Fleet, after: Rooted, evidence: Evidence) -> tuple[Orphans | None, list[Result]]:
-    """What the output folder has of packages that are gone, and what is to be said of the files that stay."""
+def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[Orphans | None, list[Result]]:
+    """Folders of the output that are of packages that are gone, and findings about files that stay in them."""
     if command.folder is None:
         return None, []
     folder = Path(command.folder)
@@ -334,20 +334,20 @@ def _befores(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> lis
         since = since.removeprefix(COMMIT)
         if name is not None and name != COMMIT + since:
             raise UsageError("--changed-since and --baseline must name the same commit where both are given")
-        return [_committed(each, command, disk, root, stack) for each in merge_bases(since, command.root)]
+        return [_packages_of_commit(each, command, disk, root, stack) for each in merge_bases(since, command.root)]
     if name is None:
         if command.verb == "diff":
             raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
         return []
     if name.startswith(COMMIT):
-        return [_committed(name.removeprefix(COMMIT), command, disk, root, stack)]
+        return [_packages_of_commit(name.removeprefix(COMMIT), command, disk, root, stack)]
     if not Path(name).is_dir():
         raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
     top, below = _below_top(name)
     return [Rooted.of(DiskTree(top, below, None, command.exclude), below)]
 
 
-def _committed(name: str, command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted:
+def _packages_of_commit(name: str, command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted:
     """The packages of a commit."""
     commit = Commit(name, command.root)
     stack.callback(commit.close)
@@ -366,7 +366,7 @@ def _run(
     requests: Requests,
     befores: Sequence[Rooted],
     take: Callable[[PackageResult], None],
-) -> Evidence:
+) -> FolderEvidence:
     """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
     after = requests.after
     names = after.names()
@@ -374,22 +374,22 @@ def _run(
         reached = reach_of_any([reach_of(each, after, _form(each)) for each in befores])
         names = [*reached.reached, *reached.added]
         for name in reached.untouched:
-            take(_untouched(after, name, Status.UNCHANGED))
+            take(_untouched_result(after, name, PackageStatus.UNCHANGED))
         if command.verb == "diff":
             names += reached.removed
         else:
             for name in reached.removed:
                 before = next(each for each in befores if each.folder(name) in each.packages.clients)
-                take(_untouched(before, name, Status.REMOVED))
+                take(_untouched_result(before, name, PackageStatus.REMOVED))
     workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler)
-    with _cached(command) as cache:
-        evidence = Evidence(cache)
-        output = None if command.folder is None else Output(Path(command.folder), after.below, evidence)
+    with _cache_of(command) as cache:
+        evidence = FolderEvidence(cache)
+        output = None if command.folder is None else OutputFolder(Path(command.folder), after.below, evidence)
         run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
     return evidence
 
 
-def _cluster(scheduler: str) -> Cluster:
+def _cluster(scheduler: str) -> DaskCluster:
     """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
     from packwise.fleet.workers.cluster import is_exposed
 
@@ -400,10 +400,10 @@ def _cluster(scheduler: str) -> Cluster:
                 "whoever reaches it, or the network on the way, can run code on its workers and here"
             ]
         )
-    return Cluster(scheduler)
+    return DaskCluster(scheduler)
 
 
-def _untouched(rooted: Rooted, name: str, status: Status) -> PackageResult:
+def _untouched_result(rooted: Rooted, name: str, status: PackageStatus) -> PackageResult:
     """The result of a package that no worker looks at."""
     folder = rooted.folder(name)
     return PackageResult(folder, rooted.packages.clients[folder].value, status)
@@ -419,7 +419,7 @@ def _cache_place(command: Fleet) -> str | None:
     return (command.cache or default_place()) if command.is_cached else None
 
 
-def _cached(command: Fleet) -> AbstractContextManager[Cache | None]:
+def _cache_of(command: Fleet) -> AbstractContextManager[Cache | None]:
     """Where answers are kept; None where they are not. Raises UsageError."""
     place = _cache_place(command)
     if place is None:
@@ -439,7 +439,7 @@ _PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
 
 def _absence(report: FleetReport, command: Fleet) -> int:
     """1 where a package has no workload that was judged and must have one, which stderr says."""
-    idle = report.summary.number(Status.IDLE)
+    idle = report.summary.number(PackageStatus.IDLE)
     if not command.requires_workloads or not idle:
         return 0
     have = "1 package has none" if idle == 1 else f"{idle} packages have none"
@@ -450,11 +450,11 @@ def _absence(report: FleetReport, command: Fleet) -> int:
 def _code(report: FleetReport, command: Fleet) -> int:
     """1 where a package fails or something does not fit; where that was asked for, where something changes."""
     summary = report.summary
-    same = (Status.UNCHANGED, Status.PASSING, Status.IDLE)
+    same = (PackageStatus.UNCHANGED, PackageStatus.PASSING, PackageStatus.IDLE)
     changed = [status for status, _ in summary.statuses if status not in same]
     is_pruned = report.orphans is not None and report.orphans.are_pruned and report.orphans.folders
     is_changed = command.exit_code and (changed or is_pruned)
-    return int(bool(summary.number(Status.FAILING) or summary.pending or is_changed))
+    return int(bool(summary.number(PackageStatus.FAILING) or summary.pending or is_changed))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, fleet, _refuse)
@@ -466,7 +466,7 @@ def run_through(
     workers: Workers,
     *,
     cache: Cache | None,
-    output: Output | None,
+    output: OutputFolder | None,
     take: Callable[[PackageResult], None],
 ) -> None:
     """Hands the result of each package of `names` to `take`, in no order.
@@ -477,7 +477,7 @@ def run_through(
     try:
         with closing(run(going.tasks(names), work, workers)) as answers:
             for index, answer in answers:
-                going.answered(index, answer)
+                going.take_answer(index, answer)
     except WorkersError as error:
         raise UsageError(str(error)) from None
     except KeyboardInterrupt:
@@ -490,7 +490,7 @@ def run_through(
 
 
 class _Run:
-    """What is under way: folder and client of each package that has no answer yet, by the index of its task."""
+    """Work under way: folder and client of each package that has no answer yet, by the index of its task."""
 
     __slots__ = ("_cache", "_output", "_requests", "_take", "_waiting", "done", "meter")
 
@@ -498,7 +498,7 @@ class _Run:
         self,
         requests: Requests,
         cache: Cache | None,
-        output: Output | None,
+        output: OutputFolder | None,
         take: Callable[[PackageResult], None],
         meter: Meter,
     ) -> None:
@@ -525,18 +525,18 @@ class _Run:
             number += 1
             yield request
 
-    def answered(self, index: int, answer: Answer | Lost) -> None:
+    def take_answer(self, index: int, answer: Answer | Lost) -> None:
         """Takes what a worker answers."""
         folder, client = self._waiting.pop(index)
         if isinstance(answer, Lost):
-            self._add(lost(folder, client, answer.reason))
+            self._add(lost_result(folder, client, answer.reason))
             return
         if self._cache is not None and answer.is_kept:
             self._cache.put(answer.key, answer.payload)
         self._finish(answer.payload)
 
     def _is_known(self, key: str) -> bool:
-        """Whether the cache has the answer, which is a result then."""
+        """True if the cache has the answer, which is a result then."""
         payload = None if self._cache is None else self._cache.get(key)
         if payload is None:
             return False
@@ -550,7 +550,7 @@ class _Run:
     def _finish(self, payload: bytes) -> None:
         result = result_of(payload)
         if self._output is not None:
-            result = self._output.written(result, payload)
+            result = self._output.write(result, payload)
         self._add(result)
 
     def _add(self, result: PackageResult) -> None:

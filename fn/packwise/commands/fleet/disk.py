@@ -37,13 +37,13 @@ _LOOKED_UP = 20_000
 
 
 def blob_of(data: bytes, name: str = "") -> str:
-    """What git calls this content, in the form of its name `name`: SHA-256 where that has 64 digits."""
+    """Git's name of this content, in the form of its name `name`: SHA-256 where that has 64 digits."""
     header = b"blob %d\0" % len(data)
     return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()
 
 
 def _content(path: str) -> bytes:
-    """What the file holds, up to one byte more than MAX_INPUT."""
+    """Content of the file, up to one byte more than MAX_INPUT."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     pieces: list[bytes] = []
     left = MAX_INPUT + 1
@@ -56,7 +56,7 @@ def _content(path: str) -> bytes:
     return b"".join(pieces)
 
 
-class Contents:
+class RecentContents:
     """The contents that were read last, by path, up to a number of bytes."""
 
     __slots__ = ("_kept", "_size")
@@ -94,33 +94,33 @@ class DiskTree:
         self._output = None if output is None else real(output)
         self._excluded = Globs.read(exclude) if exclude else None
         self._kinds: dict[str, str] = {}
-        self._contents = Contents()
+        self._contents = RecentContents()
         self._files: list[str] = []
         # Of each file that is listed, one after the other; zeros before it is read.
         self._digests = bytearray()
-        self._files = self._walked(root)
+        self._files = self._walk(root)
         self._digests = bytearray(_SIZE * len(self._files))
 
     def is_file(self, path: str) -> bool:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return self._kind(path) == "file"
 
     def is_folder(self, path: str) -> bool:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return self._kind(path) == "folder"
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """As `Tree` has it, of folders in the root."""
+        """As `FileTree` has it, of folders in the root."""
         return below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         with os.scandir(self._top / folder) as opened:
             names = [entry.name for entry in opened if entry.is_file(follow_symlinks=False)]
         return files_directly_in(folder, [posixpath.join(folder, name) for name in names])
 
     def read(self, path: str) -> bytes:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         kept = self._contents.get(path)
         if kept is not None:
             return kept
@@ -139,7 +139,7 @@ class DiskTree:
         return known if known is not None and any(known) else sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:
-        """What git calls the content of the file, in the form of `name`. Raises OSError where it cannot be read."""
+        """Git's name of the file's content, in the form of `name`. Raises OSError where it cannot be read."""
         return blob_of(self.read(path), name)
 
     def _place(self, path: str) -> int | None:
@@ -167,17 +167,17 @@ class DiskTree:
         except (OSError, ValueError):
             return ""
 
-    def _walked(self, root: str) -> list[str]:
+    def _walk(self, root: str) -> list[str]:
         _, ignoring = landmarks_above(str(self._top / root), str(self._top))
         folders = [(root, ignores_above(ignoring, root))]
         files: list[str] = []
         while folders:
             folder, rules = folders.pop()
-            folders += self._listed(folder, rules, files)
+            folders += self._list_folder(folder, rules, files)
         files.sort()
         return files
 
-    def _listed(self, folder: str, rules: Ignored, files: list[str]) -> list[tuple[str, Ignored]]:
+    def _list_folder(self, folder: str, rules: Ignored, files: list[str]) -> list[tuple[str, Ignored]]:
         """The folders directly in `folder`; its files are added to `files`."""
         at = self._top / folder
         with os.scandir(at) as opened:
@@ -218,9 +218,9 @@ class CommitTree:
     def __init__(self, commit: Commit, root: str, disk: DiskTree, exclude: Sequence[str] = ()) -> None:
         self._commit = commit
         self._disk = disk
-        self._contents = Contents()
+        self._contents = RecentContents()
         self._folders = {"", *_folders(commit.blobs)}
-        self._files = self._listed(root, exclude)
+        self._files = self._list_files(root, exclude)
 
     @property
     def form(self) -> str:
@@ -232,23 +232,23 @@ class CommitTree:
         return CommitTree(self._commit, root, self._disk)
 
     def is_file(self, path: str) -> bool:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return path in self._commit.blobs
 
     def is_folder(self, path: str) -> bool:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return path in self._folders
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """As `Tree` has it, of folders in the root."""
+        """As `FileTree` has it, of folders in the root."""
         return below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return files_directly_in(folder, self._commit.blobs)
 
     def read(self, path: str) -> bytes:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         kept = self._contents.get(path)
         if kept is not None:
             return kept
@@ -266,10 +266,10 @@ class CommitTree:
         return sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:  # noqa: ARG002
-        """What git calls the content of the file."""
+        """Git's name of the file's content."""
         return self._commit.blobs[path]
 
-    def _listed(self, root: str, exclude: Sequence[str]) -> list[str]:
+    def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:
         """The files in the root, as those of a folder on disk are listed."""
         paths = [path for path in below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
         folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}

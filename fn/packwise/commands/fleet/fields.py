@@ -24,10 +24,10 @@ __all__ = [
     "KUSTOMIZATION",
     "OF_PLUGINS",
     "PLUGINS",
-    "Fields",
-    "Leaf",
-    "Many",
-    "Named",
+    "FieldsShape",
+    "LeafShape",
+    "ListShape",
+    "NamedShape",
     "near",
     "same_name",
 ]
@@ -41,7 +41,7 @@ BUILTIN = "builtin"
 HELM_PLUGIN = "HelmChartInflationGenerator"
 
 
-class Leaf(Enum):
+class LeafShape(Enum):
     """A single value; those after NUMBER are texts that kustomize reads files by."""
 
     TEXT = auto()
@@ -58,35 +58,35 @@ class Leaf(Enum):
     PLUGIN = auto()
     """A file or folder of plugins' configurations, or one itself over several lines."""
     HELM = auto()
-    """What needs Helm, whatever it holds."""
+    """A field that needs Helm, whatever it holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class ListShape:
     """A list."""
 
     of: Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedShape:
     """A mapping whose keys are the user's."""
 
     of: Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FieldsShape:
     """A mapping with these keys and no others."""
 
     by_name: Mapping[str, Shape]
 
 
-Shape: TypeAlias = "Leaf | Many | Named | Fields"
+Shape: TypeAlias = "LeafShape | ListShape | NamedShape | FieldsShape"
 
-TEXT, FLAG, NUMBER, FILE = Leaf.TEXT, Leaf.FLAG, Leaf.NUMBER, Leaf.FILE
-_TEXTS = Many(TEXT)
-_BY_NAME = Named(TEXT)
+TEXT, FLAG, NUMBER, FILE = LeafShape.TEXT, LeafShape.FLAG, LeafShape.NUMBER, LeafShape.FILE
+_TEXTS = ListShape(TEXT)
+_BY_NAME = NamedShape(TEXT)
 
 
 def _texts(*names: str) -> dict[str, Shape]:
@@ -95,32 +95,32 @@ def _texts(*names: str) -> dict[str, Shape]:
 
 _GVK = _texts("group", "version", "kind")
 _ID = _GVK | _texts("name", "namespace")
-_METADATA = Fields({**_texts("name", "namespace"), "labels": _BY_NAME, "annotations": _BY_NAME})
+_METADATA = FieldsShape({**_texts("name", "namespace"), "labels": _BY_NAME, "annotations": _BY_NAME})
 _TYPE = _texts("apiVersion", "kind") | {"metadata": _METADATA}
-_SELECTOR = Fields(_ID | _texts("annotationSelector", "labelSelector"))
-_FIELD_SPECS = Many(Fields({**_GVK, "path": TEXT, "create": FLAG}))
-_FIELD_OPTIONS = Fields({**_texts("delimiter", "encoding"), "index": NUMBER, "create": FLAG})
-_PATCH_OPTIONS = Fields({"allowNameChange": FLAG, "allowKindChange": FLAG})
-_PATCHES = Many(Fields({"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS}))
-_TARGETS = Many(
-    Fields({"select": _SELECTOR, "reject": Many(_SELECTOR), "fieldPaths": _TEXTS, "options": _FIELD_OPTIONS})
+_SELECTOR = FieldsShape(_ID | _texts("annotationSelector", "labelSelector"))
+_FIELD_SPECS = ListShape(FieldsShape({**_GVK, "path": TEXT, "create": FLAG}))
+_FIELD_OPTIONS = FieldsShape({**_texts("delimiter", "encoding"), "index": NUMBER, "create": FLAG})
+_PATCH_OPTIONS = FieldsShape({"allowNameChange": FLAG, "allowKindChange": FLAG})
+_PATCHES = ListShape(FieldsShape({"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS}))
+_TARGETS = ListShape(
+    FieldsShape({"select": _SELECTOR, "reject": ListShape(_SELECTOR), "fieldPaths": _TEXTS, "options": _FIELD_OPTIONS})
 )
-_SOURCE = Fields({**_ID, "fieldPath": TEXT, "options": _FIELD_OPTIONS})
-_REPLACEMENTS = Many(Fields({"path": FILE, "source": _SOURCE, "targets": _TARGETS, "sourceValue": TEXT}))
-_GENERATOR_OPTIONS = Fields(
+_SOURCE = FieldsShape({**_ID, "fieldPath": TEXT, "options": _FIELD_OPTIONS})
+_REPLACEMENTS = ListShape(FieldsShape({"path": FILE, "source": _SOURCE, "targets": _TARGETS, "sourceValue": TEXT}))
+_GENERATOR_OPTIONS = FieldsShape(
     {"labels": _BY_NAME, "annotations": _BY_NAME, "disableNameSuffixHash": FLAG, "immutable": FLAG}
 )
 _MAKER: dict[str, Shape] = {
     **_texts("name", "namespace", "behavior"),
     "literals": _TEXTS,
-    "files": Many(Leaf.DATA),
-    "envs": Many(Leaf.DATA),
-    "env": Leaf.DATA,
+    "files": ListShape(LeafShape.DATA),
+    "envs": ListShape(LeafShape.DATA),
+    "env": LeafShape.DATA,
     "options": _GENERATOR_OPTIONS,
 }
-_IMAGE = Fields(_texts("name", "newName", "newTag", "tagSuffix", "digest"))
-_REPLICA = Fields({"name": TEXT, "count": NUMBER})
-_LABELS = Fields(
+_IMAGE = FieldsShape(_texts("name", "newName", "newTag", "tagSuffix", "digest"))
+_REPLICA = FieldsShape({"name": TEXT, "count": NUMBER})
+_LABELS = FieldsShape(
     {
         "pairs": _BY_NAME,
         "includeSelectors": FLAG,
@@ -129,49 +129,49 @@ _LABELS = Fields(
         "fields": _FIELD_SPECS,
     }
 )
-_VAR = Fields(
+_VAR = FieldsShape(
     {
         "name": TEXT,
-        "objref": Fields({**_ID, "apiVersion": TEXT}),
+        "objref": FieldsShape({**_ID, "apiVersion": TEXT}),
         # kustomize's own documentation has the second spelling.
-        "fieldref": Fields(_texts("fieldPath", "fieldpath")),
+        "fieldref": FieldsShape(_texts("fieldPath", "fieldpath")),
     }
 )
-_SORT = Fields({"order": TEXT, "legacySortOptions": Fields({"orderFirst": _TEXTS, "orderLast": _TEXTS})})
+_SORT = FieldsShape({"order": TEXT, "legacySortOptions": FieldsShape({"orderFirst": _TEXTS, "orderLast": _TEXTS})})
 
-KUSTOMIZATION = Fields(
+KUSTOMIZATION = FieldsShape(
     {
         **_TYPE,
         **_texts("namePrefix", "nameSuffix", "namespace"),
-        "openapi": Fields({"path": FILE, "version": TEXT}),
+        "openapi": FieldsShape({"path": FILE, "version": TEXT}),
         "commonLabels": _BY_NAME,
-        "labels": Many(_LABELS),
+        "labels": ListShape(_LABELS),
         "commonAnnotations": _BY_NAME,
-        "patchesStrategicMerge": Many(Leaf.MERGE),
+        "patchesStrategicMerge": ListShape(LeafShape.MERGE),
         "patchesJson6902": _PATCHES,
         "patches": _PATCHES,
-        "images": Many(_IMAGE),
-        "imageTags": Many(_IMAGE),
+        "images": ListShape(_IMAGE),
+        "imageTags": ListShape(_IMAGE),
         "replacements": _REPLACEMENTS,
-        "replicas": Many(_REPLICA),
-        "vars": Many(_VAR),
+        "replicas": ListShape(_REPLICA),
+        "vars": ListShape(_VAR),
         "sortOptions": _SORT,
-        "resources": Many(Leaf.BASE),
-        "components": Many(Leaf.FOLDER),
-        "crds": Many(FILE),
-        "bases": Many(Leaf.BASE),
-        "configMapGenerator": Many(Fields(_MAKER)),
-        "secretGenerator": Many(Fields({**_MAKER, "type": TEXT})),
+        "resources": ListShape(LeafShape.BASE),
+        "components": ListShape(LeafShape.FOLDER),
+        "crds": ListShape(FILE),
+        "bases": ListShape(LeafShape.BASE),
+        "configMapGenerator": ListShape(FieldsShape(_MAKER)),
+        "secretGenerator": ListShape(FieldsShape({**_MAKER, "type": TEXT})),
         "generatorOptions": _GENERATOR_OPTIONS,
-        "configurations": Many(FILE),
-        **dict.fromkeys(PLUGINS, Many(Leaf.PLUGIN)),
+        "configurations": ListShape(FILE),
+        **dict.fromkeys(PLUGINS, ListShape(LeafShape.PLUGIN)),
         "buildMetadata": _TEXTS,
-        **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), Leaf.HELM),
+        **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), LeafShape.HELM),
     }
 )
-"""What a kustomization may hold. Every field of types.Kustomization is here."""
+"""Fields of a kustomization. Every field of types.Kustomization is here."""
 
-_TARGETS_OF_VALUES = Many(Fields({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
+_TARGETS_OF_VALUES = ListShape(FieldsShape({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
 _WITH_FIELDS = {"fieldSpecs": _FIELD_SPECS}
 _OWN: dict[str, dict[str, Shape]] = {
     "AnnotationsTransformer": {"annotations": _BY_NAME, **_WITH_FIELDS},
@@ -179,14 +179,14 @@ _OWN: dict[str, dict[str, Shape]] = {
     "HashTransformer": {},
     "IAMPolicyGenerator": {
         "cloud": TEXT,
-        "kubernetesService": Fields(_texts("name", "namespace")),
-        "serviceAccount": Fields(_texts("name", "projectId")),
+        "kubernetesService": FieldsShape(_texts("name", "namespace")),
+        "serviceAccount": FieldsShape(_texts("name", "projectId")),
     },
     "ImageTagTransformer": {"imageTag": _IMAGE, **_WITH_FIELDS},
     "LabelTransformer": {"labels": _BY_NAME, **_WITH_FIELDS},
     "NamespaceTransformer": {"unsetOnly": FLAG, "setRoleBindingSubjects": TEXT, **_WITH_FIELDS},
     "PatchJson6902Transformer": {"target": _SELECTOR, "path": FILE, "jsonOp": TEXT},
-    "PatchStrategicMergeTransformer": {"paths": Many(Leaf.MERGE), "patches": TEXT},
+    "PatchStrategicMergeTransformer": {"paths": ListShape(LeafShape.MERGE), "patches": TEXT},
     "PatchTransformer": {"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS},
     "PrefixSuffixTransformer": {**_texts("prefix", "suffix"), **_WITH_FIELDS},
     "PrefixTransformer": {"prefix": TEXT, **_WITH_FIELDS},
@@ -196,8 +196,8 @@ _OWN: dict[str, dict[str, Shape]] = {
     "SuffixTransformer": {"suffix": TEXT, **_WITH_FIELDS},
     "ValueAddTransformer": {"value": TEXT, "targets": _TARGETS_OF_VALUES, "targetFilePath": FILE},
 }
-OF_PLUGINS = {kind: Fields(_TYPE | fields) for kind, fields in _OWN.items()}
-"""What the configuration of each of kustomize's own plugins may hold, by its kind; Helm's is not among them."""
+OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()}
+"""Fields of the configuration of each of kustomize's own plugins, by its kind; Helm's is not among them."""
 
 
 def near(name: str, known: Collection[str]) -> str:
@@ -208,9 +208,9 @@ def near(name: str, known: Collection[str]) -> str:
 
 def same_name(name: str, known: Collection[str]) -> str | None:
     """The known name that kustomize takes `name` for: the same but for case."""
-    folded = _folded(name)
-    return next((each for each in known if _folded(each) == folded), None)
+    folded = _fold(name)
+    return next((each for each in known if _fold(each) == folded), None)
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()

@@ -1,4 +1,4 @@
-"""What a kustomization reaches: every file that a build of it reads, and what keeps a fleet from building it.
+"""Kustomizations: every file that a build of one reads, and the problems that keep a fleet from building it.
 
 Nothing is fetched and no function runs: a fleet builds with kustomize's own transformers alone, from a copy of exactly
 these files. In the copy, kustomizations and the configurations of plugins are written out again as they were
@@ -26,10 +26,10 @@ from packwise.commands.fleet.fields import (
     KUSTOMIZATION,
     OF_PLUGINS,
     PLUGINS,
-    Fields,
-    Leaf,
-    Many,
-    Named,
+    FieldsShape,
+    LeafShape,
+    ListShape,
+    NamedShape,
     near,
 )
 from packwise.commands.fleet.tree import documents_in, mapping_at, text_at
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.commands.fleet.fields import Shape
-    from packwise.commands.fleet.tree import Tree
+    from packwise.commands.fleet.tree import FileTree
 
 __all__ = [
-    "Copy",
-    "Inputs",
+    "BuildCopy",
+    "BuildInputs",
     "Kustomizations",
     "PluginEntry",
     "as_json",
@@ -57,13 +57,13 @@ __all__ = [
 ]
 
 _MOST_BASES = 100
-"""How many kustomizations may build on each other, and how many folders an entry of plugins may lead through."""
+"""Most kustomizations that may build on each other, and most folders that an entry of plugins may lead through."""
 
 _MOST_REPEATED = 4000
-"""How many files a build may read once more: kustomize builds a base anew for each that names it."""
+"""Most files that a build may read once more: kustomize builds a base anew for each that names it."""
 
 _MOST_NAMED = 12
-"""How many folders of a chain are named."""
+"""Most folders of a chain that are named."""
 
 _LONGEST_KEY = 1000
 """Characters of a key as it is written out: kustomize's reader takes no longer ones."""
@@ -77,7 +77,7 @@ _ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\
 _HELM = "needs Helm, which a fleet does not run"
 
 
-class Inputs(NamedTuple):
+class BuildInputs(NamedTuple):
     """The sorted paths of the files that a build reads, and what keeps a fleet from it.
 
     `reads` is how many files it reads, each as often as kustomize does.
@@ -98,7 +98,7 @@ class PluginEntry(NamedTuple):
     field: str
     position: int
     files: tuple[tuple[str, tuple[KubeObject, ...]], ...]
-    inputs: Inputs
+    inputs: BuildInputs
     folders: tuple[tuple[str, Value], ...] = ()
 
     @property
@@ -108,12 +108,13 @@ class PluginEntry(NamedTuple):
 
     @property
     def is_packwise(self) -> bool:
-        """Whether packwise is all that the entry runs."""
+        """True if packwise is all that the entry runs."""
         return bool(self.objects) and all(is_settings_value(item.value) for item in self.objects)
 
 
-class Copy(NamedTuple):
-    """What kustomize gets in the place of a tree: the contents of files by path, and what keeps a fleet from it.
+class BuildCopy(NamedTuple):
+    """The files that kustomize gets in the place of a tree, by path, and the problems that keep a fleet from building
+    them.
 
     `kustomization` is the outermost one, that of `file`, without packwise. `data` are the files that become the data of
     ConfigMaps and Secrets, byte for byte.
@@ -126,24 +127,24 @@ class Copy(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def file_of(tree: Tree, folder: str) -> str | None:
+def file_of(tree: FileTree, folder: str) -> str | None:
     """The kustomization in a folder; None where there is none."""
     return next((path for name in KUSTOMIZATIONS if tree.is_file(path := posixpath.join(folder, name))), None)
 
 
-def copy_of(tree: Tree, folder: str) -> Copy:
-    """What kustomize gets to build the kustomization in `folder`, which must be there."""
+def copy_of(tree: FileTree, folder: str) -> BuildCopy:
+    """The copy that kustomize gets to build the kustomization in `folder`, which must be there."""
     walked = Kustomizations(tree, keeps=True)
     inputs = walked.inputs(folder)
     file = file_of(tree, folder) or folder
     both = sorted(walked.rewritten.keys() & walked.data)
     message = "must not become data, since kustomize reads it too; name a copy of it"
-    repeated = walked.repeated(folder)
+    repeated = walked.repetition_problem(folder)
     problems = [*inputs.problems, *[Problem(path, message) for path in both], *([repeated] if repeated else [])]
     contents = {path: tree.read(path) for path in inputs.files}
     contents |= {path: "\n---\n".join(map(as_json, values)).encode() for path, values in walked.rewritten.items()}
     kustomization = walked.rewritten[file][0] if file in walked.rewritten else None
-    return Copy(contents, file, kustomization, frozenset(walked.data), tuple(problems))
+    return BuildCopy(contents, file, kustomization, frozenset(walked.data), tuple(problems))
 
 
 def as_json(value: object) -> str:
@@ -152,20 +153,20 @@ def as_json(value: object) -> str:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def folders_named_by(tree: Tree, folder: str) -> set[str]:
+def folders_named_by(tree: FileTree, folder: str) -> set[str]:
     """The folders that the kustomization of `folder` builds on or takes plugins from; a component names itself too."""
     file = file_of(tree, folder) or folder
     try:
         value = mapping_at(tree, file)
     except YamlError:
         return set()
-    walk = _Walk(tree, file)
+    walk = _KustomizationWalk(tree, file)
     walk.copy(value)
     plugins = {posixpath.dirname(path) for entry in plugin_entries(tree, folder, value) for path, _ in entry.folders}
     return {*walk.bases, *plugins, *([folder] if value.get("kind") == "Component" else [])}
 
 
-def plugin_entries(tree: Tree, folder: str, value: Mapping[str, Value]) -> list[PluginEntry]:
+def plugin_entries(tree: FileTree, folder: str, value: Mapping[str, Value]) -> list[PluginEntry]:
     """The plugins that the kustomization of `folder` runs itself, in its order."""
     return [
         _plugin_entry(tree, folder, field, position, entry)
@@ -174,17 +175,17 @@ def plugin_entries(tree: Tree, folder: str, value: Mapping[str, Value]) -> list[
     ]
 
 
-def _plugin_entry(tree: Tree, folder: str, field: str, position: int, entry: str) -> PluginEntry:
+def _plugin_entry(tree: FileTree, folder: str, field: str, position: int, entry: str) -> PluginEntry:
     name = file_of(tree, folder) or folder
     if "\n" in entry:
         objects, problems = _objects(entry, name)
-        return PluginEntry(field, position, (("", objects),), Inputs((), problems))
+        return PluginEntry(field, position, (("", objects),), BuildInputs((), problems))
     target, problem = _target(tree, name, entry)
     if problem is not None:
-        return PluginEntry(field, position, (), Inputs((), (problem,)))
+        return PluginEntry(field, position, (), BuildInputs((), (problem,)))
     walk = _PluginFiles(tree)
     walk.add(name, entry, target)
-    inputs = Inputs(tuple(dict.fromkeys(walk.read)), tuple(walk.problems), len(walk.read))
+    inputs = BuildInputs(tuple(dict.fromkeys(walk.read)), tuple(walk.problems), len(walk.read))
     return PluginEntry(field, position, tuple(walk.files), inputs, tuple(walk.folders.items()))
 
 
@@ -209,7 +210,7 @@ class _PluginFiles:
 
     __slots__ = ("_tree", "_visited", "files", "folders", "problems", "read")
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: FileTree) -> None:
         self._tree = tree
         self._visited = 0
         self.read: list[str] = []
@@ -245,7 +246,7 @@ class _PluginFiles:
         except YamlError as error:
             self.problems.append(_unreadable(file, error))
             return
-        walk = _Walk(self._tree, file)
+        walk = _KustomizationWalk(self._tree, file)
         known = {"apiVersion", "kind", "metadata", "resources"}
         self.folders[file] = walk.copy({key: each for key, each in value.items() if key in known})
         self.problems += walk.problems
@@ -271,21 +272,23 @@ class Kustomizations:
 
     __slots__ = ("_bases", "_heaviest", "_keeps", "_plugged", "_tree", "data", "rewritten")
 
-    def __init__(self, tree: Tree, *, keeps: bool = False) -> None:
+    def __init__(self, tree: FileTree, *, keeps: bool = False) -> None:
         self._tree = tree
         self._keeps = keeps
         self.data = set[str]()
         self.rewritten: dict[str, list[Value]] = {}
-        self._bases: dict[str, Inputs] = {}
+        self._bases: dict[str, BuildInputs] = {}
         self._heaviest: dict[str, str] = {}
         self._plugged: dict[str, str | None] = {}
 
-    def inputs(self, folder: str) -> Inputs:
-        """What a build of the kustomization in `folder` reads."""
+    def inputs(self, folder: str) -> BuildInputs:
+        """The files that a build of the kustomization in `folder` reads, and its problems."""
         return self._inputs(folder, ())
 
-    def repeated(self, folder: str) -> Problem | None:
-        """Why a build of the kustomization in `folder`, would read too much too often."""
+    def repetition_problem(self, folder: str) -> Problem | None:
+        """The problem of a build that would read too much too often, of the kustomization in `folder`; None if it would
+        not.
+        """
         inputs = self.inputs(folder)
         if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
             return None
@@ -306,24 +309,24 @@ class Kustomizations:
             named = [*named[: _MOST_NAMED - 1], "…", named[-1]]
         return " → ".join(named)
 
-    def _inputs(self, folder: str, outer: tuple[str, ...]) -> Inputs:
+    def _inputs(self, folder: str, outer: tuple[str, ...]) -> BuildInputs:
         known = self._bases.get(folder)
         if known is not None:
             return known
         file = file_of(self._tree, folder)
         if file is None:
-            return Inputs((), (Problem(folder or ".", "must hold a kustomization"),))
+            return BuildInputs((), (Problem(folder or ".", "must hold a kustomization"),))
         if folder in outer:
             chain = " → ".join([each or "." for each in (*outer[outer.index(folder) :], folder)])
-            return Inputs((), (Problem(file, f"must not build on itself: {chain}"),))
+            return BuildInputs((), (Problem(file, f"must not build on itself: {chain}"),))
         if len(outer) >= _MOST_BASES:
             message = f"at most {_MOST_BASES} kustomizations may build on each other; more do from {outer[0] or '.'} on"
-            return Inputs((), (Problem(file, message),))
+            return BuildInputs((), (Problem(file, message),))
         try:
             value = mapping_at(self._tree, file)
         except YamlError as error:
-            return Inputs((file,), (_unreadable(file, error),))
-        walk = _Walk(self._tree, file)
+            return BuildInputs((file,), (_unreadable(file, error),))
+        walk = _KustomizationWalk(self._tree, file)
         walk.problems += _ambiguous(self._tree, file)
         copied = walk.copy(value)
         self.data |= walk.data
@@ -343,7 +346,7 @@ class Kustomizations:
                     "comes after packwise"
                 )
                 walk.problems.append(Problem(plugged, message))
-        inputs = Inputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
+        inputs = BuildInputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
         if outer:
             # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
             self._bases[folder] = inputs
@@ -364,15 +367,15 @@ class Kustomizations:
         return any(entry.is_packwise for entry in entries)
 
 
-class _Walk:
-    """What one kustomization names, met while the kustomization is copied field by field.
+class _KustomizationWalk:
+    """The files and bases that one kustomization names, met while the kustomization is copied field by field.
 
     `reads` is how many files kustomize reads for it, without its bases; `bases` are named as often as it names them.
     """
 
     __slots__ = ("_file", "_folder", "_place", "_tree", "bases", "data", "files", "problems", "reads", "rewritten")
 
-    def __init__(self, tree: Tree, file: str) -> None:
+    def __init__(self, tree: FileTree, file: str) -> None:
         self._tree = tree
         self._file = file
         self._folder = posixpath.dirname(file)
@@ -385,23 +388,23 @@ class _Walk:
         self.problems: list[Problem] = []
         self.reads = 1
 
-    def add(self, inputs: Inputs) -> None:
+    def add(self, inputs: BuildInputs) -> None:
         """Adds the files and the problems of what the kustomization builds on."""
         self.files.update(inputs.files)
         self.problems += inputs.problems
 
     def copy(self, value: Mapping[str, Value]) -> Value:
         """The kustomization as it is written out: its known fields, without packwise."""
-        return self._copied(KUSTOMIZATION, value, ())
+        return self._copy_value(KUSTOMIZATION, value, ())
 
-    def _copied(self, shape: Shape, value: Value, path: FieldPath) -> Value:
-        if isinstance(shape, Many):
+    def _copy_value(self, shape: Shape, value: Value, path: FieldPath) -> Value:
+        if isinstance(shape, ListShape):
             return self._list(shape, value, path)
-        if isinstance(shape, (Named, Fields)):
+        if isinstance(shape, (NamedShape, FieldsShape)):
             return self._mapping(shape, value, path)
         return self._leaf(shape, value, path)
 
-    def _list(self, shape: Many, value: Value, path: FieldPath) -> Value:
+    def _list(self, shape: ListShape, value: Value, path: FieldPath) -> Value:
         if not isinstance(value, list):
             self._refuse(path, f"must be a list; got {describe(value)}")
             return []
@@ -409,8 +412,8 @@ class _Walk:
         words = 0
         for position, entry in enumerate(value):
             at = (*path, position)
-            if shape.of is not Leaf.PLUGIN:
-                copied.append(self._copied(shape.of, entry, at))
+            if shape.of is not LeafShape.PLUGIN:
+                copied.append(self._copy_value(shape.of, entry, at))
             elif isinstance(entry, str):
                 copied += self._plugin(str(path[-1]), words, entry)
                 words += 1
@@ -418,53 +421,53 @@ class _Walk:
                 self._refuse(at, f"must be text; got {describe(entry)}")
         return copied
 
-    def _mapping(self, shape: Named | Fields, value: Value, path: FieldPath) -> Value:
+    def _mapping(self, shape: NamedShape | FieldsShape, value: Value, path: FieldPath) -> Value:
         if not isinstance(value, dict):
             self._refuse(path, f"must be a mapping; got {describe(value)}")
             return {}
         copied: dict[str, Value] = {}
         for key, each in value.items():
-            of = shape.by_name.get(key) if isinstance(shape, Fields) else shape.of
+            of = shape.by_name.get(key) if isinstance(shape, FieldsShape) else shape.of
             at = (*path, key)
             if of is None:
-                known = shape.by_name if isinstance(shape, Fields) else ()
+                known = shape.by_name if isinstance(shape, FieldsShape) else ()
                 message = f"must be a field of kustomize in kustomize's own spelling{near(key, known)}"
                 self._refuse(at, message, key=True)
             elif len(as_json(key)) > _LONGEST_KEY:
                 self._refuse(path, f"must have keys of at most {_LONGEST_KEY} characters; got {describe(key)}")
             elif each is not None:
-                copied[key] = self._copied(of, each, at)
-            elif isinstance(shape, Named):
+                copied[key] = self._copy_value(of, each, at)
+            elif isinstance(shape, NamedShape):
                 copied[key] = None
         return copied
 
-    def _leaf(self, shape: Leaf, value: Value, path: FieldPath) -> Value:
-        if shape is Leaf.HELM:
+    def _leaf(self, shape: LeafShape, value: Value, path: FieldPath) -> Value:
+        if shape is LeafShape.HELM:
             if value:
                 self._problem(f"{format_path(path)} {_HELM}")
             return None
-        if shape is Leaf.FLAG:
+        if shape is LeafShape.FLAG:
             if not isinstance(value, bool):
                 self._refuse(path, f"must be true or false; got {describe(value)}")
             return value
-        if shape is Leaf.NUMBER:
+        if shape is LeafShape.NUMBER:
             if not isinstance(value, int) or isinstance(value, bool):
                 self._refuse(path, f"must be a whole number; got {describe(value)}")
             return value
         if not isinstance(value, str):
             self._refuse(path, f"must be text; got {describe(value)}")
             return ""
-        return value if shape is Leaf.TEXT else self._named(shape, value, path)
+        return value if shape is LeafShape.TEXT else self._copy_entry(shape, value, path)
 
-    def _named(self, shape: Leaf, entry: str, path: FieldPath) -> str:
+    def _copy_entry(self, shape: LeafShape, entry: str, path: FieldPath) -> str:
         """The entry as it is written out; what it names is added to the files and the bases."""
-        if shape is Leaf.MERGE and "\n" in entry:
+        if shape is LeafShape.MERGE and "\n" in entry:
             self._refuse_no_objects(entry, path)
             return entry
         if not entry and isinstance(path[-1], str):
             # A field that might as well be absent.
             return entry
-        key, separator, name = entry.rpartition("=") if shape is Leaf.DATA else ("", "", entry)
+        key, separator, name = entry.rpartition("=") if shape is LeafShape.DATA else ("", "", entry)
         if "=" in key:
             self._refuse(path, f'must have one "=" at most, after the key; got {describe(entry)}')
             return entry
@@ -473,13 +476,13 @@ class _Walk:
         if problem is not None:
             self.problems.append(problem)
             return entry
-        if not is_file and shape in (Leaf.BASE, Leaf.FOLDER):
+        if not is_file and shape in (LeafShape.BASE, LeafShape.FOLDER):
             self.bases.append(target)
-        elif is_file and shape is Leaf.FOLDER:
+        elif is_file and shape is LeafShape.FOLDER:
             self._problem(f'"{name}" must be a folder with a kustomization; there is a file of this name')
         elif is_file:
             self._read(target)
-            if shape is Leaf.DATA:
+            if shape is LeafShape.DATA:
                 self.data.add(target)
         else:
             self._problem(f'"{name}" must be a file; there is a folder of this name')
@@ -535,7 +538,7 @@ class _Walk:
 
     def _own(self, item: KubeObject, file: str, kind: str) -> Value:
         self._place = (file, item) if file else (self._file, None)
-        copied = self._copied(OF_PLUGINS[kind], item.value, ())
+        copied = self._copy_value(OF_PLUGINS[kind], item.value, ())
         metadata = copied.get("metadata") if isinstance(copied, dict) else None
         if not (isinstance(metadata, dict) and metadata.get("name")):
             self._refuse(("metadata", "name"), f"must be the name of the {kind}; got none")
@@ -570,7 +573,7 @@ def _at(problem: Problem, text: str, path: FieldPath, *, key: bool = True) -> Pr
     return problem._replace(line=line, column=column)
 
 
-def _ambiguous(tree: Tree, file: str) -> list[Problem]:
+def _ambiguous(tree: FileTree, file: str) -> list[Problem]:
     """Why kustomize would not build the kustomization `file`: another of its names is in the folder."""
     folder = posixpath.dirname(file)
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
@@ -578,7 +581,7 @@ def _ambiguous(tree: Tree, file: str) -> list[Problem]:
     return [Problem(file, f"must be the only kustomization of its folder; {path} is there too") for path in others]
 
 
-def _target(tree: Tree, file: str, entry: str) -> tuple[str, Problem | None]:
+def _target(tree: FileTree, file: str, entry: str) -> tuple[str, Problem | None]:
     """The path that the kustomization at `file` calls `entry`, or why it is none."""
     if _REMOTE.search(entry):
         return "", Problem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')

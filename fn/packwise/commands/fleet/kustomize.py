@@ -44,7 +44,7 @@ _NO_NEW_PRIVILEGES = 38
 
 _EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _HANDLED = {1: 13, 2: 14, 3: 15, 5: 16}
-"""How many rights to files Landlock knows, by the version from which it does."""
+"""Number of rights to files that Landlock knows, by the version from which it does."""
 
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 _BIND_AND_CONNECT = 0b11
@@ -57,7 +57,7 @@ _LIBRARY_CACHE = "/etc/ld.so.cache"
 
 
 class Confinement(NamedTuple):
-    """How a program is shut in: through the program `wrapper`, and by Landlock."""
+    """The confinement of a program: through the program `wrapper`, and by Landlock."""
 
     wrapper: tuple[str, ...] = ()
     landlock: bool = False
@@ -67,7 +67,9 @@ NONE = Confinement()
 
 
 def confinements() -> list[Confinement]:
-    """What may hold on this system, the tightest first and `NONE` last: whether it does only a try can tell."""
+    """The confinements that may hold on this system, the tightest first and `NONE` last: only a try tells whether one
+    does.
+    """
     if sys.platform != "linux":
         return [NONE]
     unshare = program_on_path("unshare")
@@ -124,7 +126,7 @@ def _restrict_thread(files: Sequence[Path], folders: Sequence[Path]) -> None:
     if version >= _SCOPES_SINCE:
         fields.append(_SOCKETS_AND_SIGNALS)
     attributes = pack(f"={len(fields)}Q", *fields)
-    ruleset = _checked(_call(_CREATE, attributes, len(attributes), 0))
+    ruleset = _check_answer(_call(_CREATE, attributes, len(attributes), 0))
     try:
         for file in (*files, Path(_LIBRARY_CACHE)):
             _allow(ruleset, file, _EXECUTE | _READ)
@@ -135,20 +137,20 @@ def _restrict_thread(files: Sequence[Path], folders: Sequence[Path]) -> None:
         _allow(ruleset, Path(os.devnull), _READ | _WRITE)
         libc = ctypes.CDLL(None, use_errno=True)
         words = [ctypes.c_ulong(word) for word in (_NO_NEW_PRIVILEGES, 1, 0, 0, 0)]
-        _checked(libc.prctl(*words))
-        _checked(_call(_RESTRICT, ruleset, 0))
+        _check_answer(libc.prctl(*words))
+        _check_answer(_call(_RESTRICT, ruleset, 0))
     finally:
         os.close(ruleset)
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:
     """Allows what is at `path`, where anything is, and what is below."""
-    with suppress(FileNotFoundError), _opened(path) as number:
-        _checked(_call(_ADD, ruleset, _PATH_BENEATH, pack("=Qi", rights, number), 0))
+    with suppress(FileNotFoundError), _open_path(path) as number:
+        _check_answer(_call(_ADD, ruleset, _PATH_BENEATH, pack("=Qi", rights, number), 0))
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[int]:
+def _open_path(path: Path) -> Generator[int]:
     number = os.open(path, getattr(os, "O_PATH", 0) | os.O_CLOEXEC)
     try:
         yield number
@@ -164,7 +166,7 @@ def _call(number: int, *words: int | bytes | None) -> int:
     return answer
 
 
-def _checked(answer: int) -> int:
+def _check_answer(answer: int) -> int:
     if answer < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -195,7 +197,7 @@ def kustomize_version() -> str:
 
 
 def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Collection[str] = ()) -> bytes:
-    """What kustomize builds of `files`, in which `kustomization` takes the place of the one at `path`.
+    """The output of kustomize for `files`, in which `kustomization` takes the place of the one at `path`.
 
     `data` are the paths of files whose content goes into ConfigMaps and Secrets, and so into their names. Objects that
     a build would drop last, those of local configuration, are among the answer. Raises KustomizeError.
@@ -228,7 +230,7 @@ def kustomize_program() -> str:
 
 @cache
 def confinement_of(program: str) -> Confinement:
-    """How the program is shut in on this system."""
+    """The confinement of the program on this system."""
     return try_out(program)[1]
 
 
@@ -269,7 +271,7 @@ def _run(program: str, words: list[str], top: Path | None, confinement: Confinem
 
 
 def _complaint(complaint: bytes, top: Path | None) -> str:
-    """What kustomize says, by the paths of the repository."""
+    """The complaint of kustomize, by the paths of the repository."""
     text = complaint.decode("utf-8", "replace").strip().removeprefix("Error: ")
     if top is not None:
         text = text.replace(f"{top}{os.sep}", "").replace(str(top), ".")

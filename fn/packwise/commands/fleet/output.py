@@ -26,7 +26,7 @@ from packwise.cli.folder import LIST, FolderPlan
 from packwise.cli.input_paths import real
 from packwise.cli.reader import error_result
 from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left, survey
-from packwise.commands.fleet import Status
+from packwise.commands.fleet import PackageStatus
 from packwise.commands.fleet.requests import plan_digest, plan_of
 from packwise.commands.fleet.result import WRITTEN, kept_findings
 from packwise.fleet.cache import build
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from packwise.fleet.cache import Cache
 
 
-class Output:
+class OutputFolder:
     """The folder `folder`, in which each package has one at the path that `below` gives for its own."""
 
     __slots__ = ("_below", "_copied_in", "_evidence", "_folder")
 
-    def __init__(self, folder: Path, below: Callable[[str], str], evidence: Evidence) -> None:
+    def __init__(self, folder: Path, below: Callable[[str], str], evidence: FolderEvidence) -> None:
         # Findings have whole paths, as nobody knows here where the user stands.
         self._folder = Path(real(folder))
         self._below = below
@@ -52,12 +52,12 @@ class Output:
         # Of each folder above packages, once: thousands may stand in one.
         self._copied_in = lru_cache(64)(copied_in)
 
-    def written(self, result: PackageResult, payload: bytes) -> PackageResult:
+    def write(self, result: PackageResult, payload: bytes) -> PackageResult:
         """The result of an answer, once its package is written; a failing one is not.
 
         Raises ValueError, KeyError or TypeError where that is no answer.
         """
-        if result.status is Status.FAILING:
+        if result.status is PackageStatus.FAILING:
             return result
         folder = self._folder / self._below(result.folder)
         is_there = folder.exists()
@@ -67,18 +67,18 @@ class Output:
             if not is_there:
                 folder.parent.mkdir(parents=True, exist_ok=True)
             with locked(folder.parent):
-                return self._written(result, folder, payload)
+                return self._write(result, folder, payload)
         except FieldError as error:
             return _failing(result, [error_result(error)])
         except OSError as error:
             return _failing(result, [unwritable(str(error.filename), error.strerror or str(error))])
 
-    def _written(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
+    def _write(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
         is_new = not folder.exists()
         digest = plan_digest(payload)
         if not is_new and self._evidence.is_held(folder, digest):
             self._remove_left(folder)
-            return result._replace(status=Status.UNCHANGED)
+            return result._replace(status=PackageStatus.UNCHANGED)
         before = None if is_new else self._evidence.look(folder)
         changes = survey(folder, plan_of(payload), with_list=True)
         if exit_code(changes.results):
@@ -87,21 +87,21 @@ class Output:
         if not changes:
             if before is not None and before.is_at_rest():
                 self._evidence.keep(folder, digest, before)
-            return result._replace(status=Status.UNCHANGED)
-        after = self._applied(folder, changes)
+            return result._replace(status=PackageStatus.UNCHANGED)
+        after = self._apply(folder, changes)
         if after is not None and after.is_after(before, _written_paths(changes)):
             # Files that stay had two names for a moment, which changes one of their times.
             now = after if is_new else self._evidence.look(folder)
             if now is not None and now.has(after.entries) and after.has(now.entries):
                 self._evidence.keep(folder, digest, now)
         number = len(changes.contents) + len(changes.removed)
-        return result._replace(status=Status.ADDED if is_new else Status.CHANGED, written=number)
+        return result._replace(status=PackageStatus.ADDED if is_new else PackageStatus.CHANGED, written=number)
 
     def _remove_left(self, folder: Path) -> None:
         if folder.is_symlink() or folder.name in self._copied_in(folder.parent):
             remove_left(folder)
 
-    def _applied(self, folder: Path, changes: Changes) -> Look | None:
+    def _apply(self, folder: Path, changes: Changes) -> Look | None:
         """Writes the folder; a look at what it is then, from before anyone else could change it."""
         looks: list[Look | None] = []
         one_by_one = apply(folder, changes, at_once=True, look=lambda copy: looks.append(self._evidence.look(copy)))
@@ -121,7 +121,7 @@ def unwritable(path: str, reason: str) -> Result:
 def _failing(result: PackageResult, results: Iterable[Result]) -> PackageResult:
     errors, warnings, findings = kept_findings(results)
     return result._replace(
-        status=Status.FAILING,
+        status=PackageStatus.FAILING,
         errors=result.errors + errors,
         warnings=result.warnings + warnings,
         findings=(*findings, *result.findings),
@@ -131,7 +131,7 @@ def _failing(result: PackageResult, results: Iterable[Result]) -> PackageResult:
 _NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
 
 
-def orphans(output: str, known: Collection[str], evidence: Evidence) -> list[str]:
+def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> list[str]:
     """The folders below `output`, by path, that have a list of packwise's own files and are not `known`.
 
     What `evidence` has of a folder is not looked for again.
@@ -141,7 +141,7 @@ def orphans(output: str, known: Collection[str], evidence: Evidence) -> list[str
     while left:
         name = left.pop()
         at = output if name == "." else f"{output}/{name}"
-        below = evidence.written_in(at)
+        below = evidence.package_folders_in(at)
         if below is not None:
             written.update([posixpath.normpath(f"{name}/{folder}") for folder in below])
             continue
@@ -199,17 +199,17 @@ class Look(NamedTuple):
         digest.update(b"".join(self.entries.values()))
         return digest.digest()
 
-    def written(self) -> tuple[str, ...]:
+    def package_folders(self) -> tuple[str, ...]:
         """The folders in it that have a list of packwise's own files; "" is itself. Hidden folders are left out."""
         lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
         return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
 
     def is_at_rest(self) -> bool:
-        """Whether any change after the look will show: a file that changed just before it may change unseen."""
+        """True if any change after the look will show: a file that changed just before it may change unseen."""
         return all(_time(entry) + _REST < self.at for entry in self.entries.values())
 
     def is_after(self, before: Look | None, written: Collection[str]) -> bool:
-        """Whether this is the look `before` with the files `written`, to which nobody else had access yet."""
+        """True if this is the look `before` with the files `written`, to which nobody else had access yet."""
         kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
         if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
             return False
@@ -217,7 +217,7 @@ class Look(NamedTuple):
         return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
 
     def has(self, entries: Mapping[str, bytes]) -> bool:
-        """Whether these are among its files, whatever happened to their names: a link made and removed is no change."""
+        """True if these are among its files, whatever happened to their names: a link made and removed is no change."""
         return all(
             path in self.entries and self.entries[path][:_OF_CONTENT] == entry[:_OF_CONTENT]
             for path, entry in entries.items()
@@ -252,7 +252,7 @@ def look_at(folder: str) -> Look | None:
     try:
         while folders:
             prefix = folders.pop()
-            with _opened(f"{folder}/{prefix}") as opened, os.scandir(opened) as listed:
+            with _open_folder(f"{folder}/{prefix}") as opened, os.scandir(opened) as listed:
                 for each in listed:
                     path = prefix + each.name
                     if not each.is_dir(follow_symlinks=False):
@@ -266,7 +266,7 @@ def look_at(folder: str) -> Look | None:
 
 
 @contextmanager
-def _opened(folder: str) -> Generator[int | str]:
+def _open_folder(folder: str) -> Generator[int | str]:
     """The folder as `os.scandir` takes it: where the system can open it, the path to each file in it is a name."""
     if os.scandir not in os.supports_fd:
         yield folder
@@ -278,7 +278,7 @@ def _opened(folder: str) -> Generator[int | str]:
         os.close(number)
 
 
-class Evidence:
+class FolderEvidence:
     """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
 
     __slots__ = ("_cache", "_written")
@@ -292,17 +292,17 @@ class Evidence:
         return None if self._cache is None else look_at(os.fspath(folder))
 
     def is_held(self, folder: Path, plan: bytes) -> bool:
-        """Whether the folder looks as it did when it held what `plan` is the digest of."""
+        """True if the folder looks as it did when it held what `plan` is the digest of."""
         known = None if self._cache is None else self._cache.get(_key(folder, plan))
         if known is None:
             return False
         look = self.look(folder)
         if look is None or look.digest() != known:
             return False
-        self._written[os.fspath(folder)] = look.written()
+        self._written[os.fspath(folder)] = look.package_folders()
         return True
 
-    def written_in(self, folder: str) -> tuple[str, ...] | None:
+    def package_folders_in(self, folder: str) -> tuple[str, ...] | None:
         """The folders in a folder that is held, "" for itself, which have a list of packwise's own files."""
         return self._written.get(folder)
 

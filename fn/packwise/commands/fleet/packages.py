@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.commands.fleet.tree import Tree
+    from packwise.commands.fleet.tree import FileTree
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
@@ -39,24 +39,24 @@ _WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], QUEUE_NAME.encode())
 """Words of which each workload has one, or the name of its scheduler."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)
-"""What the text of a kustomization has that lists plugins: a part of the field's name without "s", which kustomize also
-takes as another letter, or an escape.
+"""Parts of the text of a kustomization that lists plugins: a field's name without its "s", which kustomize also takes
+as another letter, or an escape.
 """
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"
 _AFTER = "managedByLabel"
 
 
-class Client(StrEnum):
-    """What renders a package: packwise by itself, or within a client."""
+class PackageClient(StrEnum):
+    """The renderer of a package: packwise by itself, or within a client."""
 
     FOLDER = "folder"
     KUSTOMIZE = "kustomize"
     KPT = "kpt"
 
 
-class Configuration(NamedTuple):
-    """What configures packwise in a package, beside its items: the object, and whether packwise only validates."""
+class PackageConfiguration(NamedTuple):
+    """The configuration of packwise in a package, beside its items: the object, and whether packwise only validates."""
 
     item: KubeObject | None = None
     validates: bool = False
@@ -66,16 +66,16 @@ class FleetPackage(NamedTuple):
     """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way."""
 
     folder: str
-    client: Client
+    client: PackageClient
     files: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
 
 
-def configuration_of(tree: Tree, folder: str, client: Client) -> Configuration:
-    """What configures the package in `folder`, where its client brings that along. Raises YamlError."""
-    if client is Client.KUSTOMIZE:
+def configuration_of(tree: FileTree, folder: str, client: PackageClient) -> PackageConfiguration:
+    """The configuration of the package in `folder`, where its client brings that along. Raises YamlError."""
+    if client is PackageClient.KUSTOMIZE:
         return _of_kustomization(tree, folder)
-    if client is Client.KPT:
+    if client is PackageClient.KPT:
         return _of_kptfile(tree, folder)
     # A folder with a configuration has it among its items.
     return _nearest(tree, _folders_above(folder))
@@ -96,7 +96,7 @@ class Packages:
         "clients",
     )
 
-    def __init__(self, tree: Tree, root: str) -> None:
+    def __init__(self, tree: FileTree, root: str) -> None:
         self._tree = tree
         self._kustomizations = Kustomizations(tree)
         self._built: dict[str, FleetPackage] = {}
@@ -104,12 +104,12 @@ class Packages:
         self._mentioning: set[str] = set()
         # Files of the configuration above, by the folders of kustomizations that have none of their own.
         self._above: dict[str, list[str]] = {}
-        self._outer = self._configured_above(root)
-        self.clients: dict[str, Client] = {}
+        self._outer = self._configuration_above(root)
+        self.clients: dict[str, PackageClient] = {}
         self.clients = dict(sorted(self._clients(tree.files_below(root), root).items()))
         self._folders = list(self.clients)
 
-    def _configured_above(self, root: str) -> dict[str, list[str]]:
+    def _configuration_above(self, root: str) -> dict[str, list[str]]:
         """The files of the nearest configuration above the root, by their folder."""
         for folder in _folders_above(root):
             named = [path for path in self._tree.files_in(folder) if path.endswith(SUFFIXES)]
@@ -119,11 +119,11 @@ class Packages:
                 return {folder: own}
         return {}
 
-    def _clients(self, paths: Sequence[str], root: str) -> dict[str, Client]:
+    def _clients(self, paths: Sequence[str], root: str) -> dict[str, PackageClient]:
         rendered = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == RENDERED_LIST}
         charts = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == _CHART}
         self._left_out = rendered, charts
-        clients: dict[str, Client] = {}
+        clients: dict[str, PackageClient] = {}
         configured: dict[str, list[str]] = {}
         taken: set[str] = set()
         kustomizations: list[str] = []
@@ -136,14 +136,14 @@ class Packages:
                 named = self._named_by_kustomization(folder)
                 taken |= named
                 if named:
-                    clients[folder] = Client.KUSTOMIZE
+                    clients[folder] = PackageClient.KUSTOMIZE
                     # At once, while its kustomization is at hand: to read it is most of the work.
-                    self._built[folder] = self._kustomized(folder)
+                    self._built[folder] = self._kustomize_package(folder)
             elif name == KPTFILE:
                 named = self._named_by_kptfile(path)
                 if named is not None:
                     taken |= named
-                    clients.setdefault(folder, Client.KPT)
+                    clients.setdefault(folder, PackageClient.KPT)
             elif name.endswith(SUFFIXES) and _holds(self._tree, path, _CONFIGURATION):
                 self._mentioning.add(path)
                 if self._configures(path):
@@ -151,35 +151,35 @@ class Packages:
         for folder, files in configured.items():
             if folder not in clients and not taken.issuperset(files):
                 has_build = file_of(self._tree, folder) is not None
-                clients[folder] = Client.KUSTOMIZE if has_build else Client.FOLDER
+                clients[folder] = PackageClient.KUSTOMIZE if has_build else PackageClient.FOLDER
         free = {folder: files for folder, files in configured.items() if not taken.issuperset(files)}
         clients = self._with_builds_below(clients, free | self._outer, kustomizations)
         if root not in clients and self._outer and self._is_package(root, clients):
-            clients[root] = Client.FOLDER
+            clients[root] = PackageClient.FOLDER
         return clients
 
     def _with_builds_below(
-        self, clients: dict[str, Client], configured: Mapping[str, list[str]], kustomizations: Sequence[str]
-    ) -> dict[str, Client]:
+        self, clients: dict[str, PackageClient], configured: Mapping[str, list[str]], kustomizations: Sequence[str]
+    ) -> dict[str, PackageClient]:
         """The packages, and the outermost kustomizations below a configuration: it is theirs, as `check` has it.
 
         A folder of which nothing is left then is no package of its own.
         """
-        bounds = configured.keys() | {folder for folder, client in clients.items() if client is Client.KPT}
+        bounds = configured.keys() | {folder for folder, client in clients.items() if client is PackageClient.KPT}
         nearest = {folder: nearest_folder_among(bounds, folder) for folder in kustomizations if folder not in clients}
         below_any = {folder: above for folder, above in nearest.items() if above is not None and above in configured}
         if not below_any:
             return clients
         bases = set[str]().union(*[folders_named_by(self._tree, folder) for folder in kustomizations])
         self._above = {folder: configured[above] for folder, above in below_any.items() if folder not in bases}
-        built = clients | dict.fromkeys(self._above, Client.KUSTOMIZE)
+        built = clients | dict.fromkeys(self._above, PackageClient.KUSTOMIZE)
         used = {below_any[folder] for folder in self._above}
         return {
             folder: client for folder, client in built.items() if folder not in used or self._has_more(folder, built)
         }
 
-    def _is_package(self, root: str, clients: Mapping[str, Client]) -> bool:
-        """Whether files of the root that no client builds hold workloads, for which the configuration above is."""
+    def _is_package(self, root: str, clients: Mapping[str, PackageClient]) -> bool:
+        """True if files of the root that no client builds hold workloads, for which the configuration above is."""
         above = [path for paths in self._outer.values() for path in paths]
         names = kai_names([item for path in above for item in objects_at(self._tree, path)])
         words = (*_WORKLOAD, *[name.encode() for name in names])
@@ -191,9 +191,9 @@ class Packages:
         built = {path for folder in self._built for path in self._built[folder].files}
         return [path for path in own if path not in built]
 
-    def _has_more(self, folder: str, clients: Mapping[str, Client]) -> bool:
-        """Whether the folder has more to render than its configuration, and what kustomize builds below it."""
-        if clients[folder] is not Client.FOLDER:
+    def _has_more(self, folder: str, clients: Mapping[str, PackageClient]) -> bool:
+        """True if the folder has more to render than its configuration, and what kustomize builds below it."""
+        if clients[folder] is not PackageClient.FOLDER:
             return True
         own = self._own_files(folder, [other for other in clients if other != folder and _is_below(other, folder)])
         return any(path.endswith(SUFFIXES) and not (self._mentions(path) and self._configures(path)) for path in own)
@@ -210,14 +210,14 @@ class Packages:
     def package(self, folder: str) -> FleetPackage:
         """The package in a folder, with all that it reads."""
         client = self.clients[folder]
-        if client is Client.KUSTOMIZE:
-            return self._built.get(folder) or self._kustomized(folder)
+        if client is PackageClient.KUSTOMIZE:
+            return self._built.get(folder) or self._kustomize_package(folder)
         inner = {other for other in below(self._folders, folder) if other != folder}
         own = self._own_files(folder, inner)
         outer: list[str] = []
         if (
             self._outer
-            and client is Client.FOLDER
+            and client is PackageClient.FOLDER
             and not any(self._mentions(path) and self._configures(path) for path in own)
         ):
             own, outer = (
@@ -225,22 +225,22 @@ class Packages:
                 [path for paths in self._outer.values() for path in paths],
             )
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
-        problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is Client.KPT else []
+        problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is PackageClient.KPT else []
         problems += self._unreadable(outer)
         read = sorted({*files, *outer, *_above(self._tree, folder)})
         return FleetPackage(folder, client, tuple(read), tuple(problems))
 
-    def _kustomized(self, folder: str) -> FleetPackage:
+    def _kustomize_package(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
         beside = [path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path)]
         configuring = [*beside, *self._above.get(folder, ())]
         files.update(configuring)
         problems += self._unreadable(configuring)
-        return FleetPackage(folder, Client.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
+        return FleetPackage(folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
 
     def _unreadable(self, paths: Iterable[str]) -> list[Problem]:
-        """What of configurations cannot be read."""
+        """Problems of configurations that cannot be read."""
         return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
 
     def _is_left_out(self, folder: str) -> bool:
@@ -248,7 +248,7 @@ class Packages:
         return bool(rendered or charts) and _is_within(folder, rendered, charts)
 
     def _mentions(self, path: str) -> bool:
-        """Whether the file has a word of a configuration; no file is read for that twice."""
+        """True if the file has a word of a configuration; no file is read for that twice."""
         if path in self._mentioning:
             return True
         folder, name = posixpath.split(path)
@@ -256,7 +256,7 @@ class Packages:
         return not (is_known and not self._is_left_out(folder)) and _holds(self._tree, path, _CONFIGURATION)
 
     def _configures(self, path: str) -> bool:
-        """Whether the file has a configuration, or one that cannot be read, which is an error of its package."""
+        """True if the file has a configuration, or one that cannot be read, which is an error of its package."""
         if any(_is_configuration(item) for item in objects_at(self._tree, path)):
             return True
         return bool(unreadable_at(self._tree, path, _CONFIGURATION))
@@ -286,7 +286,7 @@ class Packages:
 
 
 def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
-    """Whether a folder is of what packwise wrote, or holds the templates of a chart."""
+    """True if a folder is of what packwise wrote, or holds the templates of a chart."""
     inner = ""
     while True:
         if folder in rendered or (folder in charts and inner == "templates"):
@@ -296,7 +296,7 @@ def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
         folder, inner = posixpath.split(folder)
 
 
-def _beside(tree: Tree, folder: str) -> list[str]:
+def _beside(tree: FileTree, folder: str) -> list[str]:
     """The YAML files directly in a folder."""
     return [
         path
@@ -307,7 +307,7 @@ def _beside(tree: Tree, folder: str) -> list[str]:
     ]
 
 
-def _above(tree: Tree, folder: str) -> Iterator[str]:
+def _above(tree: FileTree, folder: str) -> Iterator[str]:
     """The files above a folder that say what is in it."""
     while folder:
         folder = posixpath.dirname(folder)
@@ -317,8 +317,8 @@ def _above(tree: Tree, folder: str) -> Iterator[str]:
                 yield path
 
 
-def _holds(tree: Tree, path: str, words: tuple[bytes, ...]) -> bool:
-    """Whether the file can be read, and has one of the words."""
+def _holds(tree: FileTree, path: str, words: tuple[bytes, ...]) -> bool:
+    """True if the file can be read, and has one of the words."""
     try:
         data = tree.read(path)
     except OSError:
@@ -338,7 +338,7 @@ def _is_configuration(item: KubeObject) -> bool:
         return False
 
 
-def _unfit(tree: Tree, folder: str) -> Iterator[Problem]:
+def _unfit(tree: FileTree, folder: str) -> Iterator[Problem]:
     """Why packwise after a build of kustomize would not give what it gives within one."""
     file = file_of(tree, folder) or folder
     try:
@@ -364,18 +364,18 @@ def _unfit(tree: Tree, folder: str) -> Iterator[Problem]:
         yield Problem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
 
 
-def _of_kustomization(tree: Tree, folder: str) -> Configuration:
+def _of_kustomization(tree: FileTree, folder: str) -> PackageConfiguration:
     file = file_of(tree, folder) or folder
     entries = [entry for entry in plugin_entries(tree, folder, mapping_at(tree, file)) if entry.is_packwise]
     for field in PLUGINS:
         chosen = [entry for entry in entries if entry.field == field]
         if chosen:
-            return Configuration(chosen[0].objects[0], validates=field == "validators")
+            return PackageConfiguration(chosen[0].objects[0], validates=field == "validators")
     # What the kustomization lists comes out of its build.
     return _nearest(tree, (folder, *_folders_above(folder)), set(Kustomizations(tree).inputs(folder).files))
 
 
-def _nearest(tree: Tree, folders: Iterable[str], listed: Container[str] = ()) -> Configuration:
+def _nearest(tree: FileTree, folders: Iterable[str], listed: Container[str] = ()) -> PackageConfiguration:
     """The configuration in the first of the folders that has one, but for what is `listed`."""
     for at in folders:
         beside = [(path, item) for path in _beside(tree, at) for item in objects_at(tree, path)]
@@ -383,8 +383,8 @@ def _nearest(tree: Tree, folders: Iterable[str], listed: Container[str] = ()) ->
         if configuring:
             items = [item for path, item in configuring if path not in listed]
             settings = [item for item in items if is_settings(item)] or items
-            return Configuration(settings[0] if settings else None)
-    return Configuration()
+            return PackageConfiguration(settings[0] if settings else None)
+    return PackageConfiguration()
 
 
 def _folders_above(folder: str) -> Iterator[str]:
@@ -397,7 +397,7 @@ def _is_below(folder: str, other: str) -> bool:
     return not other or folder.startswith(f"{other}/")
 
 
-def _of_kptfile(tree: Tree, folder: str) -> Configuration:
+def _of_kptfile(tree: FileTree, folder: str) -> PackageConfiguration:
     path = posixpath.join(folder, KPTFILE)
     own = [(role, entry) for role, entry in _functions(tree, path) if _is_packwise(entry)]
     role, entry = min(own, key=lambda each: each[0] != "mutators")
@@ -412,10 +412,10 @@ def _of_kptfile(tree: Tree, folder: str) -> Configuration:
         metadata: dict[str, Value] = {"name": "function-input"}
         value: dict[str, Value] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": values}
         item = KubeObject.cut(Source(dumps(value), (), 1, 1, path), value)
-    return Configuration(item, validates=role == "validators")
+    return PackageConfiguration(item, validates=role == "validators")
 
 
-def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[Problem]:
+def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[Problem]:
     """Why packwise alone would not give what the pipeline of a Kptfile gives."""
     path = posixpath.join(folder, KPTFILE)
     unreadable = unreadable_at(tree, path, (b"packwise",))
@@ -447,7 +447,7 @@ def _unfit_kpt(tree: Tree, folder: str, own: Sequence[str], mentions: Callable[[
     return [*problems, *kpt_clients(documents, _is_there)[1]]
 
 
-def _functions(tree: Tree, path: str) -> list[tuple[str, Mapping[str, Value]]]:
+def _functions(tree: FileTree, path: str) -> list[tuple[str, Mapping[str, Value]]]:
     """The functions in the pipeline of the Kptfile at `path`, each with its list."""
     try:
         pipeline = mapping_at(tree, path).get("pipeline")
@@ -463,7 +463,7 @@ def _functions(tree: Tree, path: str) -> list[tuple[str, Mapping[str, Value]]]:
 
 
 def _is_packwise(entry: Mapping[str, Value]) -> bool:
-    """Whether a function of a pipeline is packwise, by its program or its image."""
+    """True if a function of a pipeline is packwise, by its program or its image."""
     command, image = entry.get("exec"), entry.get("image")
     if isinstance(command, str):
         try:
@@ -485,7 +485,7 @@ class Reach(NamedTuple):
 
 
 def reach_of_any(reaches: Sequence[Reach]) -> Reach:
-    """What a change reaches that starts from several commits: what it reaches from any of them."""
+    """The reach of a change that starts from several commits: what it reaches from any of them."""
     if len(reaches) == 1:
         return reaches[0]
     added = {folder for each in reaches for folder in each.added}
@@ -496,7 +496,7 @@ def reach_of_any(reaches: Sequence[Reach]) -> Reach:
 
 
 def reach(before: Mapping[str, str], after: Mapping[str, str]) -> Reach:
-    """What a change reaches. Both sides have a digest by folder, of all that the package there reads: paths, contents.
+    """The reach of a change. Both sides have a digest by folder, of all that the package there reads: paths, contents.
 
     A file that is new, gone or different reaches every package that reads it on either side.
     """

@@ -1,4 +1,4 @@
-"""What is printed of a run through a fleet, whatever the format."""
+"""The summary of a run through a fleet, in each format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from packwise.cli.console import json_text, visible
 from packwise.cli.findings_text import as_lines, tinted
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.fleet.result import Status
+from packwise.commands.fleet.result import PackageStatus
 from packwise.discovery import count_unjudged
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.commands.fleet import PackageResult, Summary
-    from packwise.commands.fleet.result import Group
+    from packwise.commands.fleet.result import PackageGroup
 
-__all__ = ["FleetReport", "Orphans", "shown"]
+__all__ = ["FleetReport", "Orphans", "with_user_paths"]
 
 _MOST_ORPHANS = 3
-_WORDS = {Status.ADDED: "new", Status.REMOVED: "gone"}
+_WORDS = {PackageStatus.ADDED: "new", PackageStatus.REMOVED: "gone"}
 
 
 class Orphans(NamedTuple):
@@ -60,7 +60,7 @@ class FleetReport(NamedTuple):
         return f"packwise fleet {self.verb} {self.root} -v"
 
 
-def shown(result: PackageResult, top: str) -> PackageResult:
+def with_user_paths(result: PackageResult, top: str) -> PackageResult:
     """The result by paths from the current folder; it has those below `top`."""
 
     def path(below: str) -> str:
@@ -73,7 +73,7 @@ def shown(result: PackageResult, top: str) -> PackageResult:
     return result._replace(folder=path(result.folder), findings=tuple(findings))
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """`1 package`, `2000 packages`."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
@@ -82,55 +82,55 @@ def headline(report: FleetReport) -> str:
     """`2000 packages: 3 failing, 41 changed, 1956 unchanged`."""
     summary = report.summary
     statuses = ", ".join([f"{number} {word_of(status)}" for status, number in summary.statuses])
-    return f"{counted(summary.packages, 'package')}: {statuses}"
+    return f"{count(summary.packages, 'package')}: {statuses}"
 
 
-def word_of(status: Status) -> str:
-    """How a summary calls packages of this status."""
+def word_of(status: PackageStatus) -> str:
+    """The word by which a summary calls packages of this status."""
     return _WORDS.get(status, status.value)
 
 
 def numbers(report: FleetReport) -> Iterator[str]:
-    """What is to be said of all packages together, in a line each."""
+    """The numbers of all packages together, in a line each."""
     summary = report.summary
     if summary.errors or summary.warnings:
-        errors = [counted(summary.errors, "error")] if summary.errors else []
-        warnings = [counted(summary.warnings, "warning")] if summary.warnings else []
+        errors = [count(summary.errors, "error")] if summary.errors else []
+        warnings = [count(summary.warnings, "warning")] if summary.warnings else []
         yield ", ".join([*errors, *warnings])
     if summary.workloads:
-        yield f"{counted(summary.workloads, 'workload')} judged"
+        yield f"{count(summary.workloads, 'workload')} judged"
     yield from count_unjudged(summary.passed_over)
     if summary.recreated:
-        topologies = counted(summary.recreated, "topology", "topologies")
-        yield f"{topologies} re-created in {counted(summary.with_recreated, 'package')}"
+        topologies = count(summary.recreated, "topology", "topologies")
+        yield f"{topologies} re-created in {count(summary.with_recreated, 'package')}"
     gangs = ((summary.gangs_created, "created"), (summary.gangs_deleted, "deleted"), (summary.gangs_changed, "changed"))
     if summary.with_gangs:
         changes = ", ".join([f"{number} {word}" for number, word in gangs if number])
-        yield f"gangs: {changes} in {counted(summary.with_gangs, 'package')}"
+        yield f"gangs: {changes} in {count(summary.with_gangs, 'package')}"
     if summary.dropped:
-        yield f"{counted(summary.dropped, 'constraint')} lost"
+        yield f"{count(summary.dropped, 'constraint')} lost"
     if summary.placed:
-        where = f"on the nodes of {counted(summary.placed, 'package')}"
+        where = f"on the nodes of {count(summary.placed, 'package')}"
         if not summary.pending:
-            yield f"{counted(summary.gangs, 'gang')} {'fits' if summary.gangs == 1 else 'fit'} {where}"
+            yield f"{count(summary.gangs, 'gang')} {'fits' if summary.gangs == 1 else 'fit'} {where}"
         else:
             verb = "does" if summary.pending == 1 else "do"
-            of_all = f"{summary.pending} of {counted(summary.gangs, 'gang')}"
+            of_all = f"{summary.pending} of {count(summary.gangs, 'gang')}"
             yield f"{of_all} {verb} not fit {where}, in {summary.with_pending}"
         if summary.no_longer_fits:
             gangs = summary.no_longer_fits
-            yield f"{counted(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
+            yield f"{count(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
         if summary.noted:
             has = "has a note" if summary.noted == 1 else "have notes"
-            yield f"{counted(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
+            yield f"{count(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
     if summary.written:
-        yield f"{counted(summary.written, 'file')} written"
+        yield f"{count(summary.written, 'file')} written"
     if report.orphans is not None and report.orphans.folders:
         yield _orphans_line(report.orphans, len(report.orphans.folders) if report.is_verbose else _MOST_ORPHANS)
 
 
 def _orphans_line(orphans: Orphans, most: int) -> str:
-    folders = counted(len(orphans.folders), "folder")
+    folders = count(len(orphans.folders), "folder")
     what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of packages that are gone; --prune empties them"
     return f"{what}: {visible(package_line(orphans.folders, most))}"
 
@@ -151,7 +151,7 @@ _MOST_GROUPS = 12
 """Groups that fit one screen with two lines each, below the numbers."""
 
 _MOST_IN_TEXT = 3
-_COLOURS = {Status.FAILING: 31, Status.ADDED: 32, Status.REMOVED: 31, Status.CHANGED: 33}
+_COLOURS = {PackageStatus.FAILING: 31, PackageStatus.ADDED: 32, PackageStatus.REMOVED: 31, PackageStatus.CHANGED: 33}
 
 
 def as_text(report: FleetReport) -> Iterator[str]:
@@ -171,11 +171,11 @@ def _lines(report: FleetReport) -> Iterator[str]:
         yield from _group_lines(group, report)
     rest = groups[most:]
     if rest:
-        packages = counted(sum(len(group.folders) for group in rest), "package")
-        yield f"… and {packages} more in {counted(len(rest), 'group')}; -v lists them"
+        packages = count(sum(len(group.folders) for group in rest), "package")
+        yield f"… and {packages} more in {count(len(rest), 'group')}; -v lists them"
 
 
-def _group_lines(group: Group, report: FleetReport) -> Iterator[str]:
+def _group_lines(group: PackageGroup, report: FleetReport) -> Iterator[str]:
     word = tinted(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
     folders = visible(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
     yield f"{word}: {', '.join(group.says)}: {folders}"
@@ -192,17 +192,19 @@ def as_markdown(report: FleetReport) -> Iterator[str]:
     lead = [f"### packwise fleet {report.verb} {code(report.root)}{since}: {headline(report)}"]
     listed = "\n".join([f"- {line}" for line in numbers(report)])
     sections: list[Section] = []
-    for status in Status:
+    for status in PackageStatus:
         groups = [group for group in report.summary.groups if group.status is status]
         if groups:
-            packages = counted(sum(len(group.folders) for group in groups), "package")
+            packages = count(sum(len(group.folders) for group in groups), "package")
             title = f"{packages} {word_of(status)}"
-            sections.append(Section(title, [_entry(group) for group in groups], is_open=status is Status.FAILING))
+            sections.append(
+                Section(title, [_entry(group) for group in groups], is_open=status is PackageStatus.FAILING)
+            )
     part = Part([*lead, *([listed] if listed else [])], sections, report.command)
     yield comment(f"packwise fleet {report.verb}", [part])
 
 
-def _entry(group: Group) -> list[str]:
+def _entry(group: PackageGroup) -> list[str]:
     lines = [f"{', '.join(group.says)}: {package_line(group.folders, _MOST_IN_MARKDOWN)}"]
     return lines if group.example is None else [*lines, f"  {finding_line(group.example)}"]
 

@@ -22,11 +22,11 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.folder import FolderPlan
 from packwise.cli.input_paths import from_top
 from packwise.commands.clients import Problem
-from packwise.commands.fleet import Client, Packages, Reach, reach
+from packwise.commands.fleet import PackageClient, Packages, Reach, reach
 from packwise.commands.fleet.kustomize import KustomizeError, kustomize_version
 from packwise.commands.fleet.packages import SUFFIXES
-from packwise.commands.fleet.result import LOST, PackageResult, Status
-from packwise.commands.fleet.tree import Tree
+from packwise.commands.fleet.result import LOST, PackageResult, PackageStatus
+from packwise.commands.fleet.tree import FileTree
 from packwise.fleet.cache import build
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from packwise.commands.fleet import FleetPackage
 
-    S = TypeVar("S", "Side", "_Outline")
+    S = TypeVar("S", "PackageSide", "_Outline")
 
 MAX_TEXT = 512 << 20
 """Bytes of a part of an answer: a cache is written by others too."""
@@ -43,17 +43,18 @@ _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL
 """A path below a folder in its shortest form."""
 
 
-class Side(NamedTuple):
+class PackageSide(NamedTuple):
     """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it."""
 
     folder: str
-    client: Client
+    client: PackageClient
     files: tuple[tuple[str, bytes], ...]
     problems: tuple[Problem, ...] = ()
 
 
 class Request(NamedTuple):
-    """What to do with a package: `before` is its state before the change, `nodes` the file of its cluster's nodes.
+    """A package and what to do with it: `before` is its state before the change, `nodes` the file of its cluster's
+    nodes.
 
     `kustomize` is the version that the answer must come from. `crds` are those of its cluster, packed; `values` set
     the variables of its templates. `verb` is that of `packwise fleet`. With `writes`, the answer has the contents of
@@ -63,8 +64,8 @@ class Request(NamedTuple):
     key: str
     folder: str
     verb: str
-    after: Side | None
-    before: Side | None = None
+    after: PackageSide | None
+    before: PackageSide | None = None
     nodes: tuple[str, bytes] | None = None
     kustomize: str = ""
     writes: bool = False
@@ -73,28 +74,28 @@ class Request(NamedTuple):
 
     @property
     def client(self) -> str:
-        """What renders the package: where the change removes it, what did before."""
+        """The client that renders the package: where the change removes it, the one that did before."""
         side = self.after or self.before
         return "" if side is None else side.client.value
 
 
 class Answer(NamedTuple):
-    """What a cache keeps under `key`, unless the answer is of this run alone."""
+    """An answer as a cache keeps it under `key`, unless it is of this run alone."""
 
     key: str
     payload: bytes
     is_kept: bool = True
 
 
-def lost(folder: str, client: str, reason: str) -> PackageResult:
+def lost_result(folder: str, client: str, reason: str) -> PackageResult:
     """The result of a package that no worker could finish."""
     result = Result(f"was not finished: {reason}", file=ResultFile(folder or "."), tags={"rule": LOST.name})
-    return PackageResult(folder, client, Status.FAILING, 1, 0, (result,))
+    return PackageResult(folder, client, PackageStatus.FAILING, 1, 0, (result,))
 
 
 def payload_of(result: PackageResult, plan: FolderPlan | None = None) -> bytes:
     """The answer as bytes. Without a plan there is nothing to write."""
-    head = _packed(json.dumps(result.to_value()).encode())
+    head = _pack(json.dumps(result.to_value()).encode())
     tail = b""
     if plan is not None:
         index = {
@@ -103,18 +104,18 @@ def payload_of(result: PackageResult, plan: FolderPlan | None = None) -> bytes:
             "loose": sorted(plan.loose),
             "emptied": sorted(plan.emptied),
         }
-        tail = _packed(b"\n".join([json.dumps(index).encode(), b"".join(plan.contents.values())]))
+        tail = _pack(b"\n".join([json.dumps(index).encode(), b"".join(plan.contents.values())]))
     return b"%d\n" % len(head) + head + tail
 
 
 def result_of(payload: bytes) -> PackageResult:
     """The result in an answer. Raises ValueError, KeyError or TypeError where it is none."""
-    return PackageResult.from_value(json.loads(_unpacked(_parts(payload)[0])))
+    return PackageResult.from_value(json.loads(_unpack(_parts(payload)[0])))
 
 
 def plan_of(payload: bytes) -> FolderPlan:
-    """What an answer has to write. Raises as `result_of` does."""
-    first, _, contents = _unpacked(_parts(payload)[1]).partition(b"\n")
+    """The files that an answer has to write. Raises as `result_of` does."""
+    first, _, contents = _unpack(_parts(payload)[1]).partition(b"\n")
     index: dict[str, Any] = json.loads(first)
     sizes: dict[str, int] = index["sizes"]
     wrong = next((path for path in sizes if not _is_plain(path)), None)
@@ -131,7 +132,7 @@ def plan_of(payload: bytes) -> FolderPlan:
 
 
 def plan_digest(payload: bytes) -> bytes:
-    """What tells apart what answers have to write. Raises ValueError where it is no answer."""
+    """A digest of the files that an answer has to write. Raises ValueError where it is no answer."""
     return sha256(_parts(payload)[1]).digest()
 
 
@@ -145,11 +146,11 @@ def _is_plain(path: str) -> bool:
     return _PLAIN.fullmatch(path) is not None and (os.sep == "/" or not {os.sep, ":"} & set(path))
 
 
-def _packed(part: bytes) -> bytes:
+def _pack(part: bytes) -> bytes:
     return zlib.compress(part, 1)
 
 
-def _unpacked(part: bytes) -> bytes:
+def _unpack(part: bytes) -> bytes:
     reader = zlib.decompressobj()
     try:
         text = reader.decompress(part, MAX_TEXT)
@@ -164,7 +165,7 @@ _FORMAT = 2
 """Of answers; another number is another answer to the same request."""
 
 
-class BlobTree(Tree, Protocol):
+class BlobTree(FileTree, Protocol):
     """A tree that knows digests of its contents, and what git calls them."""
 
     def digest(self, path: str) -> bytes:
@@ -172,7 +173,7 @@ class BlobTree(Tree, Protocol):
         ...
 
     def blob(self, path: str, name: str = "") -> str:
-        """What git calls the content of the file, in the form of `name`. Raises OSError where it cannot be read."""
+        """Git's name of the file's content, in the form of `name`. Raises OSError where it cannot be read."""
         ...
 
 
@@ -250,7 +251,7 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
 
 
 def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
-    """Which packages the change from one tree to the other reaches, by their folders below the root."""
+    """The packages that the change from one tree to the other reaches, by their folders below the root."""
     old, new = (
         {each.below(folder): digest_of(each, folder, form) for folder in each.packages.clients}
         for each in (before, after)
@@ -262,7 +263,7 @@ class _Outline(NamedTuple):
     """A side of a package by the digests of its files, which is what an answer depends on."""
 
     folder: str
-    client: Client
+    client: PackageClient
     paths: tuple[str, ...]
     digests: bytes
     problems: tuple[Problem, ...] = ()
@@ -332,9 +333,11 @@ class Requests:
         return None if self._nodes is None else self._nodes.of(below, self.after.root)
 
 
-def _kustomize(after: Side | _Outline | None, before: Side | _Outline | None) -> tuple[str, str]:
+def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outline | None) -> tuple[str, str]:
     """The version of kustomize where one of the sides is built, and why there is none."""
-    if any(side.client is Client.KUSTOMIZE and not side.problems for side in (after, before) if side is not None):
+    if any(
+        side.client is PackageClient.KUSTOMIZE and not side.problems for side in (after, before) if side is not None
+    ):
         try:
             return kustomize_version(), ""
         except KustomizeError as error:
@@ -365,14 +368,14 @@ def _outline(rooted: Rooted, below: str) -> _Outline | None:
     return _Outline(package.folder, package.client, tuple(paths), b"".join(digests), tuple(problems))
 
 
-def _outline_of(side: Side | None) -> _Outline | None:
+def _outline_of(side: PackageSide | None) -> _Outline | None:
     if side is None:
         return None
     digests = b"".join([sha256(data).digest() for _, data in side.files])
     return _Outline(side.folder, side.client, tuple(path for path, _ in side.files), digests, side.problems)
 
 
-def _side(rooted: Rooted, below: str) -> Side | None:
+def _side(rooted: Rooted, below: str) -> PackageSide | None:
     """The package with the contents of its files; None where the tree has none there."""
     package = _package(rooted, below)
     if package is None:
@@ -384,7 +387,7 @@ def _side(rooted: Rooted, below: str) -> Side | None:
             files.append((path, rooted.tree.read(path)))
         except OSError as error:
             problems.append(_unreadable(path, error))
-    return Side(package.folder, package.client, tuple(files), tuple(problems))
+    return PackageSide(package.folder, package.client, tuple(files), tuple(problems))
 
 
 def _package(rooted: Rooted, below: str) -> FleetPackage | None:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_FINDINGS = 20
-"""How many findings of a package are kept, errors first; all are counted."""
+"""Most findings of a package that are kept, errors first; all are counted."""
 
 
-class Status(StrEnum):
-    """What a verb says of a package, the worst first."""
+class PackageStatus(StrEnum):
+    """The status of a package under a verb, the worst first."""
 
     FAILING = "failing"
     REMOVED = "removed"
@@ -35,7 +35,7 @@ class Status(StrEnum):
 
 
 class PackageResult(NamedTuple):
-    """What became of the package in `folder`.
+    """The outcome for the package in `folder`.
 
     `workloads` and `objects` are how many it has, the latter with what was generated. `recreated` are the topologies
     that must be deleted and created, the four numbers of gangs those of a comparison; `dropped` is how many constraints
@@ -47,7 +47,7 @@ class PackageResult(NamedTuple):
 
     folder: str
     client: str
-    status: Status
+    status: PackageStatus
     errors: int = 0
     warnings: int = 0
     findings: tuple[Result, ...] = ()
@@ -80,7 +80,7 @@ class PackageResult(NamedTuple):
             name: tuple(str(each) for each in value[name])
             for name in ("recreated", "pending", "no_longer_fits", "noted")
         }
-        fields: dict[str, Any] = {**value, **texts, "status": Status(value["status"])}
+        fields: dict[str, Any] = {**value, **texts, "status": PackageStatus(value["status"])}
         fields["passed_over"] = tuple((str(reason), int(number)) for reason, number in value["passed_over"])
         fields["findings"] = tuple(Result.from_value(each) for each in value["findings"])
         return cls(**fields)
@@ -96,10 +96,10 @@ def kept_findings(results: Iterable[Result]) -> tuple[int, int, tuple[Result, ..
     return len(errors), len(warnings), tuple([*errors, *warnings][:MOST_FINDINGS])
 
 
-class Group(NamedTuple):
+class PackageGroup(NamedTuple):
     """Packages of which the same is to be said, by their folders; `example` is the worst finding of the first."""
 
-    status: Status
+    status: PackageStatus
     says: tuple[str, ...]
     folders: tuple[str, ...]
     example: Result | None = None
@@ -113,7 +113,7 @@ class Summary(NamedTuple):
     """
 
     packages: int
-    statuses: tuple[tuple[Status, int], ...]
+    statuses: tuple[tuple[PackageStatus, int], ...]
     errors: int = 0
     warnings: int = 0
     workloads: int = 0
@@ -132,11 +132,11 @@ class Summary(NamedTuple):
     no_longer_fits: int = 0
     noted: int = 0
     written: int = 0
-    groups: tuple[Group, ...] = ()
+    groups: tuple[PackageGroup, ...] = ()
     passed_over: tuple[tuple[str, int], ...] = ()
 
-    def number(self, status: Status) -> int:
-        """How many packages have this status."""
+    def number(self, status: PackageStatus) -> int:
+        """The number of packages that have this status."""
         return dict(self.statuses).get(status, 0)
 
 
@@ -147,7 +147,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._packages = 0
-        self._statuses = dict.fromkeys(Status, 0)
+        self._statuses = dict.fromkeys(PackageStatus, 0)
         self._sums: dict[str, int] = {}
         self._passed_over = Counter[str]()
         self._groups: dict[tuple[object, ...], _Alike] = {}
@@ -178,7 +178,7 @@ class _Alike:
 
     __slots__ = ("_example", "_first", "_folders", "_says", "_status")
 
-    def __init__(self, status: Status, says: tuple[str, ...]) -> None:
+    def __init__(self, status: PackageStatus, says: tuple[str, ...]) -> None:
         self._status = status
         self._says = says
         self._folders: list[str] = []
@@ -190,12 +190,12 @@ class _Alike:
             self._first, self._example = folder, worst
         self._folders.append(folder)
 
-    def group(self) -> Group:
-        return Group(self._status, self._says, tuple(sorted(self._folders)), self._example)
+    def group(self) -> PackageGroup:
+        return PackageGroup(self._status, self._says, tuple(sorted(self._folders)), self._example)
 
 
 def _numbers(result: PackageResult) -> dict[str, int]:
-    """What a package adds to the numbers of a summary, by their names."""
+    """The numbers that a package adds to those of a summary, by their names."""
     return {
         "errors": result.errors,
         "warnings": result.warnings,
@@ -223,14 +223,14 @@ def _has_gangs(result: PackageResult) -> bool:
 
 
 def _says(result: PackageResult) -> tuple[str, ...]:
-    """What is to be said of a package, in the words of a summary; nothing where all is well."""
+    """Remarks on a package, in the words of a summary; nothing where all is well."""
     parts: list[str] = []
     if result.errors:
-        parts.append(_counted(result.errors, "error"))
+        parts.append(_count(result.errors, "error"))
     if result.warnings:
-        parts.append(_counted(result.warnings, "warning"))
+        parts.append(_count(result.warnings, "warning"))
     if result.recreated:
-        parts.append(f"re-creates {_counted(len(result.recreated), 'topology', 'topologies')}")
+        parts.append(f"re-creates {_count(len(result.recreated), 'topology', 'topologies')}")
     if _has_gangs(result):
         numbers = (
             (result.gangs_created, "created"),
@@ -239,30 +239,30 @@ def _says(result: PackageResult) -> tuple[str, ...]:
         )
         parts.append("gangs " + ", ".join([f"{number} {word}" for number, word in numbers if number]))
     if result.dropped:
-        parts.append(f"loses {_counted(result.dropped, 'constraint')}")
+        parts.append(f"loses {_count(result.dropped, 'constraint')}")
     if result.other_changes:
-        parts.append(_counted(result.other_changes, "other change"))
+        parts.append(_count(result.other_changes, "other change"))
     if result.no_longer_fits:
         gangs = len(result.no_longer_fits)
-        parts.append(f"{_counted(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}")
+        parts.append(f"{_count(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}")
     elif result.pending:
         gangs = len(result.pending)
-        parts.append(f"{_counted(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
-    if result.status is Status.ADDED and not parts:
-        parts.append(_counted(result.objects, "object"))
+        parts.append(f"{_count(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
+    if result.status is PackageStatus.ADDED and not parts:
+        parts.append(_count(result.objects, "object"))
     parts += count_unjudged(result.passed_over)
-    if result.status is Status.IDLE and not parts:
+    if result.status is PackageStatus.IDLE and not parts:
         parts.append("there is no workload")
     return tuple(parts)
 
 
-def _counted(number: int, noun: str, plural: str = "") -> str:
+def _count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def _badness(group: Group) -> tuple[object, ...]:
+def _badness(group: PackageGroup) -> tuple[object, ...]:
     is_error = group.example is not None and group.example.severity is Severity.ERROR
-    return list(Status).index(group.status), not is_error, -len(group.folders), group.folders
+    return list(PackageStatus).index(group.status), not is_error, -len(group.folders), group.folders
 
 
 FIT = Rule(

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-class Tree(Protocol):
+class FileTree(Protocol):
     """Files by their paths."""
 
     def is_file(self, path: str) -> bool:
-        """Whether a file, and no link, stands at `path`."""
+        """True if a file, and no link, stands at `path`."""
         ...
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder, and no link, stands at `path`."""
+        """True if a folder, and no link, stands at `path`."""
         ...
 
     def read(self, path: str) -> bytes:
-        """What the file at `path` holds. Raises OSError where it cannot be read."""
+        """Content of the file at `path`. Raises OSError where it cannot be read."""
         ...
 
     def files_below(self, folder: str) -> Sequence[str]:
@@ -63,23 +63,23 @@ class MemoryTree:
         self._folders = {folder for path in contents for folder in _folders_of(path)}
 
     def is_file(self, path: str) -> bool:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return path in self._contents
 
     def is_folder(self, path: str) -> bool:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return path in self._folders
 
     def read(self, path: str) -> bytes:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return self._contents[path]
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return below(self._paths, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """As `Tree` has it."""
+        """As `FileTree` has it."""
         return files_directly_in(folder, self._paths)
 
 
@@ -106,13 +106,13 @@ def _folders_of(path: str) -> list[str]:
 
 
 _KEPT = 512
-"""How many texts are kept with what they say."""
+"""Number of texts that are kept with what they say."""
 
 _LONGEST = 20_000
 """Characters of a text that is kept."""
 
 
-def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
+def mapping_at(tree: FileTree, path: str) -> Mapping[str, Value]:
     """The mapping that a file holds. Raises YamlError where it is no YAML, or something else."""
     text = text_at(tree, path)
     value = _kept_value(text) if len(text) <= _LONGEST else read(text)
@@ -121,7 +121,7 @@ def mapping_at(tree: Tree, path: str) -> Mapping[str, Value]:
     return value
 
 
-def objects_at(tree: Tree, path: str) -> Iterator[KubeObject]:
+def objects_at(tree: FileTree, path: str) -> Iterator[KubeObject]:
     """The mappings among the documents of a file; what is no YAML is left out."""
     return (each for each in documents_in(text_at(tree, path), path) if isinstance(each, KubeObject))
 
@@ -139,7 +139,7 @@ def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
             yield KubeObject.cut(source._replace(file=path), value)
 
 
-def unreadable_at(tree: Tree, path: str, words: Iterable[bytes]) -> list[Problem]:
+def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[Problem]:
     """The documents of a file that are no YAML, have one of the words, and are no templates."""
     text, problems = text_at(tree, path), list[Problem]()
     for document in split_documents(text):
@@ -152,7 +152,7 @@ def unreadable_at(tree: Tree, path: str, words: Iterable[bytes]) -> list[Problem
     return problems
 
 
-def text_at(tree: Tree, path: str) -> str:
+def text_at(tree: FileTree, path: str) -> str:
     """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
     try:
         return tree.read(path).decode("utf-8", "replace")

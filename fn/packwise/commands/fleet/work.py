@@ -34,9 +34,9 @@ from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.disk import DiskTree
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
-from packwise.commands.fleet.packages import SAYING, Client, Configuration, configuration_of
-from packwise.commands.fleet.requests import Answer, lost, payload_of
-from packwise.commands.fleet.result import BUILD, FIT, PackageResult, Status, kept_findings
+from packwise.commands.fleet.packages import SAYING, PackageClient, PackageConfiguration, configuration_of
+from packwise.commands.fleet.requests import Answer, lost_result, payload_of
+from packwise.commands.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
 from packwise.commands.fleet.tree import MemoryTree
 from packwise.objects.index import taken_apart
 from packwise.objects.kinds import GANGS
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from packwise.commands.clients import Problem
     from packwise.commands.diff import Change, State
     from packwise.commands.fleet.disk import CommitTree
-    from packwise.commands.fleet.requests import Request, Side
+    from packwise.commands.fleet.requests import PackageSide, Request
     from packwise.commands.place.placing import GangAnswer
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered
@@ -69,7 +69,7 @@ class SideRead(NamedTuple):
     `crds` are those of its cluster; `values` set the variables of its templates.
     """
 
-    side: Side
+    side: PackageSide
     files: tuple[InputFile, ...] = ()
     configured: Configured = Configured()
     validates: bool = False
@@ -80,14 +80,14 @@ class SideRead(NamedTuple):
     values: Mapping[str, Value] = {}
 
 
-def read_side(side: Side, kustomize: str) -> SideRead:
+def read_side(side: PackageSide, kustomize: str) -> SideRead:
     """The side, built where kustomize renders it, which must have the version `kustomize`."""
     if side.problems:
         return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))
     try:
         configuration = configuration_of(tree, side.folder, side.client)
-        if side.client is not Client.KUSTOMIZE:
+        if side.client is not PackageClient.KUSTOMIZE:
             return _read_files(side, configuration)
         # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
         copy = copy_of(tree, side.folder)
@@ -104,23 +104,23 @@ def read_side(side: Side, kustomize: str) -> SideRead:
         return SideRead(side, results=(result,), is_kept=False)
     except FieldError as error:
         return SideRead(side, results=(error_result(error),))
-    return SideRead(side, (built,), _configured(configuration), configuration.validates, _unreadable(built))
+    return SideRead(side, (built,), _configuration_for(configuration), configuration.validates, _unreadable(built))
 
 
-def _read_files(side: Side, configuration: Configuration) -> SideRead:
+def _read_files(side: PackageSide, configuration: PackageConfiguration) -> SideRead:
     reader = Reader()
-    files = reader.read_contents(_listed(side))
+    files = reader.read_contents(_folder_contents(side))
     return SideRead(
         side,
         tuple(files),
-        _configured(configuration),
+        _configuration_for(configuration),
         configuration.validates,
         tuple(reader.results),
         tuple(reader.left_out),
     )
 
 
-def _listed(side: Side) -> dict[InputPath, bytes]:
+def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
     """The contents of the files of a folder, by the paths that a walk through it would give them."""
     target = PurePosixPath(side.folder)
     contents = {PurePosixPath(path): data for path, data in side.files}
@@ -133,7 +133,7 @@ def _listed(side: Side) -> dict[InputPath, bytes]:
     }
 
 
-def _configured(configuration: Configuration) -> Configured:
+def _configuration_for(configuration: PackageConfiguration) -> Configured:
     item = configuration.item
     if item is None:
         return Configured()
@@ -156,7 +156,7 @@ def _problem(problem: Problem) -> Result:
 
 
 def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -> Package:
-    """What the pipeline renders; with `apart`, the entries of Lists are objects of their own."""
+    """The package that the pipeline renders; with `apart`, the entries of Lists are objects of their own."""
     config = read.configured
     return Package(
         _entries(read.files) if apart else items_of(read.files),
@@ -175,9 +175,9 @@ def _entries(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     return taken_apart([item for file in files for item in readable_items(file)])
 
 
-def located(result: Result, read: SideRead | None) -> Result:
+def locate(result: Result, read: SideRead | None) -> Result:
     """The result, at the kustomization where it is about what that builds: no line of a file has it."""
-    if result.file is not None or read is None or read.side.client is not Client.KUSTOMIZE:
+    if result.file is not None or read is None or read.side.client is not PackageClient.KUSTOMIZE:
         return result
     path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
     tags = {key: tag for key, tag in result.tags.items() if key not in ("line", "column")}
@@ -249,69 +249,67 @@ def work(request: Request) -> Answer:
         raise
     except Exception as error:  # A defect of packwise.
         reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
-        return Answer(request.key, payload_of(lost(request.folder, request.client, reason)), is_kept=False)
+        return Answer(request.key, payload_of(lost_result(request.folder, request.client, reason)), is_kept=False)
 
 
 def _answer(request: Request) -> Answer:
     after, before = _read(request.after, request), _read(request.before, request)
-    blank = PackageResult(request.folder, request.client, Status.PASSING)
+    blank = PackageResult(request.folder, request.client, PackageStatus.PASSING)
     plan: FolderPlan | None = None
     if after is not None and exit_code(after.results) and not (request.verb == "check" and after.files):
-        result = _judged(blank, after.results, after)
+        result = _with_findings(blank, after.results, after)
     elif request.verb == "diff":
-        result = _compared(blank, before, after, request)
+        result = _compare(blank, before, after, request)
     elif after is None:
-        result = blank._replace(status=Status.REMOVED)
+        result = blank._replace(status=PackageStatus.REMOVED)
     elif request.verb == "render":
-        result, plan = _rendered(blank, after, before)
+        result, plan = _render(blank, after, before)
     elif request.verb == "place":
-        result = _placed(blank, after, before, request)
+        result = _place(blank, after, before, request)
     else:
-        result = _checked(blank, after, before)
+        result = _check(blank, after, before)
     is_kept = (after is None or after.is_kept) and (before is None or before.is_kept)
     return Answer(request.key, payload_of(result, plan if request.writes else None), is_kept)
 
 
-def _read(side: Side | None, request: Request) -> SideRead | None:
+def _read(side: PackageSide | None, request: Request) -> SideRead | None:
     if side is None:
         return None
     read = read_side(side, request.kustomize)
     return read._replace(crds=crds_of(request.crds), values=assigned(request.values))
 
 
-def _checked(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
+def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
     package = package_of(after, before)
     names = [str(item.file) for item in (package.function_config, *package.context) if item is not None]
     names += [str(file.path.name) for file in after.files if traits_of(file).configures]
     judgement = judge(Checkup((Group(package, tuple(names)),), after.files, after.results, after.files, after.left_out))
-    result = _judged(blank, judgement.results, after)._replace(objects=len(package.items))
-    return _covered(result, judgement.coverage)
+    result = _with_findings(blank, judgement.results, after)._replace(objects=len(package.items))
+    return _with_coverage(result, judgement.coverage)
 
 
-def _rendered(
-    blank: PackageResult, after: SideRead, before: SideRead | None
-) -> tuple[PackageResult, FolderPlan | None]:
+def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> tuple[PackageResult, FolderPlan | None]:
     """The result of a render, and what is to be written; nothing is where there are errors."""
     package = package_of(after, before, apart=False)
     rendered = rendered_of(Inputs(after.files, package, after.results, after.files), writes=True)
     coverage = coverage_of(after, rendered)
     if exit_code(rendered.results):
-        return _covered(_judged(blank, rendered.results, after), coverage), None
+        return _with_coverage(_with_findings(blank, rendered.results, after), coverage), None
     if after.validates:
         rendered = rendered._replace(kept=package.items, generated=())
     try:
         outcome = outcome_of(after.files, rendered)
-        if after.side.client is Client.KUSTOMIZE:
+        if after.side.client is PackageClient.KUSTOMIZE:
             files = tuple(_as_built(file) for file in outcome.files)
             outcome = Outcome(files, (), tuple(item for item in outcome.new if not _is_local(item)))
         plan = plan_folder(outcome, split=bool(rendered.gitops))
     except FieldError as error:
-        return _judged(blank, [*rendered.results, error_result(error)], after), None
+        return _with_findings(blank, [*rendered.results, error_result(error)], after), None
     texts = {path: content.decode() for path, content in plan.contents.items()}
-    result = _judged(blank, [*rendered.results, *plan.results], after)._replace(
+    result = _with_findings(blank, [*rendered.results, *plan.results], after)._replace(
         objects=len(rendered.items), digest=sha256(json.dumps(texts).encode()).hexdigest()
     )
-    return _covered(result, coverage), None if exit_code(plan.results) else plan
+    return _with_coverage(result, coverage), None if exit_code(plan.results) else plan
 
 
 def _as_built(file: InputFile) -> InputFile:
@@ -324,8 +322,8 @@ def _is_local(item: KubeObject) -> bool:
     return item.annotations.get(LOCAL_CONFIG) == "true"
 
 
-def _compared(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
-    """What changes for the scheduler; a side that is not there is empty."""
+def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
+    """The changes for the scheduler; a side that is not there is empty."""
     old, new = (Package(()) if side is None else package_of(side, None) for side in (before, after))
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old)
@@ -336,14 +334,14 @@ def _compared(blank: PackageResult, before: SideRead | None, after: SideRead | N
         text = cause[0].line_of_text() if cause else "it has no objects"
         message = f"cannot be compared: the state before has errors: {text}"
         findings.append(Result(message, file=ResultFile(request.folder), tags={"rule": FIT.name}))
-    status = Status.CHANGED if difference.changes else Status.UNCHANGED
+    status = PackageStatus.CHANGED if difference.changes else PackageStatus.UNCHANGED
     if before is None or after is None:
-        status = Status.ADDED if before is None else Status.REMOVED
-    counted = _judged(blank._replace(status=status), findings, after or before)
+        status = PackageStatus.ADDED if before is None else PackageStatus.REMOVED
+    counted = _with_findings(blank._replace(status=status), findings, after or before)
     if after is not None:
         counted = counted._replace(passed_over=files_covered(after.files, after.left_out).reasons)
     result = _with_changes(counted, difference.changes, _objects(state))._replace(dropped=len(difference.dropped))
-    if request.nodes is None or after is None or result.status is Status.FAILING:
+    if request.nodes is None or after is None or result.status is PackageStatus.FAILING:
         return result
     return _with_places(result, after, before, request.nodes, judges=False)
 
@@ -373,9 +371,9 @@ def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int
     )
 
 
-def _placed(blank: PackageResult, after: SideRead, before: SideRead | None, request: Request) -> PackageResult:
+def _place(blank: PackageResult, after: SideRead, before: SideRead | None, request: Request) -> PackageResult:
     if request.nodes is None:
-        return _checked(blank, after, before)
+        return _check(blank, after, before)
     return _with_places(blank, after, before, request.nodes, judges=True)
 
 
@@ -391,16 +389,16 @@ def _with_places(
     try:
         rendered, gangs = _places(package_of(after, None), nodes)
         if exit_code(rendered.results):
-            return _judged(result, rendered.results, after)
+            return _with_findings(result, rendered.results, after)
         fitted: set[str] = set()
         if before is not None and not exit_code(before.results):
             _, earlier = _places(package_of(before, None), nodes)
             fitted = {name for name, gang in earlier.items() if gang.fits}
     except (UsageError, TooManyPodsError) as error:
-        return _judged(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
+        return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple(name for name, gang in gangs.items() if not gang.fits)
-    counted = _judged(result, rendered.results, after) if judges else result
-    return _covered(counted, coverage_of(after, rendered))._replace(
+    counted = _with_findings(result, rendered.results, after) if judges else result
+    return _with_coverage(counted, coverage_of(after, rendered))._replace(
         placed=True,
         gangs=len(gangs),
         pending=pending,
@@ -425,19 +423,19 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
     return rendered, {f"{job.namespace}/{job.name}": gang for job, gang in jobs}
 
 
-def _covered(result: PackageResult, coverage: Coverage) -> PackageResult:
+def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
     """The result with what was judged; a package in which nothing was is not a passing one."""
-    is_idle = result.status is Status.PASSING and not coverage.number
+    is_idle = result.status is PackageStatus.PASSING and not coverage.number
     return result._replace(
-        status=Status.IDLE if is_idle else result.status,
+        status=PackageStatus.IDLE if is_idle else result.status,
         workloads=coverage.number,
         passed_over=coverage.reasons,
     )
 
 
-def _judged(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:
+def _with_findings(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:
     """The result with its findings; an error makes it a failing one."""
-    listed = sort_results([located(each, read) for each in results])
+    listed = sort_results([locate(each, read) for each in results])
     errors, warnings, kept = kept_findings(listed)
-    status = Status.FAILING if errors else result.status
+    status = PackageStatus.FAILING if errors else result.status
     return result._replace(status=status, errors=errors, warnings=warnings, findings=kept)

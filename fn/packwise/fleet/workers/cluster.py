@@ -52,7 +52,7 @@ _ADDRESS = re.compile(r"(?P<protocol>tcp|tls|wss?)://(?P<host>.+):\d{1,5}")
 
 
 def is_exposed(scheduler: str) -> bool:
-    """Whether what goes to and from the scheduler at this address crosses a network without TLS.
+    """True if what goes to and from the scheduler at this address crosses a network without TLS.
 
     A name is not looked up: what it stands for may change.
     """
@@ -74,10 +74,10 @@ class ClusterPool(Generic[T, R]):
     def __init__(self, scheduler: str, work: Callable[[T], R]) -> None:
         self._scheduler = scheduler
         self._work = work
-        self._call = _shipped()
+        self._call = _function_to_ship()
         self._done: SimpleQueue[int] = SimpleQueue()
         self._futures: dict[int, Any] = {}
-        self._client = _connected(scheduler)
+        self._client = _connect(scheduler)
         self._alive = monotonic()
         try:
             self._refuse_other_version()
@@ -87,7 +87,7 @@ class ClusterPool(Generic[T, R]):
             raise
 
     def has_room(self) -> bool:
-        """Whether fewer tasks are handed over than twice the number of threads."""
+        """True if fewer tasks are handed over than twice the number of threads."""
         return len(self._futures) < self._most
 
     def submit(self, number: int, task: T) -> None:
@@ -170,7 +170,7 @@ class ClusterPool(Generic[T, R]):
             )
 
     def _room(self) -> int:
-        """How many tasks to hand over. Raises WorkersError where there has been no worker for too long."""
+        """Number of tasks to hand over. Raises WorkersError where there has been no worker for too long."""
         try:
             threads = sum(self._client.nthreads().values())
         except (OSError, TimeoutError):
@@ -185,7 +185,7 @@ class ClusterPool(Generic[T, R]):
         return max(2 * threads, _LEAST_IN_FLIGHT)
 
 
-def _connected(scheduler: str) -> Any:
+def _connect(scheduler: str) -> Any:
     """A client of the scheduler, which keeps its own messages to itself."""
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
     if _ADDRESS.fullmatch(scheduler) is None:
@@ -215,8 +215,10 @@ _ONE_AT_A_TIME = Lock()
 """A worker may have several threads; packwise gains nothing by them, and its libraries promise nothing."""
 
 
-def _shipped() -> Callable[[bytes], tuple[object] | str]:
-    """What a worker runs, shipped by value, as functions within functions are: it also runs where no packwise is."""
+def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
+    """The function that a worker runs, shipped by value, as functions within functions are: it also runs where no
+    packwise is.
+    """
 
     def call(task_as_bytes: bytes) -> tuple[object] | str:
         try:

@@ -36,7 +36,7 @@ _PATIENCE = 3.0
 
 
 class _Raised(NamedTuple):
-    """What the function raised in a worker, and where."""
+    """An error that the function raised in a worker, and its trace."""
 
     error: Exception
     trace: str
@@ -64,7 +64,7 @@ class ProcessPool(Generic[T, R]):
         self._busy: dict[int, _Worker] = {}
 
     def has_room(self) -> bool:
-        """Whether a process is idle, or another can be started."""
+        """True if a process is idle, or another can be started."""
         return len(self._busy) < self._count
 
     def submit(self, number: int, task: T) -> None:
@@ -138,7 +138,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Iterable[Con
             try:
                 pipe.send(answer)
             except (AttributeError, TypeError, pickle.PicklingError) as error:
-                pipe.send(_raised(error))
+                pipe.send(_error_for_parent(error))
 
 
 def _exit(*_: object) -> NoReturn:
@@ -151,10 +151,10 @@ def _answer(work: Callable[[T], R], task: T) -> R | Lost | _Raised:
     except MemoryError:
         return Lost(OUT_OF_MEMORY)
     except Exception as error:
-        return _raised(error)
+        return _error_for_parent(error)
 
 
-def _raised(error: Exception) -> _Raised:
+def _error_for_parent(error: Exception) -> _Raised:
     """The error that is being handled, as the other process can have it."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301

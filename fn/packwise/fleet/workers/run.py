@@ -25,11 +25,11 @@ class WorkersError(Exception):
     """No worker can run anything; the text says which address or library that is about, and what to do."""
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """Workers that run one function. Tasks are numbered by the caller."""
 
     def has_room(self) -> bool:
-        """Whether another task can be taken before an answer is fetched."""
+        """True if another task can be taken before an answer is fetched."""
         ...
 
     def submit(self, number: int, task: Any) -> None:
@@ -58,13 +58,13 @@ class Processes(NamedTuple):
     limit: int = 1
 
 
-class Cluster(NamedTuple):
+class DaskCluster(NamedTuple):
     """A Dask cluster, by the address of its scheduler: `tcp://HOST:PORT`, `tls://HOST:PORT`."""
 
     scheduler: str
 
 
-Workers = Processes | Cluster
+Workers = Processes | DaskCluster
 """Where tasks run."""
 
 
@@ -93,8 +93,8 @@ def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generat
                 yield index, answer
 
 
-def _open(workers: Workers, work: Callable[[Any], Any]) -> Pool:
-    if isinstance(workers, Cluster):
+def _open(workers: Workers, work: Callable[[Any], Any]) -> WorkerPool:
+    if isinstance(workers, DaskCluster):
         from packwise.fleet.workers.cluster import ClusterPool
 
         return ClusterPool(workers.scheduler, work)
@@ -105,7 +105,7 @@ def _open(workers: Workers, work: Callable[[Any], Any]) -> Pool:
     return _Here(work)
 
 
-def _answers(pool: Pool, tasks: Iterable[tuple[int, T]]) -> Iterator[tuple[int, T, Any]]:
+def _answers(pool: WorkerPool, tasks: Iterable[tuple[int, T]]) -> Iterator[tuple[int, T, Any]]:
     """Each task with its number and its answer; no more of `tasks` is held than the pool has room for."""
     held: dict[int, T] = {}
     for number, task in tasks:
