@@ -9,11 +9,12 @@ import re
 from dataclasses import dataclass, field
 
 from krmfn.errors import describe
+from krmfn.fields import Fields
 from krmfn.hints import TYPE_CHECKING
-from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import NoReturn
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -121,8 +122,8 @@ MAX_DEPTH = 100
 """The greatest depth of a schema; Kubernetes' own are below 30."""
 
 _LARGEST = 1 << 63
-_TYPES = ("", "array", "boolean", "integer", "number", "object", "string")
-_LIST_TYPES = ("", "atomic", "map", "set")
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_LIST_TYPES = ("atomic", "map", "set")
 _ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 _FIELD_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\['(?P<key>(?:[^'\\]|\\.)*)'\]")
 
@@ -138,172 +139,115 @@ class SchemaError(ValueError):
 
 def read_schema(value: Value, path: FieldPath) -> Schema:
     """The schema at `path` of its CRD. Raises SchemaError."""
-    return _schema(_Node(value, path), 0)
+    if not isinstance(value, dict):
+        _refuse(path, f"must be a mapping; got {describe(value)}")
+    return _schema(Fields(value, path, refuse=_refuse), 0)
 
 
-class _Node:
-    """A mapping of the schema, with typed access to its fields."""
-
-    __slots__ = ("_value", "path")
-
-    def __init__(self, value: Value, path: FieldPath) -> None:
-        if not isinstance(value, dict):
-            raise SchemaError(path, f"must be a mapping; got {describe(value)}")
-        self._value: Mapping[str, Value] = value
-        self.path = path
-
-    def text(self, name: str, known: tuple[str, ...] = ()) -> str:
-        """A text, "" where there is none."""
-        value = self._value.get(name)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise SchemaError((*self.path, name), f"must be a string; got {describe(value)}")
-        if known and value not in known:
-            raise SchemaError((*self.path, name), f"must be one of {list_known(known[1:])}; got {describe(value)}")
-        return value
-
-    def flag(self, name: str) -> bool:
-        """True if a flag is set."""
-        value = self._value.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise SchemaError((*self.path, name), f"must be true or false; got {describe(value)}")
-        return bool(value)
-
-    def number(self, name: str) -> float | None:
-        """A number, None where there is none."""
-        value = self._value.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise SchemaError((*self.path, name), f"must be a number; got {describe(value)}")
-        if isinstance(value, int) and abs(value) > _LARGEST:
-            raise SchemaError((*self.path, name), "must be a number of 64 bits")
-        return value
-
-    def count(self, name: str) -> int | None:
-        """An integer, None where there is none."""
-        value = self.number(name)
-        if isinstance(value, float):
-            raise SchemaError((*self.path, name), f"must be an integer; got {describe(value)}")
-        return value
-
-    def list(self, name: str) -> tuple[Value, ...]:
-        """The entries of a list, none where there is none."""
-        value = self._value.get(name)
-        if value is None:
-            return ()
-        if not isinstance(value, list):
-            raise SchemaError((*self.path, name), f"must be a list; got {describe(value)}")
-        return tuple(value)
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """The entries of a list of texts."""
-        values = self.list(name)
-        for index, entry in enumerate(values):
-            if not isinstance(entry, str):
-                raise SchemaError((*self.path, name, index), f"must be a string; got {describe(entry)}")
-        return tuple(str(entry) for entry in values)
-
-    def nodes(self, name: str) -> Iterator[_Node]:
-        """The entries of a list of mappings."""
-        for index, entry in enumerate(self.list(name)):
-            yield _Node(entry, (*self.path, name, index))
-
-    def node(self, name: str) -> _Node | None:
-        """A mapping within this one."""
-        value = self._value.get(name)
-        return None if value is None else _Node(value, (*self.path, name))
-
-    def children(self) -> Iterator[tuple[str, _Node]]:
-        """The fields of this mapping, each a mapping itself."""
-        for name, value in self._value.items():
-            yield name, _Node(value, (*self.path, name))
-
-    def raw(self, name: str) -> Value:
-        """A field as it is written."""
-        return self._value.get(name)
+def _refuse(path: FieldPath, message: str) -> NoReturn:
+    raise SchemaError(path, message)
 
 
-def _schema(node: _Node, depth: int) -> Schema:
+def _schema(node: Fields, depth: int) -> Schema:
     if depth > MAX_DEPTH:
-        raise SchemaError(node.path, f"must not be nested deeper than {MAX_DEPTH} levels")
-    if node.raw("$ref") is not None:
-        raise SchemaError((*node.path, "$ref"), "must not be used: the schema of a CRD stands in one piece")
-    properties, items, forbidden = node.node("properties"), node.node("items"), node.node("not")
-    default = node.raw("default")
+        _refuse(node.path, f"must not be nested deeper than {MAX_DEPTH} levels")
+    if "$ref" in node:
+        node.refuse("$ref", "must not be used: the schema of a CRD stands in one piece")
+    default = node.value.get("default")
     return Schema(
-        type=node.text("type", _TYPES),
-        nullable=node.flag("nullable"),
-        properties={} if properties is None else {name: _schema(it, depth + 1) for name, it in properties.children()},
+        type=_choice(node, "type", _TYPES),
+        nullable=bool(node.flag("nullable")),
+        properties={name: _schema(part, depth + 1) for name, part in node.mapping("properties").mappings()},
         additional=_additional(node, depth),
-        items=None if items is None else _schema(items, depth + 1),
+        items=_part(node, "items", depth),
         required=node.texts("required"),
         enum=node.list("enum"),
-        pattern=node.text("pattern"),
+        pattern=node.text("pattern") or "",
         pattern_path=(*node.path, "pattern"),
-        format=node.text("format"),
+        format=node.text("format") or "",
         bounds=_bounds(node),
-        unique_items=node.flag("uniqueItems"),
-        int_or_string=node.flag("x-kubernetes-int-or-string"),
-        preserves_unknown=node.flag("x-kubernetes-preserve-unknown-fields"),
-        embedded=node.flag("x-kubernetes-embedded-resource"),
-        list_type=node.text("x-kubernetes-list-type", _LIST_TYPES),
+        unique_items=bool(node.flag("uniqueItems")),
+        int_or_string=bool(node.flag("x-kubernetes-int-or-string")),
+        preserves_unknown=bool(node.flag("x-kubernetes-preserve-unknown-fields")),
+        embedded=bool(node.flag("x-kubernetes-embedded-resource")),
+        list_type=_choice(node, "x-kubernetes-list-type", _LIST_TYPES),
         keys=node.texts("x-kubernetes-list-map-keys"),
         default=default,
         has_default=default is not None,
         alternatives={
             name: value
             for name in _ALTERNATIVES
-            if (value := tuple(_schema(entry, depth + 1) for entry in node.nodes(name)))
+            if (value := tuple(_schema(entry, depth + 1) for entry in node.entries(name)))
         },
-        forbidden=None if forbidden is None else _schema(forbidden, depth + 1),
-        rules=tuple(_rule(entry) for entry in node.nodes("x-kubernetes-validations")),
+        forbidden=_part(node, "not", depth),
+        rules=tuple(_rule(entry) for entry in node.entries("x-kubernetes-validations")),
     )
 
 
-def _additional(node: _Node, depth: int) -> Schema | bool:
-    if isinstance(node.raw("additionalProperties"), bool):
-        return node.flag("additionalProperties")
-    additional = node.node("additionalProperties")
-    return False if additional is None else _schema(additional, depth + 1)
+def _choice(node: Fields, name: str, known: tuple[str, ...]) -> str:
+    """One of the texts `known`; "" where there is none, which may be written as such."""
+    return "" if node.value.get(name) == "" else node.text(name, known=known) or ""
 
 
-def _bounds(node: _Node) -> Bounds:
+def _part(node: Fields, name: str, depth: int) -> Schema | None:
+    return _schema(node.mapping(name), depth + 1) if name in node else None
+
+
+def _additional(node: Fields, depth: int) -> Schema | bool:
+    written = node.value.get("additionalProperties")
+    return written if isinstance(written, bool) else _part(node, "additionalProperties", depth) or False
+
+
+def _bounds(node: Fields) -> Bounds:
     return Bounds(
-        node.number("minimum"),
-        node.number("maximum"),
-        node.flag("exclusiveMinimum"),
-        node.flag("exclusiveMaximum"),
-        node.number("multipleOf"),
-        node.count("minLength"),
-        node.count("maxLength"),
-        node.count("minItems"),
-        node.count("maxItems"),
-        node.count("minProperties"),
-        node.count("maxProperties"),
+        minimum=_number(node, "minimum"),
+        maximum=_number(node, "maximum"),
+        exclusive_minimum=bool(node.flag("exclusiveMinimum")),
+        exclusive_maximum=bool(node.flag("exclusiveMaximum")),
+        multiple_of=_number(node, "multipleOf"),
+        min_length=_count(node, "minLength"),
+        max_length=_count(node, "maxLength"),
+        min_items=_count(node, "minItems"),
+        max_items=_count(node, "maxItems"),
+        min_properties=_count(node, "minProperties"),
+        max_properties=_count(node, "maxProperties"),
     )
 
 
-def _rule(node: _Node) -> ValidationRule:
+def _number(node: Fields, name: str) -> float | None:
+    value = node.number(name)
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        node.refuse(name, "must be a number of 64 bits")
+    return value
+
+
+def _count(node: Fields, name: str) -> int | None:
+    value = _number(node, name)
+    return node.integer(name) if isinstance(value, float) else value
+
+
+def _rule(node: Fields) -> ValidationRule:
     return ValidationRule(
-        node.text("rule").strip(),
-        node.text("message").strip(),
-        node.text("messageExpression").strip(),
-        node.text("reason"),
-        _field_path(node),
-        node.flag("optionalOldSelf"),
-        (*node.path, "rule"),
+        rule=(node.text("rule") or "").strip(),
+        message=(node.text("message") or "").strip(),
+        message_expression=(node.text("messageExpression") or "").strip(),
+        reason=node.text("reason") or "",
+        field_path=_field_path(node),
+        optional_old_self=bool(node.flag("optionalOldSelf")),
+        path=(*node.path, "rule"),
     )
 
 
-def _field_path(node: _Node) -> FieldPath:
+def _field_path(node: Fields) -> FieldPath:
     """`.spec.replicas` or `['a-b']`, as steps."""
-    text = node.text("fieldPath")
+    text = node.text("fieldPath") or ""
     steps: list[str] = []
     at = 0
     while at < len(text):
         step = _FIELD_STEP.match(text, at)
         if step is None:
-            raise SchemaError((*node.path, "fieldPath"), f"must be a path such as .spec.replicas; got {describe(text)}")
+            node.refuse("fieldPath", f"must be a path such as .spec.replicas; got {describe(text)}")
+            break
         steps.append(step["name"] or step["key"].replace("\\'", "'").replace("\\\\", "\\"))
         at = step.end()
     return tuple(steps)
