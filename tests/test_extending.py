@@ -117,7 +117,7 @@ print(load(KubeObject.parse(sys.stdin.read())).is_quiet)
 
 
 def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None:
-    settings = source / "packwise" / "settings" / "topologyrender.py"
+    settings = source / "packwise" / "settings" / "__init__.py"
     edit(settings, "    annotate: bool = True\n", "    annotate: bool = True\n    is_quiet: bool = False\n")
     edit(
         settings,

@@ -12,9 +12,8 @@ from krmfn import ConfigError, KubeObject
 from krmfn.yamltext import read, split_documents
 from packwise.objects.kinds import GENERATED
 from packwise.revisions.kueue import RELEASES
-from packwise.settings import KIND, load
+from packwise.settings import KIND, SPEC, load
 from packwise.settings.schema import json_schema
-from packwise.settings.topologyrender import SPEC
 from tests.places import ROOT
 from tests.schemas import schema_errors
 

@@ -21,7 +21,7 @@ from packwise.pipeline.steps import read_package, results_of
 from packwise.select.kai import RULES as KAI_RULES
 from packwise.select.kai import kai_release
 from packwise.select.selection import has_grove_workloads
-from packwise.settings.topologyrender import GROUP, KIND
+from packwise.settings import GROUP, KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.recognition import has_candidates
 from packwise.keys import Key, KeyTable, Part, Releases, findings_at, key_places, key_problems
 from packwise.objects.kinds import DYNAMO_GRAPH, POD, POD_CLIQUE_SET, PODGROUP, QUEUE
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

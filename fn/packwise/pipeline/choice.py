@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.source import Location
-    from packwise.settings import TopologyRender
-    from packwise.settings.topologyrender import RuleEntry
+    from packwise.settings import RuleEntry, TopologyRender
 
 __all__ = ["OF_COMMENTS", "RULES", "Choice", "Suppression", "Suppressions"]
 

@@ -15,7 +15,7 @@ from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, 
 from packwise.objects.index import READABLE, identity
 from packwise.objects.place import Place
 from packwise.revisions.records import NEWEST, REVISIONS
-from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
+from packwise.settings import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
 from packwise.wording import closest, list_known
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.revisions.revision import Revision
-    from packwise.settings.topologyrender import TopologyRender
+    from packwise.settings import TopologyRender
 
 __all__ = [
     "OPERATOR_GROUP",

@@ -27,8 +27,8 @@ from packwise.kubernetes.validation import (
     go_quote,
     parse_duration,
 )
+from packwise.settings import DIALECTS
 from packwise.settings.configuration import SHAPE
-from packwise.settings.topologyrender import DIALECTS
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

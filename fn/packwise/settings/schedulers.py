@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, go_quote
 from packwise.placement import Schedulers
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings import KAI_PROFILE
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

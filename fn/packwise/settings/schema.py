@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Number, Object, Open, Text, TextMap, TextOr
 from packwise.revisions.records import REVISIONS
 from packwise.revisions.tags import PATTERN
-from packwise.settings.topologyrender import API_VERSION, KIND, SPEC
+from packwise.settings import API_VERSION, KIND, SPEC
 
 if TYPE_CHECKING:
     from typing import Any

@@ -15,7 +15,7 @@ from packwise.frontends.dynamo.shape import set_name, shape_of
 from packwise.pipeline import render
 from packwise.revisions.dynamo import NEWEST, RELEASES
 from packwise.select import Package
-from packwise.settings.topologyrender import Dynamo
+from packwise.settings import Dynamo
 from tests.frontends.dynamo.graphs import parsed
 from tests.frontends.dynamo.graphs import settings as settings_of
 

@@ -19,8 +19,8 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, P
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.records import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.select.evidence import deployed_release
+from packwise.settings import DIALECTS
 from packwise.settings.configuration import operators_of
-from packwise.settings.topologyrender import DIALECTS
 from packwise.topology.known import DOMAINS, Level, new_label
 
 if TYPE_CHECKING:

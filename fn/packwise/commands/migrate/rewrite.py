@@ -28,8 +28,7 @@ from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.revisions.records import precedes, same_record
 from packwise.revisions.step import Step
 from packwise.select import Configured
-from packwise.settings import API_VERSION, KIND
-from packwise.settings.topologyrender import KAI_PROFILE, settings_place
+from packwise.settings import API_VERSION, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import sort_levels
 from packwise.wording import list_known
 

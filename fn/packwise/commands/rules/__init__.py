@@ -25,7 +25,7 @@ from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, is_document
 from packwise.pipeline.rules import rule_table
 from packwise.select import Package
-from packwise.settings.topologyrender import DIALECTS
+from packwise.settings import DIALECTS
 from packwise.wording import closest
 
 if TYPE_CHECKING:

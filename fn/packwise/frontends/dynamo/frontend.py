@@ -36,7 +36,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
-from packwise.settings.topologyrender import settings_place
+from packwise.settings import settings_place
 from packwise.topology.known import Use
 from packwise.wording import list_known
 

@@ -19,7 +19,7 @@ from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.schema import shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
-from packwise.settings.topologyrender import Dynamo
+from packwise.settings import Dynamo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,7 +26,7 @@ from packwise.frontends.grove.podcliqueset import (
 from packwise.objects.index import EPOCH, GENERATION, REPLICA, ROLE
 from packwise.objects.place import Origin, Place
 from packwise.placement import Bounds, Gang, Grouper, PodSet
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

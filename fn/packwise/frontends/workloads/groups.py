@@ -41,7 +41,7 @@ from packwise.kubernetes.validation import atoi, parse_int
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -25,7 +25,7 @@ from packwise.objects.workload_kinds import (
     workload_kind,
 )
 from packwise.revisions.kai import release_of
-from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.settings import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

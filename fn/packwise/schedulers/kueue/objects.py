@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.scheduler import SchedulerInput
-    from packwise.settings import TopologyRender
-    from packwise.settings.topologyrender import KueueFlavor
+    from packwise.settings import KueueFlavor, TopologyRender
     from packwise.topology.known import KnownTopologies, KnownTopology
 
 __all__ = [
