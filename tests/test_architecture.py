@@ -108,10 +108,10 @@ def test_no_step_receives_the_selection() -> None:
     users = {
         part_of(name_of(module))
         for module in MODULES
-        if any(name in ("packwise.select.Selection", "packwise.select.selection.Selection") for name in imports(module))
+        if "packwise.select.Selection" in imports(module)
     }
 
-    assert users == {"select", "pipeline", "commands"}
+    assert users == {"pipeline", "commands"}
 
 
 def test_nothing_asks_for_the_name_of_a_revision() -> None:

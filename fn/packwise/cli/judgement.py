@@ -23,8 +23,8 @@ from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET, WORKLOAD
 from packwise.pipeline import render
 from packwise.pipeline.rules import prevents, rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
-from packwise.select.kai import UNNAMED as KAI_UNNAMED
-from packwise.select.selection import ABSENT, UNNAMED
+from packwise.select import ABSENT, UNNAMED
+from packwise.select.evidence import KAI_UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,9 +18,8 @@ from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.objects.index import identity
 from packwise.pipeline.steps import read_package, results_of
-from packwise.select.kai import RULES as KAI_RULES
-from packwise.select.kai import kai_release
-from packwise.select.selection import has_grove_workloads
+from packwise.select import has_grove_workloads
+from packwise.select.evidence import KAI_RULES, kai_release
 from packwise.settings import GROUP, KIND
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from packwise.findings.finding import Finding
 from packwise.objects.index import identity, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
-from packwise.select.selection import function_config_of
+from packwise.select import function_config_of
 from packwise.settings.configuration import SOURCES, has_topology, is_settings
 
 if TYPE_CHECKING:

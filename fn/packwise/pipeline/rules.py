@@ -6,10 +6,10 @@ from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise import keys, placement, render
+from packwise import keys, placement, render, select
 from packwise.objects import index, kinds
 from packwise.pipeline import choice, registry, steps
-from packwise.select import evidence, kai, selection
+from packwise.select import evidence
 from packwise.settings import configuration, operator, schedulers
 from packwise.topology import bindings, known
 from packwise.validate import definitions
@@ -23,9 +23,9 @@ __all__ = ["precondition_rules", "prevents", "rule_table", "rules_of_packages"]
 _BEFORE_SCHEDULERS = (
     *index.RULES,
     *kinds.RULES,
-    *selection.RULES,
+    *select.RULES,
     *evidence.RULES,
-    *kai.RULES,
+    *evidence.KAI_RULES,
     *definitions.RULES,
     *configuration.RULES,
     *operator.RULES,
@@ -38,7 +38,7 @@ _BEFORE_SCHEDULERS = (
 )
 _PRECONDITIONS = (
     *index.RULES,
-    *selection.RULES,
+    *select.RULES,
     *configuration.RULES,
     *operator.RULES,
     *schedulers.RULES,

@@ -1,8 +1,8 @@
-"""What in the input tells the release of a cluster's Grove, where nobody names it.
+"""What in the input tells the release of a cluster's Grove, and of its KAI, where nobody names it.
 
 An API of a later release than the assumed one is an error, and what follows from it is not reported beside it. Objects
 that tell a release, and no API server would refuse, are a warning: packwise does not choose a release silently.
-Source: spec/grove-releases.md#1.1, #2.
+Source: spec/grove-releases.md#1.1, #2, spec/podgrouper.md#11.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.place import place_text
+from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.revisions.records import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, precedes
-from packwise.select.selection import DEPLOYING, UNNAMED, has_grove_workloads
+from packwise.select import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.topology.known import DOMAINS
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_EVIDENCE",
     "RULES",
+    "UNNAMED",
     "Deployed",
     "Evidence",
     "deployed_release",
@@ -38,6 +41,8 @@ __all__ = [
     "evidence_against",
     "has_designs_domain",
     "has_later_fields",
+    "kai_evidence",
+    "kai_release",
     "owners",
 ]
 
@@ -304,3 +309,61 @@ def _known_release(text: str) -> tuple[str, Revision] | None:
     from packwise.revisions.tags import known_release
 
     return known_release(text)
+
+
+# The release of KAI that a render is for. As with Grove, packwise chooses none silently: what the input deploys
+# otherwise is a warning with the line to add.
+
+KAI_UNNAMED = Rule(
+    "kai-unnamed",
+    "The release of KAI is named where another than the newest is deployed.",
+    "spec/podgrouper.md#11",
+    Severity.WARNING,
+    once=True,
+)
+KAI_RULES = (KAI_UNNAMED,)
+"""Rules of KAI's release."""
+
+_KAI = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
+_KAI_VERSION = re.compile(r"v?0\.(\d{1,9})(\.\d+)?(-.*)?")
+
+
+def kai_release(settings: TopologyRender) -> tuple[str, str]:
+    """The release that counts, and what chose it."""
+    if settings.kai_version is not None:
+        return settings.kai_version, "kai.version"
+    return release_of(None).name, "the default"
+
+
+def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
+    """The first place that deploys another release than the assumed one, where something here depends on that."""
+    if settings.kai_version is not None:
+        return
+    known = {release.minor: release for release in RELEASES}
+    for item, path, text in deployments(index, _KAI):
+        match = _KAI_VERSION.fullmatch(text)
+        release = known.get(int(match[1])) if match is not None else None
+        if release is None:
+            continue
+        if release is not NEWEST and _has_users(index, settings.kai_name):
+            message = (
+                f"deploys KAI {text}, and nothing names a release, so that {NEWEST.name} was assumed; set "
+                f"`kai: {{version: {release.name}}}` in a TopologyRender if this is your cluster's"
+            )
+            yield Finding.of(KAI_UNNAMED, item, path, message)
+        return
+
+
+def _has_users(index: Index, kai_name: str) -> bool:
+    """Whether there are workloads that KAI schedules, or PodGroups of its own."""
+    if has_grove_workloads(index) or index.of_kind(*PODGROUP.key):
+        return True
+    return any(_names_scheduler(item.value, kai_name) for items in index.by_kind.values() for item in items)
+
+
+def _names_scheduler(value: Value, kai_name: str) -> bool:
+    if isinstance(value, list):
+        return any(_names_scheduler(entry, kai_name) for entry in value)
+    if not isinstance(value, dict):
+        return False
+    return value.get("schedulerName") == kai_name or any(_names_scheduler(entry, kai_name) for entry in value.values())
