@@ -19,12 +19,10 @@ from packwise.frontends.known_keys import KEYS
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.keys import FORMS, Key, Part, parts_of, where
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
+from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Revision
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
-from packwise.revisions.records import NEWEST, RECORDS
-from packwise.revisions.revision import ConditionCase, Revision
-from packwise.revisions.tags import RELEASES
 from packwise.schedulers.kai.topologies import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
@@ -430,7 +428,7 @@ def revisions_page() -> str:
 def releases_table() -> str:
     """Each release, the record that it is, and what is known of it beside."""
     rows = ["| Release | Record | Date | What is new | Goes with |", "|---|---|---|---|---|"]
-    for release in RELEASES:
+    for release in HISTORY:
         record = next(record for record in RECORDS if release.tag in record.releases)
         rows.append(
             f"| `{release.tag}` | `{record.name}` | {release.date} | {escaped(release.news)} | {release.goes_with} |"

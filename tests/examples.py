@@ -7,7 +7,7 @@ from pathlib import Path
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
 from packwise.pipeline.steps import read_package
-from packwise.revisions.records import RECORDS
+from packwise.revisions.grove import RECORDS
 from tests.places import ROOT
 
 __all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "is_preview", "revision_of"]

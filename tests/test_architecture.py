@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.yamltext import native
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from tests.places import NO_CORE, ROOT
 
 FN = ROOT / "fn"
@@ -105,11 +105,7 @@ def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
 
 def test_no_step_receives_the_selection() -> None:
     """What a step needs of it are its parameters: only `select` makes it, and the pipeline takes it apart."""
-    users = {
-        part_of(name_of(module))
-        for module in MODULES
-        if "packwise.select.Selection" in imports(module)
-    }
+    users = {part_of(name_of(module)) for module in MODULES if "packwise.select.Selection" in imports(module)}
 
     assert users == {"pipeline", "commands"}
 

@@ -19,9 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.revisions.records import RECORDS
-from packwise.revisions.revision import Revision
-from packwise.revisions.tags import RELEASES
+from packwise.revisions.grove import HISTORY, RECORDS, Revision
 from tests.places import ROOT, TOOLS, needs_command
 
 pytestmark = pytest.mark.client
@@ -130,7 +128,7 @@ def test_every_row_of_the_records_has_a_topic() -> None:
 
 
 def test_every_release_has_its_facts() -> None:
-    assert [release.tag for release in RELEASES] == [tag for record in RECORDS for tag in record.releases]
+    assert [release.tag for release in HISTORY] == [tag for record in RECORDS for tag in record.releases]
 
 
 def test_generated_pages_are_what_the_code_says() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = [
     "FORMS",

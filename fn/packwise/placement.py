@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects.place import Generated, Origin, Place
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Condition, Level
 
 __all__: list[str] = []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from tests.cli.calling import Call, listing, write
 from tests.clients.running import run
 

@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from packwise.frontends.known_keys import KEYS, PARTS, key_findings
 from packwise.objects.index import Index
 from packwise.pipeline import render
-from packwise.revisions.records import RECORDS
+from packwise.revisions.grove import RECORDS
 from packwise.select import Package
 
 BY_NAME = {revision.name: revision for revision in RECORDS}

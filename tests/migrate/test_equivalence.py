@@ -7,8 +7,7 @@ import pytest
 from krmfn import KubeObject
 from packwise.commands.migrate import rewrite
 from packwise.commands.migrate.rewrite import as_admitted, changed_meanings
-from packwise.revisions.records import GREP_244_MULTI, UPSTREAM
-from packwise.revisions.step import Step
+from packwise.revisions.grove import GREP_244_MULTI, UPSTREAM, Step
 from packwise.select import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 

@@ -16,7 +16,7 @@ from packwise.cli.main import main
 from packwise.cli.rendered_files import rendered_of
 from packwise.commands.migrate.rewrite import added_bounds, gang_key, normalized
 from packwise.pipeline import Rendered
-from packwise.revisions.records import RECORDS, REVISIONS
+from packwise.revisions.grove import RECORDS, REVISIONS
 from tests.cli.calling import listing
 from tests.examples import EXAMPLES, ORDER, holds_workloads_of_grove, revision_of
 

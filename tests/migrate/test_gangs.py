@@ -8,8 +8,7 @@ import pytest
 
 from packwise.commands.migrate import rewrite as equivalence
 from packwise.commands.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalized
-from packwise.revisions.records import ALPHA_10, ALPHA_12
-from packwise.revisions.step import Step
+from packwise.revisions.grove import ALPHA_10, ALPHA_12, Step
 from packwise.select import Package
 
 ZONE, RACK = {"required": "zone-key"}, {"required": "rack-key"}

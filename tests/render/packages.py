@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from krmfn.yamltext import read, write
-from packwise.revisions.records import NEWEST, REVISIONS
+from packwise.revisions.grove import NEWEST, REVISIONS
 
 __all__ = [
     "CONDITIONS",

@@ -11,7 +11,7 @@ from packwise.cli.arguments import (
     UsageError,
 )
 from packwise.cli.console import show
-from packwise.revisions.records import RECORDS, REVISIONS
+from packwise.revisions.grove import RECORDS, REVISIONS
 from packwise.wording import known_names
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = ["COMMAND", "SCHEMAS", "schema"]
 

@@ -20,7 +20,7 @@ from packwise.cli.cluster_files import read_cluster, read_cluster_objects
 from packwise.cli.console import show, visible
 from packwise.objects.index import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
-from packwise.revisions.records import ALPHA_8
+from packwise.revisions.grove import ALPHA_8
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.topology.known import DOMAINS, ListedTopology, new_label
 

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Omission, WorkloadPlan
-    from packwise.revisions.revision import Revision
-    from packwise.revisions.step import Step
+    from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies, ListedTopology, Use
     from packwise.validate.definitions import Definitions

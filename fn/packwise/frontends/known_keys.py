@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding, Problem, Rule
     from packwise.keys import KeyPlace
     from packwise.objects.index import Index
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = ["KEYS", "PARTS", "key_findings", "pod_key_problems", "workload_metadata"]
 

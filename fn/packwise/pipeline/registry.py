@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf
     from packwise.objects.index import Index, Inventory
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.schedulers.scheduler import QueuedPodsOf, Scheduler
 
 __all__ = [

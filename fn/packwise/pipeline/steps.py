@@ -259,7 +259,7 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
     # Most runs name a release, and import neither the later rules nor the table of all fields.
     from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
     from packwise.frontends.grove.schema.crd import is_alike
-    from packwise.revisions.records import RELEASES
+    from packwise.revisions.grove import RELEASES
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
         # The cluster's own definition of PodCliqueSets judges the fields; else most releases have them alike.
@@ -273,7 +273,7 @@ def _differing_rules() -> frozenset[str]:
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
     from packwise.frontends.grove.podcliqueset import NAME_RULES
     from packwise.frontends.grove.rules import differing_rules
-    from packwise.revisions.records import RELEASES
+    from packwise.revisions.grove import RELEASES
 
     return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}
 

@@ -9,12 +9,12 @@ from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.revisions.records import REVISIONS, precedes
+from packwise.revisions.grove import REVISIONS, precedes
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = [
     "NEWEST",

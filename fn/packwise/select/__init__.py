@@ -14,7 +14,7 @@ from packwise.objects.index import Index, Inventory, identity
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, PODGROUP, kind_of
 from packwise.objects.place import place_text
 from packwise.placement import Cluster
-from packwise.revisions.records import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
+from packwise.revisions.grove import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import (
     SOURCES,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.placement import Schedulers
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.select.evidence import Evidence
     from packwise.settings.configuration import Operator
     from packwise.topology.known import KnownTopologies

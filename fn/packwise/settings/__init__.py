@@ -11,7 +11,7 @@ from krmfn.record import NamedTuple
 from packwise.fields import Array, Field, Flag, Number, Object, Open, Text, TextMap, TextOr, field_problems, kind_at
 from packwise.objects.place import Place
 from packwise.placement import MAX_GANGS
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
 from packwise.objects.index import READABLE, identity
 from packwise.objects.place import Place
-from packwise.revisions.records import NEWEST, REVISIONS
+from packwise.revisions.grove import NEWEST, REVISIONS
 from packwise.settings import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
 from packwise.wording import closest, list_known
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.objects.index import Index
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
 
 __all__ = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.place import Place
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.settings.configuration import Configuration
 
 __all__ = ["KUBE_PROFILE", "RULES", "read_schedulers"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Number, Object, Open, Text, TextMap, TextOr
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from packwise.revisions.tags import PATTERN
 from packwise.settings import API_VERSION, KIND, SPEC
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects.index import Inventory
-    from packwise.revisions.revision import Limits, Revision
+    from packwise.revisions.grove import Limits, Revision
     from packwise.validate.definitions import Definitions
 
 # ClusterTopologyBinding: levels of any name in their own order, and who else keeps a topology for a scheduler.

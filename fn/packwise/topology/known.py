@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index, Inventory
-    from packwise.revisions.revision import ConditionCase, Limits, Revision
+    from packwise.revisions.grove import ConditionCase, Limits, Revision
     from packwise.validate.definitions import Definitions
 
 

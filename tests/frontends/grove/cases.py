@@ -12,7 +12,7 @@ from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.placement import Schedulers
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from packwise.topology.known import ClusterTopology, Level
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import Context
 from packwise.frontends.grove.rules.check import rules_of
-from packwise.revisions.records import GREP_244
+from packwise.revisions.grove import GREP_244
 
 from .cases import context_of, edited, view_of
 

@@ -10,7 +10,7 @@ import pytest
 from krmfn.fieldpath import parse_path
 from krmfn.yamltext import read
 from packwise.frontends.grove.default import default
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from tests.golden.cases import GOLDEN
 
 from .cases import edited

@@ -20,8 +20,7 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
 from packwise.frontends.grove.rules import Context, validate_create, validate_update
 from packwise.frontends.grove.schema import check_shape
 from packwise.placement import Schedulers
-from packwise.revisions.records import GREP_244, UPSTREAM
-from packwise.revisions.revision import Revision
+from packwise.revisions.grove import GREP_244, UPSTREAM, Revision
 from packwise.schedulers.grove import podgang_value
 from packwise.topology.known import ClusterTopology, Level, sort_levels
 from tests.golden.cases import GOLDEN

@@ -11,7 +11,7 @@ import pytest
 
 from krmfn.yamltext import read, split_documents
 from packwise.frontends.grove.schema.jsonschema import json_schema
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from tests.golden.cases import GOLDEN
 from tests.places import ROOT
 from tests.schemas import schema_errors

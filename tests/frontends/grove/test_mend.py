@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.grove.migrate import mend
-from packwise.revisions.records import GREP_244, UPSTREAM
+from packwise.revisions.grove import GREP_244, UPSTREAM
 
 BEFORE = """\
 apiVersion: grove.io/v1alpha1

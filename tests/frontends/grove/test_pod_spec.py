@@ -28,7 +28,7 @@ from packwise.fields import (
 from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import KEYS, REQUIRED, struct
-from packwise.revisions.records import GREP_244
+from packwise.revisions.grove import GREP_244
 from tests.places import ROOT, missing
 
 from .cases import edited

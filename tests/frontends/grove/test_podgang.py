@@ -12,8 +12,7 @@ from packwise.frontends.grove.frontend import workload_condition
 from packwise.frontends.grove.podcliqueset import resolve_topology
 from packwise.pipeline import render
 from packwise.placement import Bounds, Gang
-from packwise.revisions.records import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI
-from packwise.revisions.revision import Revision
+from packwise.revisions.grove import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
 from packwise.schedulers.grove import podgang_value
 from packwise.select import Package
 from packwise.topology.known import ClusterTopology, Condition, Level, sort_levels

@@ -14,7 +14,7 @@ from packwise.frontends.grove.default import default
 from packwise.frontends.grove.epoch_sources import Entry, EpochSources
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
 from packwise.objects.index import Index, Inventory
-from packwise.revisions.records import ALPHA_12
+from packwise.revisions.grove import ALPHA_12
 from packwise.schedulers.grove import podgang_value
 from packwise.settings import TopologyRender
 from tests.frontends.grove.test_goldens import BOOKKEEPING, CASES, cases, context_of, defaulted, load

@@ -18,7 +18,7 @@ from packwise.frontends.grove.rules import Context, validate_create, validate_up
 from packwise.frontends.grove.rules.cliques import cycles
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.validation import format_duration, go_json, go_quote, parse_duration
-from packwise.revisions.records import REVISIONS
+from packwise.revisions.grove import REVISIONS
 from packwise.schedulers.grove import podgang_value
 
 from .cases import TOPOLOGIES

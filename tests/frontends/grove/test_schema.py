@@ -13,7 +13,7 @@ from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.schema import check_shape
-from packwise.revisions.records import ALPHA_14, GREP_244, GREP_244_MULTI, REVISIONS, UPSTREAM
+from packwise.revisions.grove import ALPHA_14, GREP_244, GREP_244_MULTI, REVISIONS, UPSTREAM
 from tests.kyaml import KyamlOracle
 
 from .cases import edited

@@ -28,7 +28,7 @@ from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, p
 from packwise.objects.index import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
-from packwise.revisions.records import NEWEST, REVISIONS
+from packwise.revisions.grove import NEWEST, REVISIONS
 from packwise.settings.configuration import is_operator, is_settings
 from packwise.topology.known import Level
 

@@ -16,8 +16,8 @@ from krmfn.record import NamedTuple
 from krmfn.yamltext.writer import scalar
 from packwise.objects.index import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
-from packwise.revisions.records import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.select.evidence import deployed_release
 from packwise.settings import DIALECTS
 from packwise.settings.configuration import operators_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.select.evidence import Deployed
     from packwise.settings.configuration import Operator
 

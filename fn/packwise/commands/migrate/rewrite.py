@@ -25,8 +25,7 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TO
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
 from packwise.pipeline.steps import read_package, results_of, unreadable
-from packwise.revisions.records import precedes, same_record
-from packwise.revisions.step import Step
+from packwise.revisions.grove import Step, precedes, same_record
 from packwise.select import Configured
 from packwise.settings import API_VERSION, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import sort_levels
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Inventory
     from packwise.objects.place import Place
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.select import Package, Selection
     from packwise.settings.configuration import Configuration
     from packwise.topology.known import Level

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import Release
-    from packwise.revisions.revision import Revision
-    from packwise.revisions.step import Step
+    from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies, ListedTopology
     from packwise.validate.definitions import Definitions

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.revisions.step import Step
+    from packwise.revisions.grove import Step
 
 __all__ = ["migrate"]
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Origin
     from packwise.placement import Gang, PodSet
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 
 # Rules about what a cluster holds beside the files, and an apply leaves there: replicas, preferences, updates, pods.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.epoch_sources import Entry
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement import Schedulers
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Level
 
     _Pods: TypeAlias = tuple[

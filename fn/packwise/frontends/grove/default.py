@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.schema.table import KnownFields
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 _GPU = "nvidia.com/gpu"
 _ZERO_QUANTITY = re.compile(r"[+-]?[0.]*(?:[A-Za-z].*)?")

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
-    from packwise.revisions.revision import ConditionCase, Revision
-    from packwise.revisions.step import Step
+    from packwise.revisions.grove import ConditionCase, Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import ClusterTopology, KnownTopologies
     from packwise.validate.definition import Definition

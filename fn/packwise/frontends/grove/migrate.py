@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.revisions.revision import Revision
-    from packwise.revisions.step import Step
+    from packwise.revisions.grove import Revision, Step
 
 _CONSTRAINT = "topologyConstraint"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import ScalingGroup
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
 
 __all__ = ["omissions"]
@@ -110,7 +110,7 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
 
 def _mirroring() -> str:
     """A sentence that names the first release whose PodGangs have the labels and annotations of their workload."""
-    from packwise.revisions.records import RECORDS
+    from packwise.revisions.grove import RECORDS
 
     first = next(record for record in RECORDS if record.mirrors_metadata)
     return f"{first.releases[0] if first.releases else first.name} is the first release that repeats them"

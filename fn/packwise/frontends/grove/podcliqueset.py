@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.placement import Schedulers
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 
 TEMPLATE: FieldPath = ("spec", "template")

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.placements import Names
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Placement
-    from packwise.revisions.revision import Revision
-    from packwise.revisions.step import Step
+    from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
     from packwise.validate.definitions import Definitions

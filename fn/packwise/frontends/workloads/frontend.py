@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from packwise.frontends.workloads.workload import Workload
     from packwise.objects.index import Index, Inventory
     from packwise.placement import Cluster
+    from packwise.revisions.grove import Revision, Step
     from packwise.revisions.kai import KaiRelease
-    from packwise.revisions.revision import Revision
-    from packwise.revisions.step import Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
     from packwise.validate.definitions import Definitions

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.dynamo.graph import Component, Graph
     from packwise.revisions.dynamo import Release
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.settings import Dynamo
     from packwise.topology.known import ClusterTopology
 

@@ -19,7 +19,7 @@ from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
 from packwise.objects.index import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
-from packwise.revisions.records import REVISIONS, precedes
+from packwise.revisions.grove import REVISIONS, precedes
 from packwise.wording import known_names
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ from packwise.frontends.grove.rules.update import (
     sharing_update,
     update_rules,
 )
-from packwise.revisions.records import GREP_244_MULTI, REVISIONS
+from packwise.revisions.grove import GREP_244_MULTI, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem, Rule
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
     from packwise.frontends.grove.rules.check import Check, Node
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = [
     "ALPHA7",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
     from packwise.kubernetes.validation import Sentence
     from packwise.placement import Schedulers
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology
 
 __all__ = [

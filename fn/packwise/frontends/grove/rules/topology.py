@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.grove.podcliqueset import PodCliqueSet, TopologyConstraint
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 SET, CLIQUE, GROUP = "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         TopologyConstraint,
     )
     from packwise.frontends.grove.rules.check import Node
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = [
     "CLIQUE_ROLLING",

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.fields import Field, Kind, ObjectRule
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
     _At: TypeAlias = tuple["_At", str | int] | None
     """A place: the one above it, and the key or number there. A path is made of it where something is wrong."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.fields import Field, Kind
     from packwise.findings.finding import Problem
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
     from packwise.validate.definition import Definition
     from packwise.validate.definitions import Verdict
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.fields import Field, Kind
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 __all__ = ["json_schema"]
 

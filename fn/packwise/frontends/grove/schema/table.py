@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.fields import Kind, ObjectRule
-    from packwise.revisions.revision import Revision
+    from packwise.revisions.grove import Revision
 
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 

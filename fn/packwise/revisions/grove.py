@@ -1,0 +1,748 @@
+"""Designs and releases of Grove, each a record of what it does otherwise than the one before it, and their words.
+
+In the order in which a cluster comes to run them. Source: spec/designs.md#1, spec/grove.md#12,
+spec/grove-releases.md#1 and #7.
+"""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from packwise.findings.finding import Problem, Stage
+from packwise.kubernetes.validation import ErrorType, OperatorError, qualified_name
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from krmfn.fieldpath import FieldPath
+
+__all__ = [
+    "ALPHA_8",
+    "ALPHA_9",
+    "ALPHA_10",
+    "ALPHA_12",
+    "ALPHA_12_RC1",
+    "ALPHA_14",
+    "ALPHA_14_RC1",
+    "DESIGN_1",
+    "DESIGN_2",
+    "GREP_244",
+    "GREP_244_MULTI",
+    "HISTORY",
+    "NEWEST",
+    "RECORDS",
+    "RELEASES",
+    "REVISIONS",
+    "TOPOLOGY_MISSING",
+    "UPSTREAM",
+    "ConditionCase",
+    "ConditionTexts",
+    "Limits",
+    "Release",
+    "Revision",
+    "Step",
+    "TopologyStatus",
+    "precedes",
+    "same_record",
+]
+
+# What a revision's operator writes into statuses, as data. Source: spec/designs.md#5, spec/grove.md#8.
+
+
+class ConditionCase(NamedTuple):
+    """The text of a condition in one case; `message` is a format of the names that the case has."""
+
+    status: str
+    reason: str
+    message: str
+
+
+class ConditionTexts(NamedTuple):
+    """The condition of workloads; None: the revision has no such case, and the workload has no condition then.
+
+    Messages may name `{topology}`, which is the ClusterTopology, and where levels are missing `{levels}`: their
+    domains, broadest first, joined by `separator`.
+    """
+
+    type: str
+    """The condition's type."""
+
+    disabled: ConditionCase | None
+    """Of a workload with constraints while TAS is disabled; one without has none."""
+
+    unconstrained: ConditionCase | None
+    """Of a workload without constraints; None: see `constrained_only`."""
+
+    constrained_only: bool
+    """True if a workload without constraints has no condition; otherwise it is judged like any other."""
+
+    unnamed: ConditionCase | None
+    """Of a workload whose constraints name no topology; None: there is a default one."""
+
+    topology_missing: ConditionCase | None
+    """The ClusterTopology does not exist; None: while TAS is enabled it always does."""
+
+    level_missing: ConditionCase
+    """One level that the workload names does not exist."""
+
+    levels_missing: ConditionCase
+    """Several do not."""
+
+    separator: str
+    """The text between the missing levels."""
+
+    available: ConditionCase
+    """Every level that the workload names exists."""
+
+
+class TopologyStatus(NamedTuple):
+    """The condition Ready of a ClusterTopology; `{why}` is the answer of the scheduler's API server."""
+
+    ready: ConditionCase
+    """The scheduler takes the object made of it."""
+
+    failed: ConditionCase
+    """The scheduler refuses it, for which the operator does not stop."""
+
+    error_code: str
+    """Code of the last error that goes with `failed`."""
+
+    error_description: str
+    """Its description."""
+
+
+# What a revision's API takes for levels and their keys. Source: spec/designs.md#1.
+
+_PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
+_KEY = re.compile(_PATTERN.removesuffix("$") + r"\Z")
+
+
+class Limits(NamedTuple):
+    """The largest number of levels (None: any) and length of a key, and if a key must be a qualified name.
+
+    A key that need not be one has the pattern of the CRD, which takes a prefix in upper case too.
+    """
+
+    levels: int | None = 7
+    key_length: int = 63
+    qualified_keys: bool = False
+
+    def key_problem(self, path: FieldPath, key: str) -> Problem | None:
+        """The problem of the node label key at `path` of a topology object; None: no problem.
+
+        Where keys must be qualified names, only the operator looks, and its text has no detail.
+        """
+        fault = self._fault(format_path(path), key)
+        if fault is None:
+            return None
+        message, kind, detail = fault
+        text = OperatorError(format_path(path), kind, key, detail).text()
+        return Problem(path, f'{message}; got "{key}"', text, Stage.SCHEMA)
+
+    def _fault(self, field: str, key: str) -> tuple[str, ErrorType, str] | None:
+        """packwise's message, and the API server's error type and detail."""
+        if not key:
+            return "must not be empty", ErrorType.INVALID, f"{field} in body should be at least 1 chars long"
+        if len(key) > self.key_length:
+            message = f"must not be longer than {self.key_length} characters"
+            return message, ErrorType.TOO_LONG, f"may not be more than {self.key_length} bytes"
+        if self.qualified_keys:
+            faults = qualified_name(key)
+            return (f"must be a qualified name: {'; '.join(faults)}", ErrorType.INVALID, "") if faults else None
+        if not _KEY.match(key):
+            message = (
+                "must be a label key: letters, digits, `-`, `_` and `.`, optionally after a prefix and `/`, each "
+                "beginning and ending with a letter or digit"
+            )
+            return message, ErrorType.INVALID, f"{field} in body should match '{_PATTERN}'"
+        return None
+
+
+class Revision(NamedTuple):
+    """One revision of the design: the fields are what the front end asks instead of the revision's name."""
+
+    name: str
+    """The name users write in `spec.revision`."""
+
+    releases: tuple[str, ...]
+    """The tags of Grove that do all of this, oldest first; each is a name of the revision too. Empty: a design."""
+
+    rulebook: str
+    """The key of the webhook's rules in the front end's tables: whose webhook judges workloads."""
+
+    workload_api: str
+    """The key of the workloads' fields in the front end's tables: whose API workloads are written in."""
+
+    configuration_key: str
+    """The key of the topology section in a configuration."""
+
+    chosen_by_key: bool
+    """True if that key alone chooses this revision, False if only `spec.revision` does."""
+
+    needs_levels: bool
+    """True if that takes levels beside the key, which later releases share and have no levels in."""
+
+    workload_keys: tuple[str, ...]
+    """Keys of `spec.template`, of cliques or of groups that came with this revision and show it: of a design, its own
+    ones; of the first of the releases, those that the design of the same key lacks."""
+
+    named_by_configuration: bool
+    """True if `name` in that section names the ClusterTopology, False if its name is fixed."""
+
+    limits: Limits
+    """The levels and keys that the configuration and a topology object may have."""
+
+    duplicate_level: str | None
+    """The operator's whole text for a `{field}` whose `{value}` stands twice in the configuration, where it has no
+    text for anything else there; None: field errors, for everything."""
+
+    listed_order: bool
+    """True if the list of the levels is the hierarchy, broadest first; False if the fixed order of the domains is."""
+
+    topology_kind: str
+    """Kind of the objects that hold a topology."""
+
+    chosen_by_topologies: bool
+    """True if such an object in the input chooses this revision."""
+
+    topology_name_field: str | None
+    """Field of `spec.template` that chooses a workload's topology; None where there is none, or constraints do it."""
+
+    default_topology: str | None
+    """The topology that the operator makes of its configuration's levels; None: its configuration has no levels."""
+
+    topology_labels: tuple[tuple[str, str], ...]
+    """Labels of the ClusterTopology that the operator makes."""
+
+    user_topologies: Literal["Refused", "Ignored", "Unused", "Used"]
+    """The effect of users' own ClusterTopologies: an error, nobody's business, a warning, the workloads' choice."""
+
+    finalizer: str | None
+    """The operator's finalizer of ClusterTopologies, which `finalizers` asks for; None: it has none."""
+
+    topology_status: TopologyStatus | None
+    """The status of the ClusterTopology; None: it has none, and what the scheduler refuses is an error."""
+
+    scheduler_profiles: bool
+    """True if `scheduler.profiles` decides if KAI Topologies are made; otherwise they always are."""
+
+    optional_domain: bool
+    """True if a constraint may leave out its packDomain, and demand nothing then."""
+
+    deprecates_pack_domain: bool
+    """True if packDomain is the deprecated name of pack.required."""
+
+    mnnvl_annotation: str | None
+    """The annotation that the webhook writes on new workloads with GPUs, where its configuration asks for that; None:
+    it writes none."""
+
+    scheduler_backends: tuple[str, ...]
+    """The names that profiles may have, in the operator's order; empty: it does not check them."""
+
+    topology_backends: tuple[str, ...]
+    """Those of them that implement topology-aware scheduling."""
+
+    mirrors_metadata: bool
+    """True if PodGangs carry the labels and annotations of their PodCliqueSet."""
+
+    scheduler_label: Literal["Never", "Named", "Always"]
+    """The PodGangs that carry the name of their scheduler: those whose workload or configuration names it, or all."""
+
+    apimachinery: str
+    """Version of the Kubernetes library that the operator checks names and labels with, as its texts tell it."""
+
+    group_constraint_field: str
+    """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
+
+    always_preferred: bool
+    """True if the strictest level is preferred on every PodGang, PodGroup and group config, whatever users wrote."""
+
+    keeps_preferred: bool
+    """True if PodGangs that had a preferred level keep it while TAS is disabled."""
+
+    mutable_constraints: bool
+    """True if an update may change constraints, which are judged again then."""
+
+    annotate_topology: bool
+    """True if PodGangs carry `grove.io/topology-name`; otherwise only `topologyNameAnnotation` asks for it."""
+
+    annotate_unconstrained: bool
+    """True if `grove.io/topology-name` stands on every PodGang while TAS is enabled; else on translated ones only."""
+
+    fixed_domain_order: bool
+    """True if the operator lists known domains broadest first, False if in the configuration's order."""
+
+    names_missing_domain: bool
+    """True if an empty packDomain has a webhook error of its own, False if it is an unknown domain like any other."""
+
+    podgroups_by_operator: bool
+    """True if the operator makes KAI's PodGroups of PodGangs; else KAI's pod-grouper does once there are pods."""
+
+    follows_references: bool
+    """True if these PodGroups name the Topology that the ClusterTopologyBinding refers to for KAI, where it does;
+    otherwise they name the binding.
+    """
+
+    empty_podgroups: bool
+    """True if a PodGang without pods has such a PodGroup, which needs no member."""
+
+    splits_lpx: bool
+    """True if lpx-scheduler leaves cliques that ask for no LPU to KAI, where that has a profile too."""
+
+    podgang_maps: bool
+    """True if PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
+    PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out.
+    """
+
+    min_available_default: Literal["WrittenReplicas", "One"]
+    """A clique's minAvailable where it is absent: the replicas that the author wrote, 0 among them, or 1."""
+
+    min_replicas_default: Literal["WrittenReplicas", "Replicas"]
+    """The minReplicas of a clique's autoscaler where they are absent: the replicas that the author wrote, 0 among
+    them, or its replicas.
+    """
+
+    rolling_updates: bool
+    """True if cliques and scaling groups have a `rollingUpdate`, which admission fills in with the updateStrategy."""
+
+    conditions: ConditionTexts
+    """The condition of workloads."""
+
+    @property
+    def chooses_topology(self) -> bool:
+        """True if a workload chooses one of many topologies, which users make."""
+        return self.user_topologies == "Used"
+
+    @property
+    def constraints_choose(self) -> bool:
+        """True if constraints name the topology, and say `pack`; otherwise they say `packDomain` alone."""
+        return self.chooses_topology and self.topology_name_field is None
+
+    def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
+        """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
+        return self._replace(
+            default_topology=name if name and self.named_by_configuration else self.default_topology,
+            annotate_topology=self.annotate_topology or annotate_topology,
+        )
+
+
+# The designs of topology-aware scheduling: each says what it does otherwise than the one before. Source:
+# spec/designs.md#1, spec/grove.md#12.
+
+_DISABLED = "Topology support disabled in operator configuration"
+_NOT_FOUND = "Topology level '{levels}' not found in ClusterTopology '{topology}'."
+_IGNORED = "Topology constraint will be ignored. Please remove packDomain or update ClusterTopology."
+_READY = ConditionCase("True", "TopologyReady", "ClusterTopology configured and KAI Topology created successfully")
+_FAILED = "Failed to create KAI Topology CR: {why}"
+_ERROR = ("KAI_TOPOLOGY_CREATE_ERROR", "Failed to create KAI Topology resource: {why}")
+_DUPLICATE = "duplicate topology {field} '{value}' in configuration"
+
+TOPOLOGY_MISSING = ConditionCase("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
+"""The condition of a workload whose topology does not exist."""
+
+_UNAVAILABLE = ConditionCase("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [{levels}]")
+_AVAILABLE = ConditionCase("False", "AllClusterTopologyLevelsAvailable", "All topology levels are available")
+_UNCONSTRAINED = _AVAILABLE._replace(message="No topology constraints defined")
+_DISABLED_CONSTRAINTS = ConditionCase(
+    "Unknown",
+    "TopologyAwareSchedulingDisabled",
+    "Topology constraints are defined but Topology Aware Scheduling is disabled",
+)
+
+DESIGN_1 = Revision(
+    name="design-1",
+    releases=(),
+    rulebook="design",
+    workload_api="alpha7",
+    configuration_key="topology",
+    chosen_by_key=True,
+    needs_levels=False,
+    workload_keys=(),
+    named_by_configuration=True,
+    limits=Limits(levels=8, key_length=64, qualified_keys=True),
+    duplicate_level=_DUPLICATE,
+    listed_order=True,
+    topology_kind="ClusterTopology",
+    chosen_by_topologies=False,
+    topology_name_field=None,
+    default_topology="grove-topology",
+    topology_labels=(),
+    user_topologies="Refused",
+    finalizer=None,
+    topology_status=TopologyStatus(
+        _READY, ConditionCase("False", "KAITopologyCreationOrUpdateFailed", _FAILED), *_ERROR
+    ),
+    scheduler_profiles=False,
+    optional_domain=True,
+    deprecates_pack_domain=False,
+    mnnvl_annotation="grove.io/auto-mnnvl",
+    scheduler_backends=(),
+    topology_backends=(),
+    mirrors_metadata=False,
+    scheduler_label="Never",
+    apimachinery="v0.34",
+    group_constraint_field="podCliqueScalingGroups",
+    always_preferred=True,
+    keeps_preferred=True,
+    mutable_constraints=True,
+    annotate_topology=False,
+    annotate_unconstrained=True,
+    fixed_domain_order=False,
+    names_missing_domain=False,
+    podgroups_by_operator=False,
+    follows_references=False,
+    empty_podgroups=True,
+    splits_lpx=False,
+    podgang_maps=False,
+    min_available_default="WrittenReplicas",
+    min_replicas_default="WrittenReplicas",
+    rolling_updates=False,
+    conditions=ConditionTexts(
+        type="TopologyConstraints",
+        disabled=ConditionCase("False", "TopologyDisabled", f"{_DISABLED}. Required constraints removed."),
+        unconstrained=None,
+        constrained_only=True,
+        unnamed=None,
+        topology_missing=None,
+        level_missing=ConditionCase(
+            "False", "TopologyLevelNotFound", f"{_NOT_FOUND} Remove packDomain or update ClusterTopology."
+        ),
+        levels_missing=ConditionCase(
+            "False",
+            "TopologyLevelsRemoved",
+            "Topology levels removed from ClusterTopology: [{levels}]. Update packDomain constraints.",
+        ),
+        separator=", ",
+        available=ConditionCase("True", "TopologyLevelsAvailable", "All topology constraints satisfied"),
+    ),
+)
+"""The first design: the hierarchy is the listed order, and every PodGang prefers the strictest level."""
+
+DESIGN_2 = DESIGN_1._replace(
+    name="design-2",
+    configuration_key="clusterTopology",
+    limits=Limits(),
+    listed_order=False,
+    user_topologies="Ignored",
+    topology_status=TopologyStatus(_READY, ConditionCase("False", "TopologyCreationOrUpdateFailed", _FAILED), *_ERROR),
+    keeps_preferred=False,
+    annotate_topology=True,
+    fixed_domain_order=True,
+    conditions=ConditionTexts(
+        type="TopologyConstraintSatisfied",
+        disabled=ConditionCase("False", "TopologyDisabled", _DISABLED),
+        unconstrained=None,
+        constrained_only=True,
+        unnamed=None,
+        topology_missing=None,
+        level_missing=ConditionCase("False", "TopologyLevelNotFound", f"{_NOT_FOUND} {_IGNORED}"),
+        # The design has no text for several: each stands in quotes, as the one does.
+        levels_missing=ConditionCase(
+            "False", "TopologyLevelNotFound", f"{_NOT_FOUND.replace('level', 'levels', 1)} {_IGNORED}"
+        ),
+        separator="', '",
+        available=ConditionCase("True", "", ""),
+    ),
+)
+"""The second design: the hierarchy is the fixed order of the domains, and PodGangs name their topology."""
+
+GREP_244 = DESIGN_2._replace(
+    name="grep-244",
+    releases=("v0.1.0-alpha.7",),
+    rulebook="alpha7",
+    configuration_key="topologyAwareScheduling",
+    chosen_by_key=False,
+    named_by_configuration=False,
+    duplicate_level=None,
+    user_topologies="Unused",
+    topology_status=None,
+    optional_domain=False,
+    group_constraint_field="podCliqueScalingGroupConfigs",
+    always_preferred=False,
+    mutable_constraints=False,
+    fixed_domain_order=False,
+    conditions=ConditionTexts(
+        type="TopologyLevelsUnavailable",
+        disabled=None,
+        unconstrained=None,
+        constrained_only=False,
+        unnamed=None,
+        topology_missing=TOPOLOGY_MISSING,
+        level_missing=_UNAVAILABLE,
+        levels_missing=_UNAVAILABLE,
+        separator=" ",
+        available=_AVAILABLE,
+    ),
+)
+"""Grove v0.1.0-alpha.7: one ClusterTopology, made from the operator's configuration."""
+
+GREP_244_MULTI = GREP_244._replace(
+    name="grep-244-multi",
+    releases=(),
+    chosen_by_key=True,
+    needs_levels=True,
+    workload_keys=("clusterTopologyName",),
+    topology_name_field="clusterTopologyName",
+    topology_labels=(("app.kubernetes.io/managed-by", "grove-operator"),),
+    user_topologies="Used",
+    finalizer="grove.io/clustertopology",
+    scheduler_profiles=True,
+    group_constraint_field="podCliqueScalingGroups",
+    annotate_unconstrained=False,
+    fixed_domain_order=True,
+    names_missing_domain=True,
+    conditions=GREP_244.conditions._replace(disabled=_DISABLED_CONSTRAINTS, unconstrained=_UNCONSTRAINED),
+)
+"""Many ClusterTopologies; a workload chooses one by `spec.template.clusterTopologyName`."""
+
+
+# Grove's releases from alpha.8 on, in the order they came: each says what it does otherwise than the one before. One
+# record serves the releases that agree. Source: spec/grove-releases.md#1.1.
+
+ALPHA_8 = GREP_244._replace(
+    name="v0.1.0-alpha.8",
+    releases=("v0.1.0-alpha.8",),
+    rulebook="alpha8",
+    workload_api="alpha8",
+    workload_keys=("resourceSharing", "resourceClaimTemplates"),
+    scheduler_profiles=True,
+    scheduler_backends=("kai-scheduler", "default-scheduler"),
+    scheduler_label="Named",
+)
+"""Scheduler profiles, resource sharing and MNNVL groups; the topology is in the operator's configuration still."""
+
+ALPHA_9 = GREP_244_MULTI._replace(
+    name="v0.1.0-alpha.9",
+    releases=("v0.1.0-alpha.9",),
+    rulebook="alpha9",
+    workload_api="alpha9",
+    chosen_by_key=False,
+    needs_levels=False,
+    workload_keys=(),
+    limits=Limits(levels=None),
+    listed_order=True,
+    topology_kind="ClusterTopologyBinding",
+    topology_name_field=None,
+    default_topology=None,
+    topology_labels=(),
+    finalizer=None,
+    mnnvl_annotation=None,
+    scheduler_backends=ALPHA_8.scheduler_backends,
+    topology_backends=("kai-scheduler",),
+    mirrors_metadata=True,
+    scheduler_label="Always",
+    fixed_domain_order=False,
+    conditions=GREP_244_MULTI.conditions._replace(
+        unnamed=ConditionCase(
+            "Unknown", "TopologyNameMissing", "PodCliqueSet topology constraints must include topologyName"
+        ),
+        topology_missing=TOPOLOGY_MISSING._replace(message="ClusterTopologyBinding resource not found"),
+    ),
+)
+"""ClusterTopologyBindings with domains of any name; each constraint may name its topology."""
+
+ALPHA_10 = ALPHA_9._replace(
+    name="v0.1.0-alpha.10",
+    releases=("v0.1.0-alpha.10", "v0.1.0-alpha.11"),
+    rulebook="alpha10",
+    workload_api="head",
+    deprecates_pack_domain=True,
+    scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
+    apimachinery="v0.35",
+    names_missing_domain=False,
+)
+"""Constraints require and prefer a domain; Volcano and LPX are schedulers."""
+
+ALPHA_12_RC1 = ALPHA_10._replace(
+    name="v0.1.0-alpha.12-rc1",
+    releases=("v0.1.0-alpha.12-rc1",),
+    rulebook="alpha12-rc1",
+)
+"""A clique without a name is one error."""
+
+UPSTREAM = ALPHA_12_RC1._replace(
+    name="upstream",
+    releases=("v0.1.0-alpha.12-rc2",),
+    rulebook="head",
+    chosen_by_topologies=True,
+    podgroups_by_operator=True,
+)
+"""The operator makes KAI's PodGroups, and a workload must name its queue."""
+
+ALPHA_12 = UPSTREAM._replace(
+    name="v0.1.0-alpha.12",
+    releases=("v0.1.0-alpha.12", "v0.1.0-alpha.13"),
+    chosen_by_topologies=False,
+    podgang_maps=True,
+)
+"""PodGangs are built from PodGangMaps."""
+
+ALPHA_14_RC1 = ALPHA_12._replace(
+    name="v0.1.0-alpha.14-rc1",
+    releases=("v0.1.0-alpha.14-rc1",),
+    rulebook="alpha14-rc1",
+    workload_api="alpha14-rc1",
+)
+"""Its share of alpha.14 is not known: this release candidate is judged as alpha.13, with warnings."""
+
+ALPHA_14 = ALPHA_12._replace(
+    name="v0.1.0-alpha.14",
+    releases=("v0.1.0-alpha.14",),
+    rulebook="alpha14",
+    workload_api="alpha14",
+    follows_references=True,
+    empty_podgroups=False,
+    splits_lpx=True,
+    min_available_default="One",
+    min_replicas_default="Replicas",
+    rolling_updates=True,
+)
+"""Coherent and rolling updates; PodGroups name the Topology that a binding refers to."""
+
+
+RECORDS: tuple[Revision, ...] = (
+    DESIGN_1,
+    DESIGN_2,
+    GREP_244,
+    ALPHA_8,
+    GREP_244_MULTI,
+    ALPHA_9,
+    ALPHA_10,
+    ALPHA_12_RC1,
+    UPSTREAM,
+    ALPHA_12,
+    ALPHA_14_RC1,
+    ALPHA_14,
+)
+"""Every record once."""
+
+REVISIONS: dict[str, Revision] = {
+    name: record._replace(name=name) for record in RECORDS for name in dict.fromkeys((record.name, *record.releases))
+}
+"""Every name that `spec.revision` may have: its record, of that name."""
+
+RELEASES = tuple(record for record in RECORDS if record.releases)
+"""Every record that clusters run or ran."""
+
+NEWEST = ALPHA_14._replace(name=ALPHA_14.releases[-1])
+"""The newest release, which is assumed where the input shows none."""
+
+_PLACES = {
+    name: (place, record.releases.index(name) if name in record.releases else -1)
+    for place, record in enumerate(RECORDS)
+    for name in (record.name, *record.releases)
+}
+_AFTER_ALL = (len(RECORDS), 0)
+
+
+def precedes(revision: Revision, other: Revision) -> bool:
+    """True if `revision` came before `other`; of one record's tags, the order in which they were released counts."""
+    return _PLACES.get(revision.name, _AFTER_ALL) < _PLACES.get(other.name, _AFTER_ALL)
+
+
+def same_record(revision: Revision, other: Revision) -> bool:
+    """True if both are names of one record, which do the same."""
+    return _PLACES.get(revision.name, _AFTER_ALL)[0] == _PLACES.get(other.name, _AFTER_ALL)[0]
+
+
+# What is known of each release of Grove beside what it does: when it came, what is new, what it goes with. Source:
+# spec/grove-releases.md#1 and #7.
+
+
+class Release(NamedTuple):
+    """A release: `date` is known to the day or is a span; `goes_with` are versions of KAI and Dynamo, where known."""
+
+    tag: str
+    date: str
+    news: str
+    goes_with: str = ""
+
+
+HISTORY = (
+    Release(
+        "v0.1.0-alpha.7",
+        "2026-03-23",
+        "one ClusterTopology, made of the configured levels",
+        "KAI 0.12 or newer; Dynamo 1.0, 1.1",
+    ),
+    Release(
+        "v0.1.0-alpha.8",
+        "2026-04-16",
+        "scheduler profiles, PodGangs before their pods, resource sharing, MNNVL groups",
+        "KAI 0.13.4 or newer; Dynamo 1.1 to 1.3",
+    ),
+    Release("v0.1.0-alpha.9", "2026-05-20", "ClusterTopologyBindings, `topologyName`, `packDomain` of any name"),
+    Release(
+        "v0.1.0-alpha.10", "2026-07-02", "`pack.required` and `pack.preferred`; volcano and lpx-scheduler", "KAI 0.15"
+    ),
+    Release(
+        "v0.1.0-alpha.11",
+        "2026-07-03",
+        "the chart alone: volcano and lpx-scheduler are off by default",
+        "Dynamo 1.4 needs this or newer",
+    ),
+    Release(
+        "v0.1.0-alpha.12-rc1",
+        "2026-07-21",
+        "a clique without a name is one error; another name of the token's secret",
+        "KAI 0.13.4; Dynamo 1.4.0",
+    ),
+    Release(
+        "v0.1.0-alpha.12-rc2",
+        "before 2026-09-04",
+        "the operator makes KAI's PodGroups; a workload must name its queue",
+        "KAI 0.15 or newer",
+    ),
+    Release(
+        "v0.1.0-alpha.12",
+        "2026-08-24 to 08-27",
+        "PodGangMaps: epochs in the names of PodGangs, other constraints beyond minAvailable",
+        "KAI 0.15 or newer; Dynamo 1.4.1, 1.4.2",
+    ),
+    Release("v0.1.0-alpha.13", "2026-09-04 to 09-06", "fixes", "KAI 0.17 or newer; Dynamo 1.5.0, 1.5.1"),
+    Release(
+        "v0.1.0-alpha.14-rc1",
+        "after 2026-09-18",
+        "the pod's index in its scaling group; what else it has of alpha.14 is not known",
+        "KAI 0.17 or newer; Dynamo 1.6.0, 1.6.1",
+    ),
+    Release(
+        "v0.1.0-alpha.14",
+        "after 2026-09-26",
+        "Coherent updates, `rollingUpdate`, `topologyReference` counts, minAvailable is 1 by default",
+        "KAI 0.17, 0.18; Dynamo 1.6 needs it for Coherent",
+    ),
+)
+"""Every release that has a record, in the order of the tags."""
+
+
+# The facts that the rewriting of one object needs: the two revisions, and the topology that workloads mean.
+
+
+class Step(NamedTuple):
+    """From `source` to `target`. `topology` is what the operator's own topology is called after it.
+
+    `preferred` is the domain that the source prefers on everything it renders, None where it prefers none.
+    `keep_pack_domain` leaves the deprecated field, which alone a running workload may keep. `dynamo` is the release of
+    Dynamo after it, None where nobody names one.
+    """
+
+    source: Revision
+    target: Revision
+    topology: str
+    preferred: str | None = None
+    keep_pack_domain: bool = False
+    dynamo: str | None = None
+
+    @property
+    def changes_topologies(self) -> bool:
+        """True if topologies are objects of another kind afterwards, which users make of the configuration's levels."""
+        return self.source.topology_kind != self.target.topology_kind
+
+    @property
+    def packs(self) -> bool:
+        """True if constraints say `pack` afterwards, and said packDomain before."""
+        return self.target.deprecates_pack_domain and not self.source.deprecates_pack_domain
