@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.folder import LIST
-from packwise.commands.fleet.disk import DiskTree
 from packwise.commands.fleet.output import ENTRY, FOLDER, Look, look_at
+from packwise.commands.fleet.tree import DiskTree
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
 from tests.cli.test_cli_interrupted import state

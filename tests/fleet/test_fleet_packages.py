@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.commands.fleet import PackageClient, Packages
-from packwise.commands.fleet.packages import configuration_of
+from packwise.commands.fleet.packages import PackageClient, Packages, configuration_of
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD
 from tests.fleet.trees import FLEET, FUNCTION, KPTFILE, overlay, tree
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from packwise.commands.clients import Problem
-from packwise.commands.fleet import Packages
 from packwise.commands.fleet import kustomize as module
 from packwise.commands.fleet.kustomization import copy_of
 from packwise.commands.fleet.kustomize import NONE, Confinement, confinements, start
+from packwise.commands.fleet.packages import Packages
 from tests.cli.calling import WORKLOAD, Call, write
 from tests.fleet.trees import FUNCTION, overlay, tree
 

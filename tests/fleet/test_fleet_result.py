@@ -9,9 +9,17 @@ from contextlib import closing
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.commands.fleet import PackageResult, PackageStatus, Reach, Tally, reach
 from packwise.commands.fleet.command import Spool
-from packwise.commands.fleet.result import MOST_FINDINGS, PackageGroup, Summary, kept_findings
+from packwise.commands.fleet.packages import Reach, reach
+from packwise.commands.fleet.result import (
+    MOST_FINDINGS,
+    PackageGroup,
+    PackageResult,
+    PackageStatus,
+    Summary,
+    Tally,
+    kept_findings,
+)
 
 ERROR = Result(
     'must be "a"; got "b"',

@@ -15,9 +15,10 @@ import pytest
 
 from packwise.cli.console import Meter, meter_text
 from packwise.cli.folder import FolderPlan
-from packwise.commands.fleet import PackageResult, PackageStatus, requests, work
 from packwise.commands.fleet import kustomize as module
+from packwise.commands.fleet import requests, work
 from packwise.commands.fleet.requests import payload_of, plan_of, result_of
+from packwise.commands.fleet.result import PackageResult, PackageStatus
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet.trees import FUNCTION, overlay
 

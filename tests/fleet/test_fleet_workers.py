@@ -16,9 +16,9 @@ import pytest
 from dask import config
 
 from packwise.commands.fleet.requests import Request
+from packwise.fleet import cluster
 from packwise.fleet.cache import build
-from packwise.fleet.workers import cluster
-from packwise.fleet.workers.run import DaskCluster, Lost, WorkersError, run
+from packwise.fleet.workers import DaskCluster, Lost, WorkersError, run
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_osmo_hostile import LARGE, LONG, embedded

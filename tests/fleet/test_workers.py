@@ -15,9 +15,9 @@ from time import sleep
 
 import pytest
 
-from packwise.fleet.workers import processes
-from packwise.fleet.workers.cluster import ClusterPool
-from packwise.fleet.workers.run import Lost, Processes, WorkersError, run
+from packwise.fleet import workers
+from packwise.fleet.cluster import ClusterPool
+from packwise.fleet.workers import Lost, Processes, WorkersError, run
 from tests.absent import without
 from tests.fleet import tasks
 from tests.places import ROOT
@@ -181,7 +181,7 @@ def test_no_process_outlives_an_error(number: int) -> None:
 def test_a_run_that_is_given_up_ends_its_processes_with_all_that_they_started(start: str, tmp_path: Path) -> None:
     """Temporary folders are removed on the way."""
     folders = [str(tmp_path)] * 2
-    pool = processes.ProcessPool(2, tasks.keep_busy)
+    pool = workers.ProcessPool(2, tasks.keep_busy)
     with closing(pool):
         for number, folder in enumerate(folders):
             pool.submit(number, folder)
@@ -197,7 +197,7 @@ def test_a_run_that_is_given_up_ends_its_processes_with_all_that_they_started(st
 DRIVER = """\
 import packwise.cli
 from packwise.__main__ import main
-from packwise.fleet.workers.run import Processes, run
+from packwise.fleet.workers import Processes, run
 from tests.fleet import tasks
 packwise.cli.main = lambda _: list(run({arguments}, tasks.{function}, Processes(2)))
 main()
@@ -249,8 +249,8 @@ def test_processes_end_after_their_task_where_the_driver_was_killed(tmp_path: Pa
 
 def test_without_distributed_the_error_names_the_extra() -> None:
     code = (
-        "from packwise.fleet.workers.run import Cluster, WorkersError, run\n"
-        "try:\n    list(run([1], str, Cluster('tcp://127.0.0.1:8786')))\n"
+        "from packwise.fleet.workers import DaskCluster, WorkersError, run\n"
+        "try:\n    list(run([1], str, DaskCluster('tcp://127.0.0.1:8786')))\n"
         "except WorkersError as error:\n    print(error)\n"
     )
 

@@ -20,8 +20,8 @@ from packwise.cli.groups import Checkup, judged_together, read_groups, readable
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, names_files, real
 from packwise.cli.inputs import COMMIT, defining, documents_of, is_broken_configuration, path_of
 from packwise.cli.reader import Reader, decode
-from packwise.commands.fleet.disk import blob_of
 from packwise.commands.fleet.packages import reach
+from packwise.commands.fleet.tree import blob_of
 from packwise.discovery import Reason
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import workloads_in

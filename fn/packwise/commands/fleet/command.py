@@ -26,22 +26,22 @@ from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
 from packwise.cli.write import refuse_no_folder
 from packwise.commands.cache import add_size
-from packwise.commands.fleet import PackageResult, PackageStatus, Tally
-from packwise.commands.fleet.disk import CommitTree, DiskTree
 from packwise.commands.fleet.output import FolderEvidence, OutputFolder, orphans, prune
 from packwise.commands.fleet.packages import reach_of_any
 from packwise.commands.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, with_user_paths
 from packwise.commands.fleet.requests import Nodes, Requests, Rooted, lost_result, reach_of, result_of
+from packwise.commands.fleet.result import PackageResult, PackageStatus, Tally
+from packwise.commands.fleet.tree import CommitTree, DiskTree
 from packwise.commands.fleet.work import blobs_of, read_crds, work
 from packwise.fleet.cache import CacheError, default_place, open_cache
-from packwise.fleet.workers.run import DaskCluster, Lost, Processes, WorkersError, run
+from packwise.fleet.workers import DaskCluster, Lost, Processes, WorkersError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from packwise.commands.fleet.requests import Answer, Request
     from packwise.fleet.cache import Cache
-    from packwise.fleet.workers.run import Workers
+    from packwise.fleet.workers import Workers
 
 __all__ = ["Spool"]
 
@@ -391,7 +391,7 @@ def _run(
 
 def _cluster(scheduler: str) -> DaskCluster:
     """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
-    from packwise.fleet.workers.cluster import is_exposed
+    from packwise.fleet.cluster import is_exposed
 
     if is_exposed(scheduler):
         say(

@@ -26,16 +26,15 @@ from packwise.cli.folder import LIST, FolderPlan
 from packwise.cli.input_paths import real
 from packwise.cli.reader import error_result
 from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left, survey
-from packwise.commands.fleet import PackageStatus
 from packwise.commands.fleet.requests import plan_digest, plan_of
-from packwise.commands.fleet.result import WRITTEN, kept_findings
+from packwise.commands.fleet.result import WRITTEN, PackageStatus, kept_findings
 from packwise.fleet.cache import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 
     from packwise.cli.write import Changes
-    from packwise.commands.fleet import PackageResult
+    from packwise.commands.fleet.result import PackageResult
     from packwise.fleet.cache import Cache
 
 

@@ -14,9 +14,15 @@ from krmfn.record import NamedTuple
 from krmfn.source import Source
 from krmfn.yamltext import YamlError
 from packwise.commands.clients import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
-from packwise.commands.fleet.fields import PLUGINS, same_name
-from packwise.commands.fleet.kustomization import Kustomizations, file_of, folders_named_by, plugin_entries
-from packwise.commands.fleet.tree import below, mapping_at, objects_at, unreadable_at
+from packwise.commands.fleet.kustomization import (
+    PLUGINS,
+    Kustomizations,
+    file_of,
+    folders_named_by,
+    plugin_entries,
+    same_name,
+)
+from packwise.commands.fleet.tree import SAYING, below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
 from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import QUEUE_NAME
@@ -29,9 +35,6 @@ if TYPE_CHECKING:
     from packwise.commands.fleet.tree import FileTree
 
 SUFFIXES = (".yaml", ".yml", ".json")
-SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
-"""Names of files that say what others are, hidden ones too."""
-
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
 

@@ -13,7 +13,7 @@ from packwise.cli.console import json_text, visible
 from packwise.cli.findings_text import as_lines, tinted
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.fleet.result import PackageStatus
+from packwise.commands.fleet.result import PackageStatus, count
 from packwise.discovery import count_unjudged
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.result import Result
-    from packwise.commands.fleet import PackageResult, Summary
-    from packwise.commands.fleet.result import PackageGroup
+    from packwise.commands.fleet.result import PackageGroup, PackageResult, Summary
 
 __all__ = ["FleetReport", "Orphans", "with_user_paths"]
 
@@ -71,11 +70,6 @@ def with_user_paths(result: PackageResult, top: str) -> PackageResult:
         for each in result.findings
     ]
     return result._replace(folder=path(result.folder), findings=tuple(findings))
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 package`, `2000 packages`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def headline(report: FleetReport) -> str:

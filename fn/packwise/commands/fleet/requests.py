@@ -22,9 +22,8 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.folder import FolderPlan
 from packwise.cli.input_paths import from_top
 from packwise.commands.clients import Problem
-from packwise.commands.fleet import PackageClient, Packages, Reach, reach
 from packwise.commands.fleet.kustomize import KustomizeError, kustomize_version
-from packwise.commands.fleet.packages import SUFFIXES
+from packwise.commands.fleet.packages import SUFFIXES, PackageClient, Packages, Reach, reach
 from packwise.commands.fleet.result import LOST, PackageResult, PackageStatus
 from packwise.commands.fleet.tree import FileTree
 from packwise.fleet.cache import build
@@ -32,7 +31,7 @@ from packwise.fleet.cache import build
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from packwise.commands.fleet import FleetPackage
+    from packwise.commands.fleet.packages import FleetPackage
 
     S = TypeVar("S", "PackageSide", "_Outline")
 

@@ -31,13 +31,12 @@ from packwise.cli.judgement import judge
 from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
 from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
 from packwise.commands.diff import Action, diff, state_after, state_before
-from packwise.commands.fleet.disk import DiskTree
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
-from packwise.commands.fleet.packages import SAYING, PackageClient, PackageConfiguration, configuration_of
+from packwise.commands.fleet.packages import PackageClient, PackageConfiguration, configuration_of
 from packwise.commands.fleet.requests import Answer, lost_result, payload_of
 from packwise.commands.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
-from packwise.commands.fleet.tree import MemoryTree
+from packwise.commands.fleet.tree import SAYING, DiskTree, MemoryTree
 from packwise.objects.index import taken_apart
 from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
@@ -54,8 +53,8 @@ if TYPE_CHECKING:
     from packwise.cli.folder import FolderPlan
     from packwise.commands.clients import Problem
     from packwise.commands.diff import Change, State
-    from packwise.commands.fleet.disk import CommitTree
     from packwise.commands.fleet.requests import PackageSide, Request
+    from packwise.commands.fleet.tree import CommitTree
     from packwise.commands.place.placing import GangAnswer
     from packwise.discovery import LeftOut
     from packwise.pipeline import Rendered

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from packwise.extras import DASK
 from packwise.fleet.cache import build
-from packwise.fleet.workers.run import OUT_OF_MEMORY, Lost, WorkersError
+from packwise.fleet.workers import OUT_OF_MEMORY, Lost, WorkersError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,7 +222,7 @@ def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
 
     def call(task_as_bytes: bytes) -> tuple[object] | str:
         try:
-            from packwise.fleet.workers.cluster import answer_of
+            from packwise.fleet.cluster import answer_of
         except ImportError as error:
             from distributed import get_worker
 
