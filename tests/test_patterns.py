@@ -52,7 +52,7 @@ DATA = {
     ("packwise/commands/topology.py", "pattern"): "a list of its own, given below",
     ("packwise/fields.py", "pattern.removesuffix('$')"): "those of settings, given below",
     (
-        "packwise/frontends/grove/schema/check.py",
+        "packwise/validate/decode.py",
         "pattern.removesuffix('$') + '\\\\Z' if pattern.endswith('$') else pattern",
     ): "those of Grove's own CRDs, which are part of packwise",
     (

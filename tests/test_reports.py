@@ -12,7 +12,7 @@ def test_the_places_are_those_of_findings_and_of_what_becomes_one() -> None:
     assert by_file >= {
         "commands/migrate/rewrite.py",
         "frontends/grove/rules/cliques.py",
-        "frontends/grove/schema/check.py",
+        "validate/decode.py",
         "frontends/osmo/rules.py",
         "schedulers/kai/podgroup_rules.py",
         "topology/known.py",

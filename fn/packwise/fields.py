@@ -1,7 +1,7 @@
 """Fields as data: which fields a mapping has, of which types, and what they mean; problems of a value come from that.
 
 Grove's PodCliqueSets and packwise's own settings are described in these words. The walk here speaks packwise's words;
-what Go's decoder and an API server say of the same tables is `frontends.grove.schema.check`.
+what Go's decoder and an API server say of the same tables is `validate.decode`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array",
+    "Decimal",
     "Duration",
     "Field",
     "Flag",
@@ -78,11 +79,19 @@ class Flag(NamedTuple):
     json: str = "boolean"
 
 
+class Decimal(NamedTuple):
+    """A number with a fraction."""
+
+    go: str = "float32"
+    json: str = "number"
+
+
 class Duration(NamedTuple):
-    """A Go duration, `4h0m0s`."""
+    """A Go duration, `4h0m0s`; where Go has no pointer to it, null is a text that is none."""
 
     go: str = "string"
     json: str = "string"
+    is_pointer: bool = True
 
 
 class Quantity(NamedTuple):
@@ -171,6 +180,7 @@ class TextOr(NamedTuple):
 
 Kind = (
     Number
+    | Decimal
     | Text
     | Flag
     | Duration
@@ -220,6 +230,7 @@ _NOUNS: Mapping[str, tuple[type, str]] = {
     "array": (list, "a list"),
     "boolean": (bool, "true or false"),
     "integer": (int, "an integer"),
+    "number": (float, "a number"),
     "object": (dict, "a mapping"),
     "string": (str, "a string"),
 }

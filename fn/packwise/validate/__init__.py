@@ -1,4 +1,4 @@
-"""Objects against the cluster's own CustomResourceDefinitions, as its API server validates them."""
+"""Values as decoders and API servers take them: by packwise's tables of fields, and by the cluster's own CRDs."""
 
 from __future__ import annotations
 

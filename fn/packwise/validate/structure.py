@@ -1,6 +1,8 @@
 """Types, bounds, patterns, formats, lists, unknown fields and metadata of an object, as the API server checks them.
 
-Source: kube-openapi, validation/validate.
+A CRD's schema is OpenAPI of anyone's, with alternatives, formats and defaults, and an API server has words of its own
+for each; packwise's own tables, which say what Go decodes, are `validate.decode`'s. Source: kube-openapi,
+validation/validate.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from packwise.fields import (
 )
 from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.schema.table import KEYS, REQUIRED, struct
 from packwise.revisions.grove import GREP_244
+from packwise.validate.decode import KEYS, REQUIRED, kubernetes_struct
 from tests.places import ROOT, missing
 
 from .cases import edited
@@ -189,7 +189,7 @@ def differences(kind: Kind, schema: dict[str, Any], at: str) -> Iterator[str]:
 
 
 def differing_fields(kind: Reference, schema: dict[str, Any], at: str) -> Iterator[str]:
-    fields = struct(kind.go).fields
+    fields = kubernetes_struct(kind.go).fields
     for name, inner in schema["properties"].items():
         if name not in fields:
             yield f"{at}.{name} is unknown"
@@ -211,7 +211,9 @@ def test_the_types_are_those_of_the_crd(crds: Path) -> None:
 
 @pytest.mark.parametrize("names", [KEYS, REQUIRED], ids=["keys", "required"])
 def test_what_is_added_to_the_types_is_added_to_fields(names: Any) -> None:
-    assert [name for name in names if name.rpartition(".")[2] not in struct(name.rpartition(".")[0]).fields] == []
+    assert [
+        name for name in names if name.rpartition(".")[2] not in kubernetes_struct(name.rpartition(".")[0]).fields
+    ] == []
 
 
 @pytest.mark.client

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.frontends.grove.schema.check import check_shape
+from packwise.frontends.grove.schema.table import check_shape
 
 __all__ = ["check_shape"]

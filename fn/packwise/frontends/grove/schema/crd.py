@@ -10,7 +10,8 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Object, Quantities, Quantity, Reference, TextMap
 from packwise.findings.finding import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.schema.table import podcliqueset, struct
+from packwise.frontends.grove.schema.table import podcliqueset
+from packwise.validate.decode import kubernetes_struct
 from packwise.validate.definitions import judge
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def field_at(path: FieldPath, root: Object) -> Field | None:
     kind: Kind = root
     field: Field | None = None
     for step in path:
-        owner = struct(kind.go) if isinstance(kind, Reference) else kind
+        owner = kubernetes_struct(kind.go) if isinstance(kind, Reference) else kind
         if isinstance(owner, Object):
             field = owner.fields.get(str(step))
             if field is None:

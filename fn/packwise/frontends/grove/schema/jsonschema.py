@@ -21,8 +21,9 @@ from packwise.fields import (
     Text,
     TextMap,
 )
-from packwise.frontends.grove.schema.table import podcliqueset, struct
+from packwise.frontends.grove.schema.table import podcliqueset
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.validate.decode import kubernetes_struct
 
 if TYPE_CHECKING:
     from typing import Any
@@ -75,7 +76,7 @@ def _schema(kind: Kind, types: dict[str, dict[str, Any]]) -> dict[str, Any]:
         if kind.go not in types:
             # Before its fields are looked at, which may lead back to it.
             types[kind.go] = {}
-            types[kind.go].update(_object(struct(kind.go), types))
+            types[kind.go].update(_object(kubernetes_struct(kind.go), types))
         return {"$ref": f"#/$defs/{kind.go}"}
     return dict(_SCALARS[type(kind)])
 
@@ -112,5 +113,5 @@ def _is_required(field: Field) -> bool:
 def _refuses_zero(kind: Kind) -> bool:
     if isinstance(kind, Text):
         return not kind.empty_is_absent and (bool(kind.enum) or kind.min_length > 0)
-    part = struct(kind.go) if isinstance(kind, Reference) else kind
+    part = kubernetes_struct(kind.go) if isinstance(kind, Reference) else kind
     return isinstance(part, Object) and any(_is_required(field) for field in part.fields.values())

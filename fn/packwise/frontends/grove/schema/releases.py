@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Duration, Field, Object, ObjectRule, Open, Reference, Text, TextMap
-from packwise.frontends.grove.schema.table import ALPHA7, INT32, WorkloadApi
+from packwise.frontends.grove.schema.table import ALPHA7, WorkloadApi
 from packwise.kubernetes.validation import ErrorType
+from packwise.validate.decode import INT32
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

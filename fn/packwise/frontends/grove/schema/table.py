@@ -15,24 +15,22 @@ from packwise.fields import (
     Duration,
     Field,
     Flag,
-    IntOrString,
-    Number,
     Object,
     Open,
-    Quantities,
-    Quantity,
     Reference,
     Text,
     TextMap,
 )
-from packwise.kubernetes.go_types import TYPES
 from packwise.topology.known import DOMAINS
+from packwise.validate.decode import INT32, INT64, Decoder, ObjectTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.fields import Kind, ObjectRule
+    from krmfn.value import Value
+    from packwise.fields import ObjectRule
+    from packwise.findings.finding import Problem
     from packwise.revisions.grove import Revision
 
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
@@ -56,10 +54,6 @@ class WorkloadApi(NamedTuple):
 
     rules: tuple[ObjectRule, ...] = ()
     """Rules of the whole object."""
-
-
-INT32 = Number()
-INT64 = Number(64, "int64")
 
 
 _REPLACED = {
@@ -231,76 +225,6 @@ def _sort_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     return dict(sorted(fields.items()))
 
 
-_BY_NAME: Mapping[str, str | None] = {"name": None}
-
-KEYS: Mapping[str, Mapping[str, str | None]] = {
-    "v1.Container.env": _BY_NAME,
-    "v1.Container.ports": {"containerPort": None, "protocol": "TCP"},
-    "v1.Container.volumeDevices": {"devicePath": None},
-    "v1.Container.volumeMounts": {"mountPath": None},
-    "v1.EphemeralContainer.env": _BY_NAME,
-    "v1.EphemeralContainer.ports": {"containerPort": None, "protocol": "TCP"},
-    "v1.EphemeralContainer.volumeDevices": {"devicePath": None},
-    "v1.EphemeralContainer.volumeMounts": {"mountPath": None},
-    "v1.PodSpec.containers": _BY_NAME,
-    "v1.PodSpec.ephemeralContainers": _BY_NAME,
-    "v1.PodSpec.hostAliases": {"ip": None},
-    "v1.PodSpec.imagePullSecrets": {"name": ""},
-    "v1.PodSpec.initContainers": _BY_NAME,
-    "v1.PodSpec.resourceClaims": _BY_NAME,
-    "v1.PodSpec.schedulingGates": _BY_NAME,
-    "v1.PodSpec.topologySpreadConstraints": {"topologyKey": None, "whenUnsatisfiable": None},
-    "v1.PodSpec.volumes": _BY_NAME,
-    "v1.ResourceRequirements.claims": _BY_NAME,
-}
-"""Fields that tell the entries of a list apart, with the default of each. Source: Grove v0.1.0-alpha.7's CRD."""
-
-REQUIRED = frozenset({
-    "v1.CephFSVolumeSource.monitors",
-    "v1.NodeSelector.nodeSelectorTerms",
-    "v1.OpaqueDeviceConfiguration.parameters",
-    "v1.PodSpec.containers",
-    "v1.RBDVolumeSource.monitors",
-    "v1.ScaleIOVolumeSource.secretRef",
-})  # fmt: skip
-"""Required lists and pointers: Go writes an absent one as null. Other required fields it writes as zero values."""
-
-_LEAVES: Mapping[str, Kind] = {
-    "bool": Flag(),
-    "int32": INT32,
-    "int64": INT64,
-    "map[v1.QualifiedName]resource.Quantity": Quantities("map[v1.QualifiedName]resource.Quantity"),
-    "runtime.RawExtension": Open(),
-    "intstr.IntOrString": IntOrString(),
-    "map[string]string": TextMap(),
-    "resource.Quantity": Quantity(),
-    "v1.FieldsV1": Open(),
-    "v1.ResourceList": Quantities(),
-    "v1.Time": Text(),
-}
-
-
-@cache
-def struct(go: str) -> Object:
-    """The object that Go calls `go` (`v1.PodSpec`). Read when it is first asked for: a workload has few of them."""
-    package, _, name = go.partition(".")
-    return Object(name, dict([_field(go, entry) for entry in TYPES[go].split(" ")]), package)
-
-
-def _field(owner: str, entry: str) -> tuple[str, Field]:
-    name, _, go = entry.partition(":")
-    at = f"{owner}.{name}"
-    return name, Field(_kind(go, KEYS.get(at, {})), required=at in REQUIRED)
-
-
-def _kind(go: str, keys: Mapping[str, str | None]) -> Kind:
-    if go.startswith("[]"):
-        return Array(_kind(go.removeprefix("[]"), {}), go, keys)
-    if go in TYPES:
-        return Reference(go)
-    return _LEAVES[go] if go in _LEAVES else Text(go=go)
-
-
 def api(revision: Revision) -> WorkloadApi:
     """The fields of workloads that differ from one API to another."""
     if revision.workload_api == "alpha7":
@@ -309,3 +233,28 @@ def api(revision: Revision) -> WorkloadApi:
     from packwise.frontends.grove.schema.releases import APIS
 
     return APIS[revision.workload_api]
+
+
+def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
+    """Decode problems first, in the decoder's order, then the schema's, then unknown fields in the file's order.
+
+    `value` is the object as written, before defaulting; `new`, whether the cluster does not know it yet. An object with
+    a decode problem is not fit for defaulting and rules.
+    """
+    decoder = _SetDecoder()
+    decoder.read(value if value is not None else {}, _root(revision, new))
+    return [*decoder.decode, *decoder.schema, *decoder.unknown]
+
+
+class _SetDecoder(Decoder):
+    __slots__ = ()
+
+    def replacement(self, path: FieldPath) -> str | None:
+        return replacement(path)
+
+
+@cache
+def _root(revision: Revision, new: bool) -> ObjectTable:
+    root = podcliqueset(revision)
+    rules = tuple([rule for rule in root.rules if new or not rule.new_only])
+    return ObjectTable(lambda: root._replace(rules=rules))

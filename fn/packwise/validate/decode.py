@@ -1,4 +1,8 @@
-"""Checks a PodCliqueSet against the table: types as Go decodes them, the rest as the API server's schema does."""
+"""Values against a table of their fields: types as Go decodes them, the rest as an API server's schema has it.
+
+Problems are in packwise's words, each with the text of whoever refuses the value. What a table says to packwise itself,
+in its own words alone, is `packwise.fields`; what an API server makes of a cluster's own CRD is `validate.structure`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from packwise.fields import (
     Array,
+    Decimal,
     Duration,
+    Field,
     Flag,
     IntOrString,
     Number,
@@ -24,17 +30,16 @@ from packwise.fields import (
     TextOr,
 )
 from packwise.findings.finding import Effect, Problem, Stage
-from packwise.frontends.grove.schema.table import INT32, podcliqueset, replacement
-from packwise.frontends.grove.schema.table import struct as struct_of
+from packwise.kubernetes.go_types import TYPES
 from packwise.kubernetes.validation import (
     JSON_NOUNS,
     ErrorType,
     OperatorError,
     duration_fault,
-    go_number,
     go_quote,
     parse_duration,
     quantity_fault,
+    unmarshal_error,
 )
 from packwise.wording import closest, known_names, list_known
 
@@ -44,42 +49,97 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.fields import Field, Kind, ObjectRule
-    from packwise.revisions.grove import Revision
+    from packwise.fields import Kind, ObjectRule
 
-    _At: TypeAlias = tuple["_At", str | int] | None
+    At: TypeAlias = tuple["At", str | int] | None
     """A place: the one above it, and the key or number there. A path is made of it where something is wrong."""
 
-__all__ = ["check_shape"]
+__all__ = ["INT32", "INT64", "KEYS", "REQUIRED", "Decoder", "ObjectTable", "kubernetes_struct"]
 
 _EMPTY: dict[str, Value] = {}
+_FLOAT32 = 3.5e38
 
 
-def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
-    """Decode problems first, in the decoder's order, then the schema's, then unknown fields in the file's order.
+INT32 = Number()
+INT64 = Number(64, "int64")
 
-    `value` is the object as written, before defaulting; `new`, whether the cluster does not know it yet. An object with
-    a decode problem is not fit for defaulting and rules.
-    """
-    check = _Check()
-    check.object(value if value is not None else {}, _root(revision, new), None, "PodCliqueSet")
-    return [*check.decode, *check.schema, *check.unknown]
+_BY_NAME: Mapping[str, str | None] = {"name": None}
+
+KEYS: Mapping[str, Mapping[str, str | None]] = {
+    "v1.Container.env": _BY_NAME,
+    "v1.Container.ports": {"containerPort": None, "protocol": "TCP"},
+    "v1.Container.volumeDevices": {"devicePath": None},
+    "v1.Container.volumeMounts": {"mountPath": None},
+    "v1.EphemeralContainer.env": _BY_NAME,
+    "v1.EphemeralContainer.ports": {"containerPort": None, "protocol": "TCP"},
+    "v1.EphemeralContainer.volumeDevices": {"devicePath": None},
+    "v1.EphemeralContainer.volumeMounts": {"mountPath": None},
+    "v1.PodSpec.containers": _BY_NAME,
+    "v1.PodSpec.ephemeralContainers": _BY_NAME,
+    "v1.PodSpec.hostAliases": {"ip": None},
+    "v1.PodSpec.imagePullSecrets": {"name": ""},
+    "v1.PodSpec.initContainers": _BY_NAME,
+    "v1.PodSpec.resourceClaims": _BY_NAME,
+    "v1.PodSpec.schedulingGates": _BY_NAME,
+    "v1.PodSpec.topologySpreadConstraints": {"topologyKey": None, "whenUnsatisfiable": None},
+    "v1.PodSpec.volumes": _BY_NAME,
+    "v1.ResourceRequirements.claims": _BY_NAME,
+}
+"""Fields that tell the entries of a list apart, with the default of each. Source: Grove v0.1.0-alpha.7's CRD."""
+
+REQUIRED = frozenset({
+    "v1.CephFSVolumeSource.monitors",
+    "v1.NodeSelector.nodeSelectorTerms",
+    "v1.OpaqueDeviceConfiguration.parameters",
+    "v1.PodSpec.containers",
+    "v1.RBDVolumeSource.monitors",
+    "v1.ScaleIOVolumeSource.secretRef",
+})  # fmt: skip
+"""Required lists and pointers: Go writes an absent one as null. Other required fields it writes as zero values."""
+
+_LEAVES: Mapping[str, Kind] = {
+    "bool": Flag(),
+    "int32": INT32,
+    "int64": INT64,
+    "map[v1.QualifiedName]resource.Quantity": Quantities("map[v1.QualifiedName]resource.Quantity"),
+    "runtime.RawExtension": Open(),
+    "intstr.IntOrString": IntOrString(),
+    "map[string]string": TextMap(),
+    "resource.Quantity": Quantity(),
+    "v1.FieldsV1": Open(),
+    "v1.ResourceList": Quantities(),
+    "v1.Time": Text(),
+}
 
 
 @cache
-def _root(revision: Revision, new: bool) -> _Mapping:
-    root = podcliqueset(revision)
-    rules = tuple([rule for rule in root.rules if new or not rule.new_only])
-    return _Mapping(lambda: root._replace(rules=rules))
+def kubernetes_struct(go: str) -> Object:
+    """The object that Go calls `go` (`v1.PodSpec`). Read when it is first asked for: a workload has few of them."""
+    package, _, name = go.partition(".")
+    return Object(name, dict([_field(go, entry) for entry in TYPES[go].split(" ")]), package)
+
+
+def _field(owner: str, entry: str) -> tuple[str, Field]:
+    name, _, go = entry.partition(":")
+    at = f"{owner}.{name}"
+    return name, Field(_kind(go, KEYS.get(at, {})), required=at in REQUIRED)
+
+
+def _kind(go: str, keys: Mapping[str, str | None]) -> Kind:
+    if go.startswith("[]"):
+        return Array(_kind(go.removeprefix("[]"), {}), go, keys)
+    if go in TYPES:
+        return Reference(go)
+    return _LEAVES[go] if go in _LEAVES else Text(go=go)
 
 
 @cache
-def _mapping_of(go: str) -> _Mapping:
+def _table_of(go: str) -> ObjectTable:
     """An object of Kubernetes' own."""
-    return _Mapping(lambda: struct_of(go))
+    return ObjectTable(lambda: kubernetes_struct(go))
 
 
-def _path(at: _At) -> FieldPath:
+def _path(at: At) -> FieldPath:
     keys: list[str | int] = []
     while at is not None:
         at, key = at
@@ -87,20 +147,21 @@ def _path(at: _At) -> FieldPath:
     return tuple(reversed(keys))
 
 
-class _Field:
+class _PreparedField:
     """A field, prepared: `check` looks at a value of the kind `prepared`; `zero` is checked where there is none."""
 
-    __slots__ = ("check", "prepared", "required", "zero")
+    __slots__ = ("check", "prepared", "reads_null", "required", "zero")
 
     def __init__(self, field: Field) -> None:
         kind = field.kind
-        self.check = _Check.apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
+        self.reads_null = isinstance(kind, Duration) and not kind.is_pointer
+        self.check = _Walk.object_apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
         self.prepared = _prepare(kind)
         self.required = field.required
         self.zero = _zero(kind) if field.zero_when_absent else None
 
 
-class _Order(dict[str, int]):
+class _FieldOrder(dict[str, int]):
     """The order of fields in the table; those that it does not know come last."""
 
     __slots__ = ()
@@ -109,7 +170,7 @@ class _Order(dict[str, int]):
         return len(self)
 
 
-class _Mapping:
+class ObjectTable:
     """An object's fields, prepared when a value of it is first met: a workload has few of Kubernetes' own objects.
 
     `right` has the type of fields of which every value of it is right; `needed` are fields that are looked at where
@@ -121,8 +182,8 @@ class _Mapping:
     kind: Object
     struct: str
     rules: tuple[ObjectRule, ...]
-    fields: Mapping[str, _Field]
-    order: _Order
+    fields: Mapping[str, _PreparedField]
+    order: _FieldOrder
     right: Mapping[str, type]
     needed: frozenset[str]
 
@@ -134,8 +195,8 @@ class _Mapping:
         """Reads the table."""
         kind = self.kind = self._find()
         self.struct, self.rules = kind.struct, kind.rules
-        self.fields = {name: _Field(field) for name, field in kind.fields.items()}
-        self.order = _Order({name: place for place, name in enumerate(kind.fields)})
+        self.fields = {name: _PreparedField(field) for name, field in kind.fields.items()}
+        self.order = _FieldOrder({name: place for place, name in enumerate(kind.fields)})
         self.right = {name: right for name, field in kind.fields.items() if (right := _right(field.kind))}
         needed = [name for name, field in self.fields.items() if field.required or field.zero is not None]
         self.needed = frozenset(needed)
@@ -173,9 +234,9 @@ class _List:
 
 def _prepare(kind: Kind) -> Any:
     if isinstance(kind, Object):
-        return _Mapping(lambda: kind)
+        return ObjectTable(lambda: kind)
     if isinstance(kind, Reference):
-        return _mapping_of(kind.go)
+        return _table_of(kind.go)
     return _List(kind) if isinstance(kind, Array) else kind
 
 
@@ -196,20 +257,26 @@ def _has_pattern(pattern: str, text: str) -> bool:
     return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
 
 
-class _Check:
-    """Collects problems on one walk. `struct` is the decoder's own name for the mapping around a value."""
+class _Walk:
+    """Collects problems on one walk. `struct` is the decoder's own name for the mapping around a value.
+
+    `stage` is when the decoder refuses; `durations` are examples of durations.
+    """
 
     __slots__ = ("_apart", "_settled", "_stopped", "decode", "schema", "unknown")
 
+    stage = Stage.DECODE
+    durations = "4h0m0s or 90s"
+
     def __init__(self) -> None:
-        self._apart: _At = None
+        self._apart: At = None
         self._settled = False
         self._stopped = False
         self.decode: list[Problem] = []
         self.schema: list[Problem] = []
         self.unknown: list[Problem] = []
 
-    def object(self, value: Value, mapping: _Mapping, at: _At, struct: str) -> None:
+    def object(self, value: Value, mapping: ObjectTable, at: At, struct: str) -> None:
         if not mapping.is_ready:
             mapping.prepare()
         if not isinstance(value, dict):
@@ -227,21 +294,24 @@ class _Check:
                 if field.required:
                     self._schema((at, name), ErrorType.REQUIRED, None, "", "must be set")
                 if field.zero is None:
+                    if name in value and field.reads_null:
+                        self.null((at, name), field.prepared)
                     continue
                 entry = field.zero
             field.check(self, entry, field.prepared, (at, name), own)
         if not knows_all:
-            self._note_unknown(value, sorted(fields), at)
+            path = _path(at)
+            self.unknown += [self.unknown_problem(path, name, mapping) for name in value if name not in fields]
         for rule in mapping.rules:
             self._rule(value, rule, at)
 
-    def apart(self, value: Value, mapping: _Mapping, at: _At, struct: str) -> None:
+    def object_apart(self, value: Value, mapping: ObjectTable, at: At, struct: str) -> None:
         self._apart = at
         self.object(value, mapping, at, struct)
         self._apart = None
         self._settled = bool(self.decode)
 
-    def array(self, value: Value, entries: _List, at: _At, struct: str) -> None:
+    def array(self, value: Value, entries: _List, at: At, struct: str) -> None:
         if not isinstance(value, list):
             self._type(value, entries.kind, at, struct)
             return
@@ -252,14 +322,14 @@ class _Check:
             if entry is None and entries.refuses_null:
                 # The webhook crashes on it.
                 message = "must be a mapping; got null; remove the entry or fill it in"
-                self.decode.append(Problem(_path((at, index)), message, stage=Stage.DECODE))
+                self.decode.append(Problem(_path((at, index)), message, stage=self.stage))
             else:
                 item = entries.zero if entry is None else entry
                 check(self, item, entries.prepared, (at, index), struct)
         if entries.kind.keys and len(value) > 1:
             self._duplicates(value, entries, at)
 
-    def text(self, value: Value, kind: Text, at: _At, struct: str) -> None:
+    def text(self, value: Value, kind: Text, at: At, struct: str) -> None:
         if not isinstance(value, str):
             self._type(value, kind, at, struct)
         elif kind.enum and value not in kind.enum and not (kind.empty_is_absent and not value):
@@ -270,7 +340,7 @@ class _Check:
         elif kind.pattern:
             self._matches(value, kind, at)
 
-    def _matches(self, value: str, kind: Text, at: _At) -> None:
+    def _matches(self, value: str, kind: Text, at: At) -> None:
         if len(value) < kind.min_length:
             detail = f"{format_path(_path(at))} in body should be at least {kind.min_length} chars long"
             self._schema(at, ErrorType.INVALID, value, detail, "must not be empty")
@@ -284,7 +354,7 @@ class _Check:
             detail = f"{format_path(_path(at))} in body should match '{kind.pattern}'"
             self._schema(at, ErrorType.INVALID, value, detail, message)
 
-    def _rule(self, value: Mapping[str, Value], rule: ObjectRule, at: _At) -> None:
+    def _rule(self, value: Mapping[str, Value], rule: ObjectRule, at: At) -> None:
         breaches = rule.breaches(value)
         if not breaches:
             return
@@ -294,51 +364,61 @@ class _Check:
             self.schema.append(Problem((*path, *place), rule.message, text, Stage.SCHEMA))
             text = None
 
-    def number(self, value: Value, kind: Number, at: _At, struct: str) -> None:
+    def number(self, value: Value, kind: Number, at: At, struct: str) -> None:
         if not _is_integer(value, kind):
             self._type(value, kind, at, struct)
 
-    def flag(self, value: Value, kind: Flag, at: _At, struct: str) -> None:
+    def decimal(self, value: Value, kind: Decimal, at: At, struct: str) -> None:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not -_FLOAT32 <= cast("float", value) < _FLOAT32:
+            self._type(value, kind, at, struct)
+
+    def flag(self, value: Value, kind: Flag, at: At, struct: str) -> None:
         if not isinstance(value, bool):
             self._type(value, kind, at, struct)
 
-    def duration(self, value: Value, kind: Duration, at: _At, struct: str) -> None:
+    def duration(self, value: Value, kind: Duration, at: At, struct: str) -> None:
         if not isinstance(value, str):
-            text = _type_text(value, kind, kind.go, struct, self._decoder_path(at))
+            text = _type_text(value, kind, kind.go, struct, self.decoder_path(at))
         elif parse_duration(value) is None:
             text = duration_fault(value)
         else:
             return
-        self._decode(at, f"must be a duration such as 4h0m0s or 90s; got {describe(value)}", text, stops=True)
+        self._decode(at, f"must be a duration such as {self.durations}; got {describe(value)}", text, stops=True)
 
-    def quantity(self, value: Value, _kind: Quantity, at: _At, _struct: str) -> None:
+    def null(self, at: At, _kind: Duration) -> None:
+        """A type that reads itself reads null, too, where no pointer to it is left out instead."""
+        message = f"must be a duration such as {self.durations}; got {describe(None)}"
+        self._decode(at, message, duration_fault(""), stops=True)
+
+    def quantity(self, value: Value, _kind: Quantity, at: At, _struct: str) -> None:
         fault = _quantity_fault(value)
         if fault is not None:
             self._decode(at, f"must be a quantity such as 2, 500m or 64Gi; got {describe(value)}", fault, stops=True)
 
-    def int_or_string(self, value: Value, kind: IntOrString, at: _At, struct: str) -> None:
+    def int_or_string(self, value: Value, kind: IntOrString, at: At, struct: str) -> None:
         if not isinstance(value, str) and not _is_integer(value, INT32):
-            text = _type_text(value, INT32, kind.go, struct, self._decoder_path(at))
+            text = _type_text(value, INT32, kind.go, struct, self.decoder_path(at))
             self._decode(at, f"must be an integer of 32 bits or a string; got {describe(value)}", text, stops=True)
 
-    def text_map(self, value: Value, kind: TextMap, at: _At, struct: str) -> None:
+    def text_map(self, value: Value, kind: TextMap, at: At, struct: str) -> None:
         if not isinstance(value, dict):
             self._type(value, kind, at, struct)
             return
         for key in sorted([key for key, text in value.items() if not isinstance(text, str) and text is not None]):
             self._type(value[key], Text(), (at, key), struct, of=at)
 
-    def quantities(self, value: Value, kind: Quantities, at: _At, struct: str) -> None:
+    def quantities(self, value: Value, kind: Quantities, at: At, struct: str) -> None:
         if not isinstance(value, dict):
             self._type(value, kind, at, struct)
             return
         for key in sorted([key for key, amount in value.items() if amount is not None and _quantity_fault(amount)]):
             self.quantity(value[key], _QUANTITY, (at, key), struct)
 
-    def open(self, _value: Value, _kind: Open, _at: _At, _struct: str) -> None:
+    def open(self, _value: Value, _kind: Open, _at: At, _struct: str) -> None:
         return
 
-    def _duplicates(self, values: Sequence[Value], entries: _List, at: _At) -> None:
+    def _duplicates(self, values: Sequence[Value], entries: _List, at: At) -> None:
         absent = entries.absent
         if not absent:
             absent |= {
@@ -366,27 +446,27 @@ class _Check:
                 value = dict(zip(absent, parts, strict=True))
                 self._schema((at, index), ErrorType.DUPLICATE, value, "", f"must be the only entry with {shown}")
 
-    def _note_unknown(self, value: Mapping[str, Value], names: Sequence[str], at: _At) -> None:
-        path = _path(at)
-        where = f'"{format_path(path)}"' if path else "a PodCliqueSet"
-        for name in value:
-            if name not in names:
-                newer = replacement((*path, name))
-                known = (
-                    known_names(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
-                )
-                message = f'must be a field of {where}; got "{name}"{known}'
-                self.unknown.append(Problem((*path, name), message, effect=Effect.UNKNOWN))
+    def unknown_problem(self, path: FieldPath, name: str, mapping: ObjectTable) -> Problem:
+        """The problem of a field `name` that the mapping at `path` does not have."""
+        where = f'"{format_path(path)}"' if path else f"a {mapping.struct}"
+        names = sorted(mapping.fields)
+        newer = self.replacement((*path, name))
+        known = known_names(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
+        return Problem((*path, name), f'must be a field of {where}; got "{name}"{known}', effect=Effect.UNKNOWN)
 
-    def _type(self, value: Value, kind: Kind, at: _At, struct: str, *, of: _At = None) -> None:
+    def replacement(self, path: FieldPath) -> str | None:  # noqa: ARG002
+        """The field that has replaced the one at `path`."""
+        return None
+
+    def _type(self, value: Value, kind: Kind, at: At, struct: str, *, of: At = None) -> None:
         go, wanted = ("", "object") if isinstance(kind, Open | TextOr) else (kind.go, kind.json)
         noun = JSON_NOUNS[wanted]
         if type(value) is int and isinstance(kind, Number):
             noun = f"an integer of {kind.bits} bits"
-        text = _type_text(value, kind, go, struct, self._decoder_path(of or at))
+        text = _type_text(value, kind, go, struct, self.decoder_path(of or at))
         self._decode(at, f"must be {noun}; got {describe(value)}", text)
 
-    def _decoder_path(self, at: _At) -> str:
+    def decoder_path(self, at: At) -> str:
         """The decoder's own name for the place: fields without the numbers of entries."""
         names: list[str] = []
         while at is not None and at is not self._apart:
@@ -395,7 +475,7 @@ class _Check:
                 names.append(key)
         return ".".join(reversed(names))
 
-    def _decode(self, at: _At, message: str, text: str, *, stops: bool = False) -> None:
+    def _decode(self, at: At, message: str, text: str, *, stops: bool = False) -> None:
         """The decoder reports the problem of a type that reads itself, which stops it; otherwise its first problem."""
         if self._settled:
             text = ""
@@ -404,33 +484,47 @@ class _Check:
             self.decode = [problem._replace(operator_message=None) for problem in self.decode]
         elif self.decode:
             text = ""
-        self.decode.append(Problem(_path(at), message, text or None, Stage.DECODE))
+        self.decode.append(Problem(_path(at), message, text or None, self.stage))
 
-    def _schema(self, at: _At, kind: ErrorType, value: Value, detail: str, message: str) -> None:
+    def _schema(self, at: At, kind: ErrorType, value: Value, detail: str, message: str) -> None:
         path = _path(at)
         text = OperatorError(format_path(path), kind, value, detail).text()
         self.schema.append(Problem(path, message, text, Stage.SCHEMA))
 
 
-_CHECKS: dict[type, Callable[[_Check, Value, Any, _At, str], None]] = {
-    Reference: _Check.object,
-    Object: _Check.object,
-    Array: _Check.array,
-    Text: _Check.text,
-    Number: _Check.number,
-    Flag: _Check.flag,
-    Duration: _Check.duration,
-    Quantity: _Check.quantity,
-    IntOrString: _Check.int_or_string,
-    Quantities: _Check.quantities,
-    TextMap: _Check.text_map,
-    Open: _Check.open,
+class Decoder(_Walk):
+    """A walk over one object; `decode`, `schema` and `unknown` are the problems of each kind, in the order of the walk.
+
+    Other operators' decoders are other in their words, and in when they refuse.
+    """
+
+    __slots__ = ()
+
+    def read(self, value: Value, table: ObjectTable) -> None:
+        """Collects the problems of a whole object."""
+        self.object(value, table, None, "")
+
+
+_CHECKS: dict[type, Callable[[_Walk, Value, Any, At, str], None]] = {
+    Reference: _Walk.object,
+    Object: _Walk.object,
+    Array: _Walk.array,
+    Text: _Walk.text,
+    Number: _Walk.number,
+    Decimal: _Walk.decimal,
+    Flag: _Walk.flag,
+    Duration: _Walk.duration,
+    Quantity: _Walk.quantity,
+    IntOrString: _Walk.int_or_string,
+    Quantities: _Walk.quantities,
+    TextMap: _Walk.text_map,
+    Open: _Walk.open,
 }
 
 
 def _zero_of(key: str, kind: Array) -> str | int:
     """The zero value that Go writes for the field `key` of an entry that has none."""
-    owner = struct_of(kind.item.go) if isinstance(kind.item, Reference) else kind.item
+    owner = kubernetes_struct(kind.item.go) if isinstance(kind.item, Reference) else kind.item
     is_number = isinstance(owner, Object) and isinstance(owner.fields[key].kind, Number)
     return 0 if is_number else ""
 
@@ -453,14 +547,5 @@ def _is_integer(value: Value, kind: Number) -> bool:
 
 
 def _type_text(value: Value, kind: Kind, go: str, struct: str, dotted: str) -> str:
-    into = f"struct field {struct}.{dotted} of" if dotted else "value of"
-    return f"json: cannot unmarshal {_go_kind(value, kind)} into Go {into} type {go}"
-
-
-def _go_kind(value: Value, kind: Kind) -> str:
-    """Go's name of the JSON type that it met; a number that is none of those it wants, with its digits."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return f"number {go_number(value)}" if isinstance(kind, Number) else "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+    field = f"{struct}.{dotted}" if dotted else ""
+    return unmarshal_error(value, go, field, wants_number=isinstance(kind, Number | Decimal))
