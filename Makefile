@@ -33,6 +33,9 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(CRANE_BINARY)
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 PROJECTS := pyproject.toml fn/krmfn/pyproject.toml --extra all
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+# What packwise imports of its libraries.
+RUN_WITH := annotated_types cel_expr_python jinja2 jsonpatch.py jsonpointer.py markupsafe pydantic pydantic_core shtab typing_extensions.py typing_inspection yaml
 # The distributions of this repository: krmfn alone, and packwise, which carries it.
 DISTRIBUTIONS := ./fn/krmfn .
 
@@ -62,14 +65,18 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	@$(PYTHON) -c 'import ensurepip, venv' || { \
 	  echo "\"$(PYTHON)\" cannot make virtual environments: install its venv package (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
+# uv takes an eighth of pip's time. Where it cannot install, for it knows no index that is pip's own, pip does.
+	sed -n '/^uv==/,/# via/p' requirements-dev.lock > .venv/uv.lock
+	$(PIP_INSTALL) --requirement .venv/uv.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements-dev.lock \
+	  || { echo "uv cannot install, see above: pip does" >&2; $(PIP_INSTALL) --requirement requirements-dev.lock; }
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index $(addprefix --editable ,$(DISTRIBUTIONS))
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; command -v cargo >/dev/null \
 	  && $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --force-reinstall ./$(NATIVE) \
 	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
 	@command -v $(GO) >/dev/null || echo "Go is not on PATH: tests of kustomize, kubectl-validate and kyaml are skipped, each with its reason" >&2
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
-	$(BIN)/python -m compileall -q fn
+	$(BIN)/python -m compileall -q fn $(RUN_WITH:%=.venv/lib/python3*/site-packages/%)
 	$(BIN)/python -I -m packwise.start
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
@@ -139,7 +146,9 @@ bench-instructions: setup ## count the instructions of `packwise fn` (perf); fai
 
 qualify: .without-tests test-slow test ## what CI runs: run it before pushing
 
-tools: $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS) ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+tools: ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) \
+	  setup $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS)
 
 $(KUSTOMIZE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
@@ -183,7 +192,8 @@ browser: ## Debian's Chromium, which the tests of the report's page open (apt)
 	  echo "make browser needs chromium on PATH (Debian: apt-get install chromium fonts-dejavu-core)" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; }
 
-e2e-tools: e2e-packages $(E2E_TOOLS) ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
+e2e-tools: e2e-packages ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
+	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) $(E2E_TOOLS)
 
 e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from the distribution
 	@missing=; for command in etcd redis-server ip unshare setpriv openssl strace perf; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
@@ -207,11 +217,11 @@ $(E2E_TOOLS): KUBE := k8s.io/component-base/version
 $(E2E_TOOLS): VERSION := $(call version,$(KUBERNETES))
 $(E2E_TOOLS):
 	mkdir -p $(@D)/manifests
-	cd $(CONTROL_PLANE) && $(GO) build -mod=readonly -trimpath -o $(CURDIR)/$@.part -ldflags "-s -w -X $(KUBE).gitVersion=$(VERSION) \
-	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE)
 	set -- $(MANIFESTS); [ $$# = 0 ] || \
 	  install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/manifests
-	mv $@.part $@
+# `make e2e` and `make image-release` may build crane at the same time.
+	part=$(CURDIR)/$@.$$$$; cd $(CONTROL_PLANE) && $(GO) build -mod=readonly -trimpath -o $$part -ldflags "-s -w -X $(KUBE).gitVersion=$(VERSION) \
+	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE) && mv $$part $(CURDIR)/$@
 
 # How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
 SECONDS ?= 120
