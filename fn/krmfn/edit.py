@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Source, is_client_key
 from krmfn.yamltext import YamlError, read, write
-from krmfn.yamltext.edit import remove_value, set_value
+from krmfn.yamltext.edit import changed_entry, remove_value, set_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
     """`source` with `value` at `path`; None where no splice gives a text that means `changed`."""
     text = set_value(source.text, source.root + path, value)
-    if not _means(text, source, changed):
+    if not _means(text, source, path, changed):
         return None
     return _with_text(source, text)
 
@@ -96,7 +96,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
     source = item.source
     try:
         text = remove_value(source.text, source.root + path, keep_comments=keep_comments)
-        if _means(text, source, changed):
+        if _means(text, source, path, changed):
             return _with_text(source, text), changed
         if keep_comments and "#" in source.text:
             raise item.error(path, _NOT_IN_PLACE)
@@ -160,16 +160,36 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
 
 def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Value) -> _Edited:
     """The source with `text`, which must mean `changed`, and that value."""
-    if not _means(text, item.source, changed):
+    if not _means(text, item.source, path, changed):
         raise item.error(path, _NOT_IN_PLACE)
     return _with_text(item.source, text), cast("Mapping[str, Value]", changed)
 
 
-def _means(text: str, source: Source, value: Value) -> bool:
-    """True if `text`, put in the place of that of `source`, holds `value` where the object is."""
+def _means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
+    """True if `text`, that of `source` edited at `path`, holds `value` where the object is."""
+    return _entry_means(text, source, path, value) or _holds(text, source.root, value)
+
+
+def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
+    """True if all that was edited stands in one entry, whose lines show that `text` means `value`."""
+    root = len(source.root)
+    part: Any = value
+    try:
+        lines, depth = changed_entry(source.text, text, source.root + path, root)
+        if not depth:
+            return False
+        for step in path[: depth - root]:
+            part = part[step]
+    except (YamlError, LookupError, TypeError):
+        return False
+    return _holds(lines, (), {cast("str", path[depth - root - 1]): part})
+
+
+def _holds(text: str, root: FieldPath, value: Value) -> bool:
+    """True if `value` is what stands at `root` in `text`."""
     try:
         part: Any = read(text, is_kept=False)
-        for step in source.root:
+        for step in root:
             part = part[step]
     except (YamlError, LookupError, TypeError):
         return False

@@ -7,9 +7,11 @@ import re
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.reader import (
+    MAX_DEPTH,
     after_gap,
     ends_in_block_scalar,
     find,
+    most_nodes,
     read,
     restore_breaks,
     strip_header,
@@ -324,6 +326,32 @@ def _without_value(text: str, path: FieldPath, *, prune: bool) -> str:
     return restore_breaks(text, lined, edited)
 
 
+def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[str, int]:
+    """The least entry on `path`, more than `above` steps long, that holds all in which `edited` differs from `text`.
+
+    Its lines in `edited`, and how many steps lead to it; no lines, and 0, where there is none. It is an entry of a
+    mapping in block style with another behind it: a key at their column begins anew whatever stands before it. Where
+    the lines mean alone what they should, and `text` can be read, `edited` means what they and `text` say. Raises
+    YamlError where `text` cannot be read.
+    """
+    nodes = find(text, path, rest=True)
+    if "%TAG" in text or _shared_anchors(text):
+        return "", 0
+    for depth in range(len(nodes) - 1, above, -1):
+        node = nodes[depth]
+        if node.in_flow or node.key_start < 0 or node.next_start < 0:
+            continue
+        start, stop = (text.rfind("\n", 0, at) + 1 for at in (node.key_start, node.next_start))
+        if text[start : node.key_start].strip(" ") or text[stop : node.next_start].strip(" "):
+            continue
+        end = len(edited) - (len(text) - stop)
+        if end > node.key_end and edited.startswith(text[: node.key_end]) and edited.endswith(text[stop:]):
+            lines = edited[start:end]
+            # Alone they stand less deep.
+            return (lines, depth) if most_nodes(lines) + depth < MAX_DEPTH else ("", 0)
+    return "", 0
+
+
 def _insert(text: str, lined: str, nodes: Sequence[Node], path: FieldPath, value: Value) -> str:
     """`lined` with `value` at a path of which only `nodes` exist."""
     node = nodes[-1]
@@ -389,11 +417,9 @@ def _same(first: Value, other: Value) -> bool:
 
 def _refuse_shared(text: str, nodes: Sequence[Node], path: FieldPath) -> None:
     """Raises where the edit would show in another place, or take away an anchor that another place needs."""
-    if "&" not in text or "*" not in text:
-        return
     starts = {node.start for node in nodes}
     target = nodes[-1] if len(nodes) > len(path) else None
-    for start, anchor in tree_of(text).shared_anchors():
+    for start, anchor in _shared_anchors(text):
         if start in starts or (target is not None and target.start <= start < target.end):
             name = path[len(path) - 1] if path else ""
             raise error_at(
@@ -402,6 +428,11 @@ def _refuse_shared(text: str, nodes: Sequence[Node], path: FieldPath) -> None:
                 f'anchor "{anchor}" shares this value with other places; write it out where it is used, '
                 f'so that "{name}" can be changed here alone',
             )
+
+
+def _shared_anchors(text: str) -> Sequence[tuple[int, str]]:
+    """Where each anchor stands that an alias repeats, and its name. Raises YamlError where `text` cannot be read."""
+    return tree_of(text).shared_anchors() if "&" in text and "*" in text else ()
 
 
 def _nest(path: FieldPath, value: Value) -> Value:

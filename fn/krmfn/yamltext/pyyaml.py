@@ -13,7 +13,7 @@ from yaml.reader import ReaderError
 from krmfn.hints import TYPE_CHECKING, Protocol, cast
 from krmfn.yamltext import reader
 from krmfn.yamltext.error import YamlError, error_at
-from krmfn.yamltext.reader import after_gap, unify_breaks
+from krmfn.yamltext.reader import MAX_DEPTH, after_gap, unify_breaks
 from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Scalar, Value
     from krmfn.yamltext.reader import Row
-
-MAX_DEPTH = 500
-"""The largest depth of mappings and lists in a document; more is an error."""
 
 _BOM = "\ufeff"
 

@@ -78,6 +78,9 @@ def _odd() -> re.Pattern[str]:
 MAX_NODES = 5_000_000
 """The largest number of mappings, lists and scalars in a text, keys too. That many take about 1 GiB."""
 
+MAX_DEPTH = 500
+"""The largest depth of mappings and lists in a document; more is an error."""
+
 _LEAST = 1
 """Characters that a node takes at least, with the mark before it."""
 _SPACE = re.compile(r"[ \t\r\n]+")
@@ -89,7 +92,7 @@ def check_nodes(text: str) -> None:
 
     Aliases are not counted here: what they repeat, `read` bounds where it meets them.
     """
-    if len(text) <= _LEAST * MAX_NODES or _most(text) <= MAX_NODES:
+    if len(text) <= _LEAST * MAX_NODES or most_nodes(text) <= MAX_NODES:
         return
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         # JSON need not be YAML, and can be counted without a reader.
@@ -103,7 +106,7 @@ def check_nodes(text: str) -> None:
         count_nodes(text)
 
 
-def _most(text: str) -> int:
+def most_nodes(text: str) -> int:
     """A number of nodes that `text` does not exceed: each follows one of these marks, or starts the text."""
     return 1 + sum([text.count(mark) for mark in (",", "[", "{", ":", "\n", "- ", "? ")])
 

@@ -10,6 +10,7 @@ from yamltext_calls import calls_of
 from yamltext_documents import KEYS, SCALARS, VALUES, documents
 
 from krmfn.yamltext import Span, YamlError, locate, locate_nearest, native, read, remove_value, set_value
+from krmfn.yamltext.edit import changed_entry
 from tests.places import NO_CORE
 
 if TYPE_CHECKING:
@@ -135,6 +136,68 @@ def test_missing_parents_are_created_and_pruned(
     assert at(read(edited), path) == new
     if at(value, parent):
         assert remove_value(edited, path, prune=True) == text
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents(), st.data(), st.text(alphabet="ab: -?[]{}\"'#&*!|>%\n", max_size=8))
+def test_the_lines_of_a_changed_entry_mean_alone_what_the_whole_means_there(
+    document: tuple[str, dict[str, Value]], data: st.DataObject, noise: str
+) -> None:
+    text, value = document
+    path = data.draw(st.sampled_from(paths_of(value)))
+    span = locate(text, path)
+    assert span is not None
+    start = data.draw(st.integers(span.start, span.end))
+    edited = text[:start] + noise + text[data.draw(st.integers(start, span.end)) :]
+    lines, depth = changed_entry(text, edited, path, 0)
+    try:
+        alone = read(lines)
+    except YamlError:
+        return
+    if isinstance(alone, dict) and depth and [*alone] == [path[depth - 1]]:
+        assert read(edited) == with_value(value, path[:depth], alone[cast("str", path[depth - 1])])
+
+
+ENTRIES = """\
+a: 1
+b:
+  c: {d: 1}
+  # of e
+  e:
+    f: |
+      text
+  g: 2
+h: 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "lines", "depth"),
+    [
+        pytest.param("d: 1", "d: 2", ("b", "c", "d"), "  c: {d: 2}\n  # of e\n", 2, id="the least block entry"),
+        pytest.param("text", "words", ("b", "e", "f"), "  e:\n    f: |\n      words\n", 2, id="a last entry's parent"),
+        pytest.param("g: 2", "g: 3", ("b", "g"), ENTRIES[5:-5].replace("g: 2", "g: 3"), 1, id="a last entry"),
+        pytest.param("  c:", "  k:", ("b", "c"), ENTRIES[5:-5].replace("  c:", "  k:"), 1, id="a key's parent"),
+        pytest.param("a: 1", "a: 2", ("b", "c"), "", 0, id="a change elsewhere"),
+        pytest.param("h: 3", "h: 4", ("h",), "", 0, id="the last entry of all"),
+        pytest.param(
+            "c: {d: 1}", "c: " + "[" * 500 + "]" * 500, ("b", "c"), "", 0, id="a depth that counts from above"
+        ),
+    ],
+)
+def test_a_changed_entry(old: str, new: str, path: FieldPath, lines: str, depth: int) -> None:
+    assert changed_entry(ENTRIES, ENTRIES.replace(old, new), path, 0) == (lines, depth)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a: &x 1\nb: *x\nc: 2\n", id="an anchor that is used"),
+        pytest.param("%TAG !! tag:example.com,2000:\n---\na: !!int 1\nb: 2\n", id="a tag's own meaning"),
+    ],
+)
+def test_no_entry_means_alone_what_another_place_says(text: str) -> None:
+    assert changed_entry(text, text.replace("1", "2"), ("a",), 0) == ("", 0)
 
 
 @settings(deadline=None)
