@@ -29,6 +29,7 @@ __all__ = [
     "Flag",
     "IntOrString",
     "Kind",
+    "Named",
     "Number",
     "Object",
     "ObjectRule",
@@ -47,13 +48,17 @@ _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
 class Number(NamedTuple):
-    """An integer of `bits` bits, `least` and `most` at the bounds; `go` is its Go type."""
+    """An integer of `bits` bits, `least` and `most` at the bounds; `go` is its Go type.
+
+    `reads_decimals`: 2.0 is 2, as to Kubernetes.
+    """
 
     bits: int = 32
     go: str = "int32"
     json: str = "integer"
     least: int | None = None
     most: int | None = None
+    reads_decimals: bool = False
 
 
 class Text(NamedTuple):
@@ -124,6 +129,13 @@ class TextMap(NamedTuple):
     most: int = 0
 
 
+class Named(NamedTuple):
+    """A mapping of anybody's names to an `item` each; null is as good as absent."""
+
+    item: Kind
+    json: str = "object"
+
+
 class Open(NamedTuple):
     """Anything: another API's field that packwise does not read. With `json`, anything of that type."""
 
@@ -187,6 +199,7 @@ Kind = (
     | Quantity
     | IntOrString
     | TextMap
+    | Named
     | Quantities
     | Open
     | Array
@@ -237,45 +250,56 @@ _NOUNS: Mapping[str, tuple[type, str]] = {
 """The types of JSON: the type of a value that was read, and what a message calls it."""
 
 
-def field_problems(value: Value, kind: Kind, path: FieldPath = ()) -> Iterator[Problem]:
-    """Problems of `value` in packwise's own words: of known fields in the table's order, then unknown fields."""
+def field_problems(
+    value: Value, kind: Kind, path: FieldPath = (), unknown: Callable[[FieldPath, Object], Problem] | None = None
+) -> Iterator[Problem]:
+    """Problems of `value` in packwise's own words: of known fields in the table's order, then unknown fields.
+
+    `unknown` is the problem of a field that an object does not have, where another reader has other words for that.
+    """
     if isinstance(kind, TextOr):
         kind = kind.mapping if isinstance(value, dict) else Text()
     if isinstance(kind, Text) and kind.enum:
         if value not in kind.enum:
             known = ", ".join([f'"{choice}"' for choice in kind.enum])
             yield Problem(path, f"must be one of {known}; got {describe(value)}")
-    elif kind.json and type(value) is not _NOUNS[kind.json][0]:
+    elif kind.json and type(value) is not _NOUNS[kind.json][0] and not _is_whole(value, kind):
         yield Problem(path, f"must be {_NOUNS[kind.json][1]}; got {describe(value)}")
     elif isinstance(kind, Object) and isinstance(value, dict):
-        yield from _object_problems(value, kind, path)
+        yield from _object_problems(value, kind, path, unknown or _unknown_field)
     elif isinstance(kind, Array) and isinstance(value, list):
-        yield from _array_problems(value, kind, path)
+        for index, entry in enumerate(value):
+            yield from field_problems(entry, kind.item, (*path, index), unknown)
+        if len(value) < kind.least:
+            yield Problem(path, f"must have at least {_items(kind.least)}; got {len(value)}")
+    elif isinstance(kind, Named) and isinstance(value, dict):
+        for name, entry in value.items():
+            yield from () if entry is None else field_problems(entry, kind.item, (*path, name), unknown)
     elif isinstance(kind, TextMap) and isinstance(value, dict):
         yield from _map_problems(value, kind, path)
     elif wrong := _wrong_scalar(value, kind):
         yield Problem(path, wrong if "got " in wrong else f"{wrong}; got {describe(value)}")
 
 
-def _object_problems(value: Mapping[str, Value], kind: Object, path: FieldPath) -> Iterator[Problem]:
+def _is_whole(value: Value, kind: Kind) -> bool:
+    return isinstance(kind, Number) and kind.reads_decimals and isinstance(value, float) and value.is_integer()
+
+
+def _object_problems(
+    value: Mapping[str, Value], kind: Object, path: FieldPath, unknown: Callable[[FieldPath, Object], Problem]
+) -> Iterator[Problem]:
     for name, field in kind.fields.items():
         if name not in value:
             if field.required:
                 yield Problem((*path, name), "must be given; there is none")
         elif value[name] is not None or not field.nullable:
-            yield from field_problems(value[name], field.kind, (*path, name))
-    if kind.takes_others:
-        return
-    for name in value:
-        if name not in kind.fields:
-            yield Problem((*path, name), unknown_field(name, kind.fields), at_key=True)
+            yield from field_problems(value[name], field.kind, (*path, name), unknown)
+    if not kind.takes_others:
+        yield from (unknown((*path, name), kind) for name in value if name not in kind.fields)
 
 
-def _array_problems(values: Sequence[Value], kind: Array, path: FieldPath) -> Iterator[Problem]:
-    for index, value in enumerate(values):
-        yield from field_problems(value, kind.item, (*path, index))
-    if len(values) < kind.least:
-        yield Problem(path, f"must have at least {_items(kind.least)}; got {len(values)}")
+def _unknown_field(path: FieldPath, owner: Object) -> Problem:
+    return Problem(path, unknown_field(str(path[-1]), owner.fields), at_key=True)
 
 
 def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -> Iterator[Problem]:

@@ -29,7 +29,7 @@ from packwise.frontends.dynamo.rules import (
     told_once,
 )
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
-from packwise.frontends.dynamo.schema import shape_problems
+from packwise.frontends.dynamo.schema import paths_of, shape_problems
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
 from packwise.objects.index import identity, is_placeholder, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
@@ -95,7 +95,7 @@ class DerivedSet(NamedTuple):
 
     def origins(self) -> Mapping[FieldPath, Origin]:
         """The origin of each part of the derived object."""
-        return {path: Origin(self._place(path), "spec/dynamo.md#3") for path in _paths(self.item.value, ())}
+        return {path: Origin(self._place(path), "spec/dynamo.md#3") for path in paths_of(self.item.value, ())}
 
     def _node(self, node: Node) -> Node:
         if not isinstance(node, Gang):
@@ -125,12 +125,6 @@ class DerivedSet(NamedTuple):
 
     def _place(self, path: FieldPath) -> Place:
         return Place(self.workload, self.trace.find(path).path)
-
-
-def _paths(value: Value, path: FieldPath) -> list[FieldPath]:
-    """The paths of all mappings and lists within `value`, and of their scalars."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(inner for step, part in entries for inner in _paths(part, (*path, step)))]
 
 
 class _Dynamo:
@@ -240,7 +234,7 @@ class _GraphJudge:
         findings = list(self._about_version(item, version))
         if has_errors(findings):
             return _GraphJudgement(item, tuple(findings))
-        problems = list(shape_problems(item.value))
+        problems = shape_problems(item.value)
         paths = [("metadata", "name"), ("metadata", "namespace")]
         template = _template(item, [*paths, *[problem.path for problem in problems if problem.stage is not None]])
         if template is not None:
