@@ -23,7 +23,7 @@ from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Re
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
-from packwise.schedulers.kai.topologies import SUBGROUP_COUNTS
+from packwise.schedulers.kai import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
     PREFERRED,

@@ -14,7 +14,7 @@ from packwise.objects.place import Generated, Origin, Place
 from packwise.pipeline import registry, render
 from packwise.placement import Bounds, Cluster, Gang, Grouper, Placement, PodSet, WorkloadPlan
 from packwise.revisions.grove import Revision, Step
-from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
+from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.select import Package
 from packwise.settings import TopologyRender
 from packwise.topology.known import KnownTopologies, ListedTopology, Use

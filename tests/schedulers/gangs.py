@@ -9,7 +9,7 @@ from krmfn import KubeObject
 from packwise.objects.place import Origin, Place
 from packwise.pipeline.steps import read_package
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
-from packwise.schedulers.scheduler import SchedulerInput
+from packwise.schedulers import SchedulerInput
 from packwise.select import Package, cluster_of, topologies_of
 from packwise.topology.known import Level
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Effect
+from packwise.schedulers.kai import versions_for
 from packwise.schedulers.kai.allocate.state import depth_of
 from packwise.schedulers.kai.podgroup_rules import read_topology
-from packwise.schedulers.kai.topologies import versions_for
 from packwise.schedulers.kai.users_objects import alias_problems
 
 TOPOLOGIES: list[list[Any]] = [

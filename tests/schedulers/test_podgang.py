@@ -11,9 +11,9 @@ import pytest
 from krmfn.yamltext import read
 from packwise.placement import Grouper
 from packwise.schedulers.grove import podgang_value
+from packwise.schedulers.kai import KNOWN, Versions, annotated_topology, versions_for
 from packwise.schedulers.kai.podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.topologies import KNOWN, Versions, annotated_topology, versions_for
 from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import gang_of
 

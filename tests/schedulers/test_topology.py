@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.schedulers.kai.topologies import read_keys, topology_problems, topology_value
+from packwise.schedulers.kai import read_keys, topology_problems, topology_value
 
 PATTERN = (
     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from krmfn import KubeObject
 from packwise.findings.finding import Finding
 from packwise.pipeline.steps import read_package
+from packwise.schedulers import SchedulerInput
 from packwise.schedulers.kai import KAI
-from packwise.schedulers.scheduler import SchedulerInput
 from packwise.select import Package, cluster_of, topologies_of
 
 SETTINGS = """\

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.frontends.frontend import FrontEnd, OmissionsOf
     from packwise.objects.index import Index, Inventory
     from packwise.revisions.grove import Revision
-    from packwise.schedulers.scheduler import QueuedPodsOf, Scheduler
+    from packwise.schedulers import QueuedPodsOf, Scheduler
 
 __all__ = [
     "FRONT_ENDS",
@@ -167,7 +167,7 @@ def _kai() -> Scheduler:
 
 
 def _kai_rules() -> Iterable[Rule]:
-    from packwise.schedulers.kai.scheduler import rule_table
+    from packwise.schedulers.kai import rule_table
 
     return rule_table()
 

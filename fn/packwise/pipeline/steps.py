@@ -16,7 +16,7 @@ from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement import within_limit
 from packwise.render import annotate, annotate_generated, with_notes
 from packwise.render import render as render_objects
-from packwise.schedulers.scheduler import SchedulerInput, SchedulerObjects
+from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.select import ABSENT, cluster_of, index_package, select, topologies_of
 from packwise.settings.configuration import has_topology, held_configuration
 from packwise.topology.known import Status, check_protection, topology_status, with_finalizer

@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import VOLCANO_PODGROUP
 from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
-from packwise.schedulers.scheduler import Scheduler, SchedulerInput, SchedulerObjects
+from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

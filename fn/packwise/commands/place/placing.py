@@ -11,12 +11,12 @@ from enum import StrEnum
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.index import gang_identities
+from packwise.schedulers.kai import NO_TAINT_NAMES
 from packwise.schedulers.kai.allocate import FITS, Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS, Job, Scene
 from packwise.schedulers.kai.allocate.state import ROOT, add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
-from packwise.schedulers.kai.topologies import NO_TAINT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -16,12 +16,12 @@ from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
+from packwise.schedulers.kai import NAME, PROFILE, MissingBindingError, topology_names
 from packwise.schedulers.kai.allocate import existing_queues
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, QUEUE_LABELS
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
-from packwise.schedulers.kai.topologies import NAME, PROFILE, MissingBindingError, topology_names
 from packwise.wording import closest, near_miss
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.placement import Placement
+    from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, QueueShare
-    from packwise.schedulers.scheduler import SchedulerInput
 
 UNUSED = Rule("level-on-no-node", "Every level is a label that nodes carry.", "spec/placement.md#4a", Severity.WARNING)
 OUTSIDE = Rule(

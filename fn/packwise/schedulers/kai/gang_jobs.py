@@ -9,12 +9,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
+from packwise.schedulers.kai import MissingBindingError, topology_names
 from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, QueueShare, Share, SubGroupInfo
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, with_objects
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
-from packwise.schedulers.kai.topologies import MissingBindingError, topology_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.placement import Bounds, PodSet
+    from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
-    from packwise.schedulers.scheduler import SchedulerInput
 
 __all__ = ["CHART_CLASSES", "MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "topologies"]
 

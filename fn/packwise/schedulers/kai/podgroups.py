@@ -20,9 +20,7 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.revisions.kai import release_of
-from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
-from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
-from packwise.schedulers.kai.topologies import (
+from packwise.schedulers.kai import (
     NAME,
     PROFILE,
     SUBGROUP_COUNTS,
@@ -31,6 +29,8 @@ from packwise.schedulers.kai.topologies import (
     topology_names,
     versions_for,
 )
+from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
+from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
 from packwise.validate.definitions import judge, no_table
 from packwise.wording import list_known
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.placement import Placement
-    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.schedulers import SchedulerInput
 
 REFUSED = Rule("scheduler-podgroup", "The scheduler takes every PodGroup, rendered or users' own.", "spec/kai.md#3")
 IGNORED = Rule(

@@ -13,7 +13,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang
-from packwise.schedulers.kai.topologies import (
+from packwise.schedulers.kai import (
     PROFILE,
     KaiTopologies,
     judge_known,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.placement import Schedulers
-    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.schedulers import SchedulerInput
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopology
 

@@ -15,11 +15,7 @@ from packwise.objects.index import identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue
-from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
-from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
-from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
-from packwise.schedulers.kai.topologies import (
+from packwise.schedulers.kai import (
     NAME,
     REFUSED,
     annotated_topology,
@@ -29,6 +25,10 @@ from packwise.schedulers.kai.topologies import (
     read_keys,
     topology_value,
 )
+from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
+from packwise.schedulers.kai.podgroup_rules import podgroup_problems
+from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
+from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.place import Origin
     from packwise.placement import GangPod, Node, Placement
-    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.schedulers import SchedulerInput
 
 _POD_GROUP = "pod-group-name"
 _SUB_GROUP = "kai.scheduler/subgroup-name"

@@ -14,10 +14,10 @@ from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.schedulers.kai import KNOWN, LABEL_PATTERN, LEVEL_ALIASES, NAME, Versions
+from packwise.schedulers.kai import REFUSED as TOPOLOGY_REFUSED
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
-from packwise.schedulers.kai.topologies import KNOWN, LABEL_PATTERN, LEVEL_ALIASES, NAME, Versions
-from packwise.schedulers.kai.topologies import REFUSED as TOPOLOGY_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.place import Generated
-    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.schedulers import SchedulerInput
     from packwise.settings import TopologyRender
 
 _KNOWN = Versions(LEVEL_ALIASES, KNOWN.last)

@@ -2,6 +2,64 @@
 
 from __future__ import annotations
 
-from packwise.schedulers.kueue.scheduler import KUEUE
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.index import identity
+from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
+from packwise.revisions.kueue import kueue_release
+from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
-__all__ = ["KUEUE"]
+if TYPE_CHECKING:
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Index
+    from packwise.placement import Cluster
+    from packwise.settings import TopologyRender
+
+__all__ = [
+    "KUEUE",
+    "is_meant",
+]
+
+_WORD = "kueue"
+_OLD_VERSION = "v1beta1"
+
+
+class _Kueue:
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input.
+
+        Nothing is imported where nothing of the input speaks of Kueue.
+        """
+        inventory, writes = source.inventory, source.settings.emits(KUEUE_TOPOLOGY.emitted)
+        if not (writes or any(is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
+            return SchedulerObjects()
+        from packwise.schedulers.kueue.check import check
+        from packwise.schedulers.kueue.objects import render_objects
+
+        release = kueue_release(source.settings.kueue.version)
+        generated, refused = render_objects(source, release) if writes else ([], [])
+        known = [item for kind in WORKLOAD_KINDS.values() for item in inventory.items.of_kind(*kind.key)]
+        queued = tuple([item for item in known if is_queued(item)])
+        return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)), workloads=queued)
+
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+        """A Topology or a ResourceFlavor in the version that the named release serves."""
+        return item if kueue_release(settings.kueue.version).serves_v1beta1 else self.migrate(item)
+
+    def migrate(self, item: KubeObject) -> KubeObject:
+        """A Topology or a ResourceFlavor of v1beta1, which has the same fields, as v1beta2."""
+        group, kind, _, _ = identity(item.value)
+        known = next((each for each in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR) if each.key == (group, kind)), None)
+        is_old = known is not None and item.api_version == f"{group}/{_OLD_VERSION}"
+        return item.set(("apiVersion",), known.api_version) if known is not None and is_old else item
+
+
+def is_meant(index: Index) -> bool:
+    """True if some text of the input names Kueue."""
+    # Entries of one list share its text.
+    texts = {item.source.text for item in index.users.values() if item.written}
+    return any(_WORD in text for text in texts)
+
+
+KUEUE: Scheduler = _Kueue()
+"""Kueue."""

@@ -18,10 +18,10 @@ from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
+from packwise.schedulers.kueue import is_meant
 from packwise.schedulers.kueue.objects import node_labels, rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of, mapping, value_at
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
-from packwise.schedulers.kueue.scheduler import is_meant
 from packwise.wording import closest, near_miss
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Generated
     from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
-    from packwise.schedulers.scheduler import SchedulerInput
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
 

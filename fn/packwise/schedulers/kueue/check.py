@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
     from packwise.objects.place import Generated
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.schedulers import SchedulerInput
 
 __all__ = ["RULES", "check"]
 

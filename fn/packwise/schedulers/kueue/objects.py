@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from packwise.objects.kinds import Kind
     from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.scheduler import SchedulerInput
+    from packwise.schedulers import SchedulerInput
     from packwise.settings import KueueFlavor, TopologyRender
     from packwise.topology.known import KnownTopologies, KnownTopology
 
