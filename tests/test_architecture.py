@@ -227,7 +227,7 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
         "packwise.frontends.osmo.frontend",
         "packwise.frontends.workloads.frontend",
         "packwise.globs",
-        "packwise.pipeline.choice",
+        "packwise.pipeline.rules",
         "packwise.schedulers.kai.podgroups",
         "packwise.validate.definition",
         "pathlib",

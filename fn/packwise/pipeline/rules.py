@@ -1,24 +1,277 @@
-"""Every rule that a result of a render can name."""
+"""Every rule that a result of a render can name, and the choice of the findings that are reported, by their rules.
+
+Which are reported, and how severe they are, the configuration's `rules` and comments say.
+Warnings and infos are the user's to choose. An error says that somebody refuses the object: it is ignored at its line
+alone, and nothing is rendered from that object. Errors that other objects depend on are not ignored at all.
+A comment, `# packwise: ignore[rule, rule] reason`, speaks of the line that it ends, or of the next line that holds
+anything else. Of a field that starts a block that is the field's own line, not the block.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from posixpath import dirname
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import NamedTuple
+from krmfn.remarks import remarks
 from krmfn.result import Severity
 from packwise import keys, placement, render, select
+from packwise.findings.finding import Finding, Rule
 from packwise.objects import index, kinds
-from packwise.pipeline import choice, registry, steps
+from packwise.pipeline import registry, steps
 from packwise.select import evidence
-from packwise.settings import configuration, operator, schedulers
+from packwise.settings import configuration, operator, schedulers, settings_place
 from packwise.topology import bindings, known
 from packwise.validate import definitions
+from packwise.wording import closest
 
 if TYPE_CHECKING:
-    from krmfn.result import Result
-    from packwise.findings.finding import Rule
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-__all__ = ["precondition_rules", "prevents", "rule_table", "rules_of_packages"]
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.source import Location
+    from packwise.settings import RuleEntry, TopologyRender
+
+__all__ = [
+    "OF_COMMENTS",
+    "OF_SETTINGS",
+    "Choice",
+    "Suppression",
+    "Suppressions",
+    "precondition_rules",
+    "prevents",
+    "rule_table",
+    "rules_of_packages",
+]
+
+UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "spec/packwise.md#rules")
+REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "spec/packwise.md#rules")
+OF_SETTINGS = (UNKNOWN, REFUSED)
+"""Rules of the configuration's `rules`."""
+
+FORM = Rule(
+    "ignore-form",
+    "A comment for packwise names the rules that it ignores.",
+    "spec/packwise.md#ignore",
+    Severity.WARNING,
+)
+REASON = Rule("ignore-reason", "A comment that ignores a rule says why.", "spec/packwise.md#ignore", Severity.WARNING)
+UNUSED = Rule(
+    "ignore-unused",
+    "A comment that ignores a rule has a finding to ignore.",
+    "spec/packwise.md#ignore",
+    Severity.WARNING,
+)
+OF_COMMENTS = (FORM, REASON, UNUSED)
+"""Rules of the comments themselves."""
+
+_WORD = "packwise"
+"""The first word of a comment for packwise; a colon follows."""
+_HINTS = 20
+"""Of how many unknown rules the nearest is looked for."""
+
+_IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)")
+
+
+class Suppression(NamedTuple):
+    """A comment in `item` that ignores `rules`, for a `reason`; `text` is what follows packwise's word."""
+
+    item: KubeObject
+    location: Location
+    text: str
+    rules: tuple[str, ...]
+    reason: str
+
+
+_Ignored = tuple[str | None, int | None, int, str]
+"""The file, the document's place in it where a client says so, the line, the rule."""
+
+
+class Suppressions(NamedTuple):
+    """The comments of the input: all of them, and the first of each rule by the line that it speaks of."""
+
+    written: tuple[Suppression, ...] = ()
+    by_rule: Mapping[_Ignored, Suppression] = {}
+
+    @classmethod
+    def of(cls, items: Iterable[KubeObject]) -> Suppressions:
+        """The comments in `items`, each text read once: the entries of a List have one together."""
+        written: list[Suppression] = []
+        by_rule: dict[_Ignored, Suppression] = {}
+        for item in {item.origin._replace(root=(), entry=()): item for item in items}.values():
+            for remark in remarks(item, _WORD):
+                match = _IGNORE.fullmatch(remark.text)
+                names = [name.strip() for name in match[1].split(",")] if match else []
+                rules = tuple(dict.fromkeys([name for name in names if name]))
+                suppression = Suppression(item, remark.location, remark.text, rules, match[2] if match else "")
+                written.append(suppression)
+                for rule in rules:
+                    by_rule.setdefault((remark.location.file, item.index, remark.about, rule), suppression)
+        return cls(tuple(written), by_rule)
+
+    def ignoring(self, result: Result) -> Suppression | None:
+        """The comment that ignores `result`; None where there is none."""
+        line = result.tags.get("line")
+        if line is None or not self.by_rule:
+            return None
+        file = result.file
+        path, index = (None, None) if file is None else (file.path, file.index)
+        return self.by_rule.get((path, index, int(line), result.tags.get("rule", "")))
+
+    def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
+        """Findings about the comments: no rules, rules that are not `known`, no reason, nothing to ignore.
+
+        `used` are places of comments with the rules of which they ignored a finding, or might with more input.
+        """
+        hints = 0
+        for each in self.written:
+            if not each.rules:
+                message = (
+                    f'must name the rules that it ignores, as in "ignore[queue-missing] reason"; got "{each.text}"'
+                )
+                yield _finding(FORM, each, message)
+                continue
+            for rule in each.rules:
+                if rule not in known:
+                    hints += 1
+                    near = closest(rule, known, len(known)) if hints <= _HINTS else ""
+                    hint = near or "; `packwise rules` lists them"
+                    yield _finding(FORM, each, f'must name rules that there are; got "{rule}"{hint}')
+                elif (each.location, rule) not in used:
+                    yield _finding(
+                        UNUSED, each, f"ignores nothing: its line breaks no [{rule}] that may be ignored; remove it"
+                    )
+            if not each.reason:
+                yield _finding(REASON, each, "must say why, after the brackets; reviewers will ask")
+
+
+def _finding(rule: Rule, suppression: Suppression, message: str) -> Finding:
+    return Finding.of(rule, suppression.item, (), f"the comment {message}", location=suppression.location)
+
+
+_SEVERITIES = {"warn": Severity.WARNING, "error": Severity.ERROR}
+_UPDATES = "update-"
+"""The prefix of rules that are judged against a baseline only."""
+
+
+class Choice:
+    """Chooses among the findings of one render, and remembers which comments were of use."""
+
+    __slots__ = ("_compared", "_entries", "_settings", "_suppressions", "_used")
+
+    def __init__(self, settings: TopologyRender, items: Iterable[KubeObject], *, compared: bool) -> None:
+        self._settings = settings
+        # Those for some files come before those for all.
+        folder = dirname(settings.item.file or "") if settings.item is not None else ""
+        self._entries: dict[str, list[tuple[RuleEntry, Callable[[str | None], bool]]]] = {}
+        for entry in sorted(settings.rules, key=lambda entry: not entry.paths):
+            self._entries.setdefault(entry.rule, []).append((entry, _matcher(entry, folder)))
+        self._suppressions = Suppressions.of(items)
+        self._compared = compared
+        self._used: set[tuple[Location, str]] = set()
+
+    def results(self, findings: Iterable[Finding], ignorable: Collection[KubeObject] = ()) -> tuple[Result, ...]:
+        """The results that `findings` are, but for those that are ignored.
+
+        An error that a comment ignores is an info where its subject is one of `ignorable`, and an error elsewhere.
+        """
+        reported = (self._result(finding, ignorable) for finding in findings)
+        return tuple(result for result in reported if result is not None)
+
+    def ignored_subjects(self, findings: Iterable[Finding], ignorable: Collection[KubeObject]) -> frozenset[KubeObject]:
+        """Those of `ignorable` about which an error is ignored."""
+        return frozenset(
+            [
+                finding.subject
+                for finding in findings
+                if finding.severity is Severity.ERROR
+                and finding.subject is not None
+                and finding.subject in ignorable
+                and self._suppressions.ignoring(finding.to_result())
+            ]
+        )
+
+    def wrong_entries(self) -> Iterator[Finding]:
+        """Findings about the configuration's `rules`."""
+        if not self._entries:
+            return
+        rules, hints = _by_name(), 0
+        for entry in self._settings.rules:
+            place = settings_place(self._settings).below("rules", entry.level, entry.place)
+            place = place.below("rule") if entry.paths else place
+            rule = rules.get(entry.rule)
+            if rule is None:
+                hints += 1
+                near = closest(entry.rule, rules, len(rules)) if hints <= _HINTS else ""
+                hint = near or "; `packwise rules` lists them"
+                yield place.finding(UNKNOWN, f'must name a rule that there is; got "{entry.rule}"{hint}')
+            elif rule.severity is Severity.ERROR and entry.level != "error":
+                message = (
+                    f'must not be "{rule.name}", whose findings are errors: the cluster refuses what breaks it; '
+                    f"ignore it at its line, `# packwise: ignore[{rule.name}] reason`"
+                )
+                yield place.finding(REFUSED, message)
+
+    def wrong_comments(self) -> tuple[Result, ...]:
+        """Findings about comments, once every finding was reported: those that had nothing to ignore, too."""
+        if not self._suppressions.written:
+            return ()
+        rules, used = _by_name(), self._used
+        if not self._compared:
+            used = used | {
+                (each.location, rule)
+                for each in self._suppressions.written
+                for rule in each.rules
+                if rule.startswith(_UPDATES)
+            }
+        return self.results(self._suppressions.findings(rules, used))
+
+    def _result(self, finding: Finding, ignorable: Collection[KubeObject]) -> Result | None:
+        result = finding.to_result()
+        is_error = result.severity is Severity.ERROR
+        suppression = self._suppressions.ignoring(result)
+        if suppression is not None and (not is_error or finding.subject in ignorable):
+            self._used.add((suppression.location, finding.rule))
+            if not is_error:
+                return None
+            reason = f" ({suppression.reason})" if suppression.reason else ""
+            return result._replace(
+                severity=Severity.INFO,
+                message=f"{result.message}; ignored at its line{reason}, and nothing is rendered from it",
+                tags={**result.tags, "ignored": suppression.reason},
+            )
+        level = None if is_error else self._level(result)
+        if level is None:
+            return result
+        if level == "ignore":
+            return None
+        wanted = _SEVERITIES[level]
+        return result._replace(severity=wanted) if result.severity is Severity.INFO or level == "error" else result
+
+    def _level(self, result: Result) -> str | None:
+        entries, file = self._entries.get(result.tags.get("rule", ""), ()), result.file.path if result.file else None
+        return next((entry.level for entry, is_of in entries if is_of(file)), None)
+
+
+def _by_name() -> dict[str, Rule]:
+    return {rule.name: rule for rule in rule_table()}
+
+
+def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
+    """A test for files among the paths of `entry`, which start at `folder`; without paths every file passes."""
+    if not entry.paths:
+        return lambda _: True
+    from packwise.globs import Globs
+
+    globs = Globs.read(entry.paths)
+    prefix = f"{folder}/" if folder else ""
+    return lambda file: file is not None and globs.take(file.removeprefix(prefix))
+
+
+# The table of all rules.
 
 _BEFORE_SCHEDULERS = (
     *index.RULES,
@@ -42,7 +295,7 @@ _PRECONDITIONS = (
     *configuration.RULES,
     *operator.RULES,
     *schedulers.RULES,
-    *choice.RULES,
+    *OF_SETTINGS,
 )
 _AFTER_SCHEDULERS = (
     *definitions.VERDICT_RULES,
@@ -62,8 +315,8 @@ def rule_table() -> tuple[Rule, ...]:
         *(rule for entry in registry.FRONT_ENDS for rule in entry.rules()),
         *placement.RULES,
         *steps.RULES,
-        *choice.RULES,
-        *choice.OF_COMMENTS,
+        *OF_SETTINGS,
+        *OF_COMMENTS,
     )
 
 

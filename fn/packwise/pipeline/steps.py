@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Generated
-    from packwise.pipeline.choice import Choice
+    from packwise.pipeline.rules import Choice
     from packwise.placement import Cluster, Placement, WorkloadPlan
     from packwise.select import Package, Selection
     from packwise.settings import TopologyRender
@@ -590,7 +590,7 @@ def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
     texts = dict.fromkeys([item.source.text for item in items])
     if not settings.rules and not any("packwise:" in text for text in texts):
         return _NoChoice()
-    from packwise.pipeline.choice import Choice
+    from packwise.pipeline.rules import Choice
 
     return Choice(settings, items, compared=package.baseline is not None)
 
