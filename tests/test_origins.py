@@ -15,7 +15,7 @@ from krmfn.testing import case_input
 from krmfn.value import Value
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.objects.place import Generated, Origin
+from packwise.objects import Generated, Origin
 from packwise.pipeline import render
 from packwise.select import Package
 from tests.examples import EXAMPLES

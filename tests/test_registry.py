@@ -8,9 +8,8 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.index import Inventory
+from packwise.objects import Generated, Inventory, Origin, Place
 from packwise.objects.kinds import QUEUE
-from packwise.objects.place import Generated, Origin, Place
 from packwise.pipeline import registry, render
 from packwise.placement import Bounds, Cluster, Gang, Grouper, Placement, PodSet, WorkloadPlan
 from packwise.revisions.grove import Revision, Step

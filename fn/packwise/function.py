@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import run
-from packwise.objects.index import is_list
+from packwise.objects import is_list
 from packwise.pipeline import render
 from packwise.select import Package
 
@@ -43,7 +43,7 @@ def render_list(read: ResourceList) -> ResourceList:
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
     """The items of the answer, and the render that they are of, where some items are lists themselves."""
-    from packwise.objects.index import put_back, taken_apart
+    from packwise.objects import put_back, taken_apart
 
     _, rendered = _render(taken_apart(read.items), read.function_config)
     return (*put_back(read.items, rendered.kept), *rendered.generated), rendered

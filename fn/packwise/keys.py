@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule
-from packwise.objects.index import is_placeholder
+from packwise.objects import is_placeholder
 from packwise.wording import closest, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.objects.place import Generated, Origin, Place
+    from packwise.objects import Generated, Origin, Place
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Condition, Level
 

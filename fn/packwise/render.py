@@ -16,24 +16,23 @@ from krmfn.result import Severity
 from krmfn.source import is_client_key
 from packwise.findings.finding import Finding, Rule
 from packwise.jsontext import json_list, json_object, json_string
-from packwise.objects.index import (
+from packwise.objects import (
     RENDERED_FROM,
     format_identity,
     has_epoch,
     identity,
     is_generated,
+    place_text,
     stable_identities,
 )
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, GENERATED, KINDS, kind_of_object
-from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.index import Identity, Index
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated, Identity, Index
     from packwise.settings import TopologyRender
     from packwise.topology.known import Condition, Status
 

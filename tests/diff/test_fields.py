@@ -19,7 +19,7 @@ from packwise.commands.diff.change import (
     part_at,
 )
 from packwise.commands.diff.difference import constraint_text, constraints, topologies_named
-from packwise.objects.index import Identity
+from packwise.objects import Identity
 
 Changes = list[tuple[str, Any, Any]]
 

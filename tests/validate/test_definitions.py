@@ -7,7 +7,7 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.extras import CRDS
-from packwise.objects.index import Index
+from packwise.objects import Index
 from packwise.validate import definitions
 from packwise.validate.definitions import definitions_of
 

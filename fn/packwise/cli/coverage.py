@@ -9,7 +9,7 @@ from krmfn.record import NamedTuple
 from packwise.cli.arguments import Verbosity
 from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Reason, count_unjudged, summary
-from packwise.objects.index import identity, is_generated
+from packwise.objects import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.settings.configuration import kai_names

@@ -22,7 +22,7 @@ from packwise.cli.console import encoded, visible
 from packwise.cli.reader import InputFile
 from packwise.cli.rendered_files import joined, without_bookkeeping
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.index import identity, is_generated
+from packwise.objects import identity, is_generated
 from packwise.objects.kinds import KINDS
 from packwise.render import LOCAL_CONFIG, file_of
 from packwise.settings import GROUP

@@ -22,7 +22,7 @@ from packwise.discovery import (
     ignores_above,
 )
 from packwise.findings.finding import Rule
-from packwise.objects.index import READABLE
+from packwise.objects import READABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

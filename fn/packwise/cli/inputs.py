@@ -30,7 +30,7 @@ from packwise.cli.reader import (
     readable_items,
 )
 from packwise.discovery import KUSTOMIZATIONS, Traits, nearest_folders
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import clusters
 from packwise.select import Configured, Package

@@ -18,7 +18,7 @@ from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
 from packwise.discovery import KUSTOMIZATIONS, count_unjudged, mapping_in, texts_in
 from packwise.findings.known import compare, fingerprints, without_echoes
-from packwise.objects.index import ONCE, identity, repeated
+from packwise.objects import ONCE, identity, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import prevents, rules_of_packages
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.groups import Checkup, Group
     from packwise.cli.inputs import Inputs
-    from packwise.objects.index import Identity
+    from packwise.objects import Identity
     from packwise.pipeline import Rendered
     from packwise.select import Package
 

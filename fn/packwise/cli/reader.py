@@ -22,7 +22,7 @@ from packwise.cli.input_paths import find_files
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.findings.finding import bounded
 from packwise.globs import Globs
-from packwise.objects.index import READABLE, entries_of
+from packwise.objects import READABLE, entries_of
 from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
 from packwise.pipeline.registry import is_document, may_be_document
 from packwise.settings.configuration import is_settings

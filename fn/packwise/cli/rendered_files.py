@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import sort_results
 from packwise.cli.judgement import rules_missed_by, variants_as_one
 from packwise.cli.reader import Document
-from packwise.objects.index import is_generated, stable_identities
+from packwise.objects import is_generated, stable_identities
 from packwise.pipeline import Rendered, render
 from packwise.render import PATH
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.inputs import Inputs
     from packwise.cli.reader import InputFile
-    from packwise.objects.index import Identity
+    from packwise.objects import Identity
 
 
 class Outcome(NamedTuple):

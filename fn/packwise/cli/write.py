@@ -29,7 +29,7 @@ from packwise.cli.folder import LIST, OUTPUT, digest, is_of_git, listed, listing
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.cli.reader import read_file
 from packwise.findings.finding import Rule
-from packwise.objects.index import is_generated
+from packwise.objects import is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set

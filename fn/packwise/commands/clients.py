@@ -16,7 +16,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.pipeline.steps import read_package, results_of
 from packwise.select import has_grove_workloads
 from packwise.select.evidence import KAI_RULES, kai_release

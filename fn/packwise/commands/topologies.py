@@ -23,7 +23,7 @@ from packwise.cli.console import is_coloured, json_text, say, show, visible, wid
 from packwise.cli.coverage import files_covered
 from packwise.cli.findings_text import as_lines
 from packwise.cli.inputs import read_inputs
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.objects.kinds import KINDS
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.cli.coverage import Coverage
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.select import Package, Selection
     from packwise.topology.known import KnownTopologies
 

@@ -18,7 +18,7 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.cluster_files import read_cluster, read_cluster_objects
 from packwise.cli.console import show, visible
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
 from packwise.revisions.grove import ALPHA_8
 from packwise.schedulers.kai.allocate.scene import GPU

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.placement import Cluster, Omission, WorkloadPlan
     from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding, Problem, Rule
     from packwise.keys import KeyPlace
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.revisions.grove import Revision
 
 __all__ = ["KEYS", "PARTS", "key_findings", "pod_key_problems", "workload_metadata"]

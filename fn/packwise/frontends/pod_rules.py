@@ -24,7 +24,7 @@ from packwise.kubernetes.validation import (
     qualified_name,
     quantity_of,
 )
-from packwise.objects.index import is_placeholder
+from packwise.objects import is_placeholder
 from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:

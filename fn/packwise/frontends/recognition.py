@@ -9,8 +9,8 @@ from __future__ import annotations
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
+from packwise.objects import Place
 from packwise.objects.kinds import KINDS, POD
-from packwise.objects.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects import Index, Inventory
 
 __all__ = [
     "LABEL",

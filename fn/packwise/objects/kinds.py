@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from krmfn.value import Value
-    from packwise.objects.index import Index
+    from packwise.objects import Index
 
 
 class FixedLevels(NamedTuple):

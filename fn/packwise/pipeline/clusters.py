@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.discovery import Traits, configured_folders
 from packwise.findings.finding import Finding
-from packwise.objects.index import identity, is_generated
+from packwise.objects import identity, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
 from packwise.select import function_config_of

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects import Index, Inventory
     from packwise.revisions.grove import Revision
     from packwise.schedulers import QueuedPodsOf, Scheduler
 

@@ -17,9 +17,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.remarks import remarks
 from krmfn.result import Severity
-from packwise import keys, placement, render, select
+from packwise import keys, objects, placement, render, select
 from packwise.findings.finding import Finding, Rule
-from packwise.objects import index, kinds
+from packwise.objects import kinds
 from packwise.pipeline import registry, steps
 from packwise.select import evidence
 from packwise.settings import configuration, operator, schedulers, settings_place
@@ -274,7 +274,7 @@ def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
 # The table of all rules.
 
 _BEFORE_SCHEDULERS = (
-    *index.RULES,
+    *objects.RULES,
     *kinds.RULES,
     *select.RULES,
     *evidence.RULES,
@@ -290,7 +290,7 @@ _BEFORE_SCHEDULERS = (
     *known.RENAMED_RULES,
 )
 _PRECONDITIONS = (
-    *index.RULES,
+    *objects.RULES,
     *select.RULES,
     *configuration.RULES,
     *operator.RULES,

@@ -10,7 +10,7 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.known_keys import key_findings, workload_metadata
-from packwise.objects.index import ONCE, READABLE, identity, is_generated
+from packwise.objects import ONCE, READABLE, identity, is_generated
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement import within_limit
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated, Index, Inventory
     from packwise.pipeline.rules import Choice
     from packwise.placement import Cluster, Placement, WorkloadPlan
     from packwise.select import Package, Selection

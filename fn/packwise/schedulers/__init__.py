@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
-    from packwise.objects.index import Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated, Inventory
     from packwise.placement import Cluster, Placement, QueuedPods
     from packwise.settings import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies

@@ -10,9 +10,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, has_errors
-from packwise.objects.index import Index, Inventory, identity
+from packwise.objects import Index, Inventory, identity, place_text
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, PODGROUP, kind_of
-from packwise.objects.place import place_text
 from packwise.placement import Cluster
 from packwise.revisions.grove import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place

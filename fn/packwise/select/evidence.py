@@ -13,8 +13,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
+from packwise.objects import place_text
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
-from packwise.objects.place import place_text
 from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, precedes
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select import DEPLOYING, UNNAMED, has_grove_workloads
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import NamedTuple
 from packwise.fields import Array, Field, Flag, Number, Object, Open, Text, TextMap, TextOr, field_problems, kind_at
-from packwise.objects.place import Place
+from packwise.objects import Place
 from packwise.placement import MAX_GANGS
 from packwise.revisions.grove import REVISIONS
 

@@ -12,8 +12,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
-from packwise.objects.index import READABLE, identity
-from packwise.objects.place import Place
+from packwise.objects import READABLE, Place, identity
 from packwise.revisions.grove import NEWEST, REVISIONS
 from packwise.settings import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
 

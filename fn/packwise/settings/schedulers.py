@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.place import Place
+    from packwise.objects import Place
     from packwise.revisions.grove import Revision
     from packwise.settings.configuration import Configuration
 

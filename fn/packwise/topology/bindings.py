@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
-from packwise.objects.index import repeated
+from packwise.objects import repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.topology.known import (
     KnownTopologies,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.revisions.grove import Limits, Revision
     from packwise.validate.definitions import Definitions
 

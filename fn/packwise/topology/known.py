@@ -15,9 +15,8 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, go_quote, type_error
-from packwise.objects.index import identity, is_generated, repeated
+from packwise.objects import Generated, Origin, Place, identity, is_generated, repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.objects.place import Generated, Origin, Place
 from packwise.validate.definitions import judge
 from packwise.wording import closest, list_known
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects import Index, Inventory
     from packwise.revisions.grove import ConditionCase, Limits, Revision
     from packwise.validate.definitions import Definitions
 

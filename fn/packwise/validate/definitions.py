@@ -8,17 +8,15 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
-from packwise.objects.index import ONCE, format_identity, identity
+from packwise.objects import ONCE, format_identity, identity, place_text
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, KINDS, PODGANG, PODGROUP, VOLCANO_PODGROUP
-from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated, Index, Inventory
     from packwise.validate.definition import Definition
 
 UNCHECKED = Rule(

@@ -13,7 +13,7 @@ from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, pla
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.epoch_sources import Entry, EpochSources
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
-from packwise.objects.index import Index, Inventory
+from packwise.objects import Index, Inventory
 from packwise.revisions.grove import ALPHA_12
 from packwise.schedulers.grove import podgang_value
 from packwise.settings import TopologyRender

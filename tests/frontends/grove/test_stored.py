@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

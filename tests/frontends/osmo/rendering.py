@@ -9,7 +9,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import Result, Severity
 from krmfn.source import Source
 from krmfn.yamltext import split_documents
-from packwise.objects.index import RENDERED_FROM
+from packwise.objects import RENDERED_FROM
 from packwise.pipeline import render
 from packwise.select import Package
 

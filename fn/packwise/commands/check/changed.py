@@ -23,7 +23,7 @@ from packwise.cli.reader import Reader, decode
 from packwise.commands.fleet.packages import reach
 from packwise.commands.fleet.tree import blob_of
 from packwise.discovery import Reason
-from packwise.objects.index import READABLE
+from packwise.objects import READABLE
 from packwise.objects.kinds import workloads_in
 
 if TYPE_CHECKING:

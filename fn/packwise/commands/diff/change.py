@@ -10,7 +10,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.source import is_client_key
-from packwise.objects.index import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, stable_identities
+from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, stable_identities
 from packwise.objects.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Identity
+    from packwise.objects import Identity
 
 
 class Entry(NamedTuple):

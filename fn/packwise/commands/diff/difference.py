@@ -25,7 +25,7 @@ from packwise.commands.diff.change import (
 )
 from packwise.commands.topologies import has_sources, overview
 from packwise.findings.finding import Finding
-from packwise.objects.index import PART_OF, READABLE, format_identity, has_epoch, identity, is_generated
+from packwise.objects import PART_OF, READABLE, format_identity, has_epoch, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY
 from packwise.pipeline import render
 from packwise.select import Configured
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.commands.diff.change import Change, Steps
-    from packwise.objects.index import Identity
+    from packwise.objects import Identity
     from packwise.objects.kinds import FixedLevels
     from packwise.select import Package
 

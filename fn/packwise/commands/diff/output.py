@@ -18,7 +18,7 @@ from packwise.commands.check.formats import finding_fields
 from packwise.commands.diff import Action, Entry, format_steps
 from packwise.commands.diff.change import word_of
 from packwise.commands.diff.difference import constraint_text, constraints, json_patch
-from packwise.objects.index import identity
+from packwise.objects import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

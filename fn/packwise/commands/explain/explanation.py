@@ -13,9 +13,8 @@ from krmfn.source import Location, is_client_key
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.findings.finding import has_errors
-from packwise.objects.index import RENDERED_FROM, format_identity, identity, stable_identities
+from packwise.objects import RENDERED_FROM, Origin, Place, format_identity, identity, stable_identities
 from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
-from packwise.objects.place import Origin, Place
 from packwise.pipeline.registry import omission_sources, queued_sources
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue
 from packwise.render import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import ResourceRef, Result
     from krmfn.value import Value
-    from packwise.objects.index import Inventory
+    from packwise.objects import Generated, Inventory
     from packwise.objects.kinds import Kind
-    from packwise.objects.place import Generated
     from packwise.pipeline import Rendered
     from packwise.placement import Node, Placement, PodSet, QueuedPods, WorkloadPlan
     from packwise.select import Package

@@ -7,7 +7,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.console import json_text
 from packwise.commands.check.formats import finding_fields
 from packwise.commands.explain import location_of
-from packwise.objects.index import identity
+from packwise.objects import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         WorkloadTree,
     )
     from packwise.commands.explain.text import Explained
-    from packwise.objects.place import Origin, Place
+    from packwise.objects import Origin, Place
     from packwise.placement import Bounds, Gang, Omission
     from packwise.topology.known import Level
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         TopologyNode,
         WorkloadTree,
     )
-    from packwise.objects.place import Place
+    from packwise.objects import Place
     from packwise.placement import Bounds, Omission
     from packwise.topology.known import Level
 

@@ -37,7 +37,7 @@ from packwise.commands.fleet.packages import PackageClient, PackageConfiguration
 from packwise.commands.fleet.requests import Answer, lost_result, payload_of
 from packwise.commands.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
 from packwise.commands.fleet.tree import SAYING, DiskTree, MemoryTree
-from packwise.objects.index import taken_apart
+from packwise.objects import taken_apart
 from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG

@@ -25,7 +25,7 @@ from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.reader import Reader, error_result, items_of, read_file
 from packwise.cli.write import Change, change_files
 from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.revisions.grove import NEWEST, REVISIONS

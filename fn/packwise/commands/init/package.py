@@ -14,7 +14,7 @@ from shlex import quote
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.yamltext.writer import scalar
-from packwise.objects.index import Index
+from packwise.objects import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.revisions.kai import NEWEST as NEWEST_KAI

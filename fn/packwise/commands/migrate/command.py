@@ -24,7 +24,7 @@ from packwise.cli.reader import contents_of, edited_text
 from packwise.cli.write import Change, change_files, common_folder
 from packwise.commands.migrate import migrate as migrate_package
 from packwise.commands.migrate import migrate_objects
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.revisions.grove import REVISIONS
 
 if TYPE_CHECKING:

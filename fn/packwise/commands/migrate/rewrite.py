@@ -20,7 +20,7 @@ from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.objects.index import format_identity, identity, is_generated
+from packwise.objects import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.objects.index import Inventory
-    from packwise.objects.place import Place
+    from packwise.objects import Inventory, Place
     from packwise.revisions.grove import Revision
     from packwise.select import Package, Selection
     from packwise.settings.configuration import Configuration

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
-from packwise.objects.index import gang_identities
+from packwise.objects import gang_identities
 from packwise.schedulers.kai import NO_TAINT_NAMES
 from packwise.schedulers.kai.allocate import FITS, Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS, Job, Scene
@@ -21,7 +21,7 @@ from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_note
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from packwise.objects.index import Identity
+    from packwise.objects import Identity
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.allocate.fit_errors import Shortage

@@ -11,7 +11,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.commands.place.placing import common_domain, topology_of
-from packwise.objects.index import PLACEHOLDER, gang_identities, without_epoch
+from packwise.objects import PLACEHOLDER, gang_identities, without_epoch
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.source import Location
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
-    from packwise.objects.index import Identity
-    from packwise.objects.place import Origin, Place
+    from packwise.objects import Identity, Origin, Place
     from packwise.placement import Bounds, Gang
     from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod
     from packwise.schedulers.kai.gang_jobs import GangJob

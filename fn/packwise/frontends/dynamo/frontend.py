@@ -31,9 +31,8 @@ from packwise.frontends.dynamo.rules import (
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.schema import paths_of, shape_problems
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
-from packwise.objects.index import identity, is_placeholder, repeated
+from packwise.objects import Generated, Origin, Place, identity, is_placeholder, place_text, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
-from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
 from packwise.settings import settings_place
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem, Rule
     from packwise.frontends.dynamo.convert import Converted, Trace
     from packwise.frontends.frontend import FrontEnd
-    from packwise.objects.index import Identity, Index, Inventory
+    from packwise.objects import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import Release
     from packwise.revisions.grove import Revision, Step

@@ -11,9 +11,8 @@ from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1, mapping
 from packwise.frontends.dynamo.frontend import DerivedSet
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import QUEUE, shape_of
-from packwise.objects.index import identity
+from packwise.objects import Origin, Place, identity
 from packwise.objects.kinds import DYNAMO_GRAPH
-from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 from packwise.revisions.dynamo import NEWEST, RELEASES, Known, release_of
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.dynamo.graph import Component
     from packwise.frontends.frontend import OmissionsOf
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.dynamo import Release
     from packwise.settings import TopologyRender

@@ -26,7 +26,7 @@ from packwise.frontends.grove.rules import validate_create, validate_update
 from packwise.frontends.grove.rules.check import TEMPLATE, Check, Context, Scope, cliques_of, groups_of, run
 from packwise.frontends.grove.schema import check_shape
 from packwise.jsontext import json_object, json_string
-from packwise.objects.index import PART_OF, identity
+from packwise.objects import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
 from packwise.topology.known import Level
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Origin
+    from packwise.objects import Index, Inventory, Origin
     from packwise.placement import Gang, PodSet
     from packwise.revisions.grove import Revision
 

@@ -30,7 +30,7 @@ from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
-from packwise.objects.index import identity, repeated
+from packwise.objects import identity, repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
 from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.admission import EarlierRender
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.placement import Cluster, Gang
     from packwise.revisions.grove import ConditionCase, Revision, Step
     from packwise.settings import TopologyRender

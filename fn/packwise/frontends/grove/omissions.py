@@ -7,9 +7,8 @@ from packwise.frontends.grove.build_gangs import is_mirrored
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.frontend import lost_domains
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet, resolve_topology
-from packwise.objects.index import identity
+from packwise.objects import Origin, Place, identity
 from packwise.objects.kinds import POD_CLIQUE_SET
-from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import ScalingGroup
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender

@@ -18,8 +18,7 @@ from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool,
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
 from packwise.frontends.recognition import LABEL, pod_templates
-from packwise.objects.index import READABLE
-from packwise.objects.place import Derived
+from packwise.objects import READABLE, Derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.model import Pool, Workflow
     from packwise.frontends.osmo.template import Duplicate, Read
     from packwise.frontends.recognition import DocumentAt
-    from packwise.objects.place import Place
+    from packwise.objects import Place
 
     FillIn = Callable[[str], Filled | Unfilled]
     """A spec with its templates filled in by the values of the submission."""

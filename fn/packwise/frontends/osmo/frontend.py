@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.placement import Cluster, Placement
     from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender

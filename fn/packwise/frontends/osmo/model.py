@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.osmo import schema
-    from packwise.objects.place import Place
+    from packwise.objects import Place
 
 
 DEFAULT_SCHEDULER = "kai-scheduler"

@@ -8,7 +8,7 @@ from packwise.frontends.osmo.model import pool_of
 from packwise.frontends.osmo.placements import tree_of
 from packwise.frontends.osmo.rules import Submission
 from packwise.frontends.recognition import document_places
-from packwise.objects.place import Origin
+from packwise.objects import Origin
 from packwise.placement import Gang, GangPod, Omission
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.osmo.model import Group, Requirement, Resource, Workflow
-    from packwise.objects.index import Inventory
+    from packwise.objects import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.settings import TopologyRender
 

@@ -21,7 +21,7 @@ from packwise.frontends.osmo.model import (
 )
 from packwise.frontends.osmo.rules import DIFFERS, levels_of
 from packwise.kubernetes.validation import label_value
-from packwise.objects.place import Origin
+from packwise.objects import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.frontends.osmo.model import Group, Path, Pool, Requirement, Task, Workflow
-    from packwise.objects.place import Place
+    from packwise.objects import Place
     from packwise.settings import Osmo
 
     ProblemAt: TypeAlias = tuple[Place, Problem]

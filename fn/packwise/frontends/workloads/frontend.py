@@ -16,9 +16,8 @@ from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, mapping, read_workloads
-from packwise.objects.index import identity
+from packwise.objects import Place, identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.workloads.workload import Workload
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects import Index, Inventory
     from packwise.placement import Cluster
     from packwise.revisions.grove import Revision, Step
     from packwise.revisions.kai import KaiRelease

@@ -38,7 +38,7 @@ from packwise.frontends.workloads.workload import (
     queue,
 )
 from packwise.kubernetes.validation import atoi, parse_int
-from packwise.objects.place import Origin
+from packwise.objects import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
 from packwise.settings import KAI_PROFILE
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.workloads.workload import Owner, Read, Template, Workload
-    from packwise.objects.place import Place
+    from packwise.objects import Place
 
 __all__ = [
     "MIN_SCALE",

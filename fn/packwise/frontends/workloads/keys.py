@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.keys import KeyPlace
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.revisions.kai import KaiRelease
 
 __all__ = [

@@ -22,8 +22,7 @@ from packwise.frontends.workloads.workload import (
     pod_set,
 )
 from packwise.kubernetes.validation import atoi
-from packwise.objects.index import identity
-from packwise.objects.place import Origin
+from packwise.objects import Origin, identity
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet
 

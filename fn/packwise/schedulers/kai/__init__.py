@@ -11,8 +11,8 @@ from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
+from packwise.objects import Generated, Origin
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP, QUEUE, TOPOLOGY
-from packwise.objects.place import Generated, Origin
 from packwise.placement import Gang, Grouper
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 from packwise.validate.definitions import judge as judge_object
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.place import Place
+    from packwise.objects import Place
     from packwise.placement import Cluster, Node
     from packwise.settings import TopologyRender
     from packwise.topology.known import ClusterTopology, Condition, KnownTopologies, KnownTopology

@@ -11,10 +11,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.objects.index import is_placeholder
+from packwise.objects import Place, is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
-from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
 from packwise.schedulers.kai import NAME, PROFILE, MissingBindingError, topology_names
 from packwise.schedulers.kai.allocate import existing_queues

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.place import Origin
+    from packwise.objects import Origin
     from packwise.placement import Bounds, Gang, PodSet
     from packwise.schedulers.kai import Versions
 

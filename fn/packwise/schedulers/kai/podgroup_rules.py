@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
-from packwise.objects.index import identity, is_placeholder
+from packwise.objects import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated
     from packwise.schedulers import SchedulerInput
 
 _OLD, _NEW = Versions(KNOWN.first, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.last)

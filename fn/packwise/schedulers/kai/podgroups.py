@@ -15,9 +15,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import NamedTuple
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
-from packwise.objects.index import format_identity, identity
+from packwise.objects import Generated, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
-from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.revisions.kai import release_of
 from packwise.schedulers.kai import (

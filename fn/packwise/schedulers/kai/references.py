@@ -10,8 +10,8 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
+from packwise.objects import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers.kai import (
     PROFILE,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated
     from packwise.schedulers import SchedulerInput
     from packwise.settings import TopologyRender
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.index import identity
+from packwise.objects import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
@@ -11,7 +11,7 @@ from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.placement import Cluster
     from packwise.settings import TopologyRender
 

@@ -12,9 +12,8 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.index import is_placeholder
+from packwise.objects import Place, is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
-from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated, Index, Inventory
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet

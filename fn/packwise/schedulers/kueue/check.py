@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from packwise.findings.finding import Finding
-    from packwise.objects.place import Generated
+    from packwise.objects import Generated
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
 

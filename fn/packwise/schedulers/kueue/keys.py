@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.objects.workload_kinds import Metadata, WorkloadKind
 
 __all__ = ["RULES", "check_keys"]

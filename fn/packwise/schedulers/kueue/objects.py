@@ -24,8 +24,8 @@ from packwise.kubernetes.validation import (
     qualified_name,
     type_error,
 )
+from packwise.objects import Generated, Origin
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
-from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import refusal
 from packwise.settings import settings_place
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.objects import Place
     from packwise.objects.kinds import Kind
-    from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.settings import KueueFlavor, TopologyRender

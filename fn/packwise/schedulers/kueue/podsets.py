@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index
+    from packwise.objects import Index
     from packwise.objects.workload_kinds import WorkloadKind
 
 __all__ = [

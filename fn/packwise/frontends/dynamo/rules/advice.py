@@ -17,7 +17,7 @@ from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import Check, refusal
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
-from packwise.objects.index import is_placeholder
+from packwise.objects import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.revisions.grove import REVISIONS, precedes
 from packwise.wording import known_names
