@@ -30,7 +30,7 @@ from time import perf_counter, sleep
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench import machine
 from fleet_files import generate
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 __all__ = ["main"]
 
@@ -45,7 +45,7 @@ WARM_RUNS = 3
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
-class Run(NamedTuple):
+class Run(Record):
     """What one run took: seconds by the clock and of processors, peak MiB of the driver alone.
 
     `bytes` says whether it gave what the first run of its verb gave, into a folder or else on stdout.
@@ -95,7 +95,7 @@ class Bench:
         digest = sha256((SCRATCH / "report.json").read_bytes()).hexdigest() if output is None else digest_of(output)
         is_first = words[0] not in self._first
         same = "the same" if self._first.setdefault(words[0], digest) == digest else "OTHER"
-        return [run._replace(bytes="" if is_first else same) for run in runs]
+        return [run.replace(bytes="" if is_first else same) for run in runs]
 
     def _run(self, words: tuple[str, ...], meanwhile: Callable[[], None] | None) -> Run:
         command = [BIN / "packwise", "fleet", words[0], self._folder, *words[1:]]
@@ -178,7 +178,7 @@ def _row(name: str, processes: str, run: Run, cold: Run | None = None, *, by_clo
 def _median(runs: list[Run]) -> Run:
     """The run of median time, with what is wrong with any of them."""
     run = sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
-    return run._replace(bytes=next((each.bytes for each in runs if each.bytes != "the same"), run.bytes))
+    return run.replace(bytes=next((each.bytes for each in runs if each.bytes != "the same"), run.bytes))
 
 
 def _shares(run: Run, whole: Run) -> tuple[str, str]:

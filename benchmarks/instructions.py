@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from workloads import resource_list
 
 HERE = Path(__file__).resolve().parent
@@ -74,7 +74,7 @@ def excess(record: dict[str, float], counted: dict[str, float]) -> list[str]:
     ]
 
 
-class Counter(NamedTuple):
+class Counter(Record):
     """A program that counts what another one takes: how it is called, its line of the count, how often it is run."""
 
     command: tuple[str, ...]

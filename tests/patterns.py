@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from krmfn.record import Record, as_dict
 from tests.places import ROOT
 
 __all__ = ["LENGTH", "Use", "attacks", "patterns_that_are_data", "uses", "uses_of_data"]
@@ -113,7 +114,7 @@ class _Module:
                     yield Use(value, 0, "fullmatch", file)
         lists: list[Any] = [value for value in self._names().values() if type(value) in (list, tuple)]
         for entry in itertools.chain.from_iterable(lists):
-            fields = entry._asdict().values() if hasattr(entry, "_asdict") else entry
+            fields = as_dict(entry).values() if isinstance(entry, Record) else entry
             parts = cast("Iterable[Any]", fields if isinstance(entry, tuple) else (entry,))
             for part in parts:
                 if isinstance(part, re.Pattern):

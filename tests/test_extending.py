@@ -136,12 +136,12 @@ def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None
 
 
 HELLO = """
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import Command
 from packwise.cli.console import show
 
 
-class Hello(NamedTuple):
+class Hello(Record):
     name: str
 
 
@@ -205,7 +205,7 @@ def test_a_format_is_a_name_and_a_function(source: Path) -> None:
 
 def test_a_release_is_a_record(source: Path) -> None:
     records = source / "packwise" / "revisions" / "grove.py"
-    record = 'NEXT = GREP_244._replace(name="v9.9.9", releases=(), chosen_by_key=False, always_preferred=True)\n\n'
+    record = 'NEXT = GREP_244.replace(name="v9.9.9", releases=(), chosen_by_key=False, always_preferred=True)\n\n'
     edit(records, "RECORDS: tuple[Revision, ...] = (", f"{record}RECORDS: tuple[Revision, ...] = (")
     edit(records, '    ALPHA_14,\n)\n"""Every', '    ALPHA_14,\n    NEXT,\n)\n"""Every')
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _DEEPEST = 8
 """The number of times that a piece is divided again. Source: patience diff, which divides as long as it can."""
 
 
-class Change(NamedTuple):
+class Change(Record):
     """The lines of the old text from `start` to `end` become those of the new one from `new_start` to `new_end`."""
 
     start: int

@@ -9,7 +9,7 @@ from krmfn.edit import same
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.error import line_and_column
@@ -30,7 +30,7 @@ _SPACE = " \t\r\n"
 _TAGS = re.compile(r"^%TAG", re.MULTILINE)
 
 
-class Envelope(NamedTuple):
+class Envelope(Record):
     """A list's text in pieces: `head`, then the items, then `tail`.
 
     `indent` is what stands before each dash, None for a flow list. `seams` are the texts before, between and after the
@@ -93,7 +93,7 @@ def _without_items(text: str, *, missing: bool) -> Envelope:
 
     envelope = cut(set_value(text, ("items",), []))
     # kustomize takes a list without `items` for a resource, so that it is always written.
-    return envelope if missing else envelope._replace(text=text)
+    return envelope if missing else envelope.replace(text=text)
 
 
 def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[dict[str, Value]]) -> Envelope:
@@ -112,7 +112,7 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
     return Envelope(text, text, "", None, newline, items, rest, _config(text, rest), simple=False)
 
 
-class _Whole(NamedTuple):
+class _Whole(Record):
     """A list that was read: its text, also with LF for odd breaks, its nodes, its fields, the root and `items`."""
 
     text: str
@@ -123,7 +123,7 @@ class _Whole(NamedTuple):
     nodes: Sequence[Node]
 
 
-class _Cut(NamedTuple):
+class _Cut(Record):
     """Where a list of block style is cut: item n is the text from `edges[n]` to `edges[n + 1]`, the tail follows.
 
     `indent` is what stands before each dash; `entries` are the number of each item's node, and where its dash stands.
@@ -322,4 +322,4 @@ def _config_of(head: str, tail: Source, fields: Mapping[str, Value]) -> KubeObje
         return None
     in_tail = f"\n{tail.text}".find("\nfunctionConfig:") >= 0
     source = tail if in_tail else Source(head)
-    return KubeObject.cut(source._replace(root=("functionConfig",)), config)
+    return KubeObject.cut(source.replace(root=("functionConfig",)), config)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SHOWN = 3
 _VARIABLE = re.compile(r'"[^"]*"|\d+')
 
 
-class Shown(NamedTuple):
+class Shown(Record):
     """A result to show; `alike` is how many results of its form are left out after it."""
 
     result: Result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.source import Location, line_location
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import placed_comments
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Remark", "remarks"]
 
 
-class Remark(NamedTuple):
+class Remark(Record):
     """A comment that begins with the function's word; `text` is what follows it.
 
     `location` is its own place. `about` is the line that it speaks of, counted as a `location` counts: the one that it

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ class Severity(StrEnum):
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
-class ResourceRef(NamedTuple):
+class ResourceRef(Record):
     """The object that a result is about; `namespace` is "" when it names none."""
 
     api_version: str
@@ -55,7 +55,7 @@ class ResourceRef(NamedTuple):
         return f"{self.kind} {name}".strip()
 
 
-class ResultField(NamedTuple):
+class ResultField(Record):
     """The field that a result is about. A `current` or `proposed` of None is left out of the result."""
 
     path: str
@@ -63,14 +63,14 @@ class ResultField(NamedTuple):
     proposed: Value = None
 
 
-class ResultFile(NamedTuple):
+class ResultFile(Record):
     """The file of the object, slash-separated and relative to the package; `index` counts its documents from 0."""
 
     path: str
     index: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
-class Result(NamedTuple):
+class Result(Record):
     """A message of a function about its input.
 
     `tags` are free; these are read here: `line` and `column` (1-based, in the file), `rule` (a stable id), and
@@ -142,7 +142,7 @@ def result_of(
     result = item.error(path, message).to_result()
     current = item.get(path)
     shown = None if isinstance(current, (dict, list)) else current
-    return result._replace(
+    return result.replace(
         severity=severity,
         field=None if result.field is None else ResultField(result.field.path, shown, proposed),
         file=None if result.file is None else ResultFile(result.file.path, item.index),

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from krmfn.errors import describe
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -31,7 +31,7 @@ _REQUIREMENT = re.compile(
 )
 
 
-class _Requirement(NamedTuple):
+class _Requirement(Record):
     """One part of a label selector: whether the value of `key` is among `values` (None: any value)."""
 
     key: str

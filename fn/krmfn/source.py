@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ def client_index(annotations: Mapping[str, Value]) -> int | None:
     return None
 
 
-class Source(NamedTuple):
+class Source(Record):
     """An object's text, and where that text stands.
 
     `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list, which
@@ -84,7 +84,7 @@ class Source(NamedTuple):
     entry: FieldPath = ()
 
 
-class Location(NamedTuple):
+class Location(Record):
     """A place in a file; `line` and `column` are 1-based, `file` is None for stdin."""
 
     file: str | None
@@ -95,7 +95,7 @@ class Location(NamedTuple):
         return f"{self.file or '<stdin>'}:{self.line}:{self.column}"
 
 
-class ObjectId(NamedTuple):
+class ObjectId(Record):
     """API version, kind, namespace and name of an object; `namespace` is "" when the object names none."""
 
     api_version: str

@@ -17,7 +17,7 @@ from contextlib import suppress
 from inspect import currentframe
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 # The copy can open no file to import anything.
 if sys.platform != "win32":
@@ -52,7 +52,7 @@ _LENGTH = 8
 _STATUS = "/proc/self/status"
 
 
-class Confined(NamedTuple):
+class Confined(Record):
     """The function's answer, None where the copy ended before; and the processor time that it took."""
 
     answer: bytes | None

@@ -11,7 +11,7 @@ from collections import Counter
 from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.globs import Globs
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Reason(Enum):
         return self not in (Reason.RENDERED, Reason.IGNORED, Reason.EXCLUDED)
 
 
-class LeftOut(NamedTuple):
+class LeftOut(Record):
     """A file that is not judged. `by` is the file that says so, or "" where its own content does.
 
     `workloads` is how many its text seems to hold, as far as it was read.
@@ -122,7 +122,7 @@ _PATCHES = ("patches", "patchesJson6902")
 """Lists of a kustomization whose entries name a file in `path`."""
 
 
-class Landmarks(NamedTuple):
+class Landmarks(Record):
     """The landmarks below one top, by the path of the file or folder that they are about."""
 
     files: Mapping[str, LeftOut] = {}
@@ -282,7 +282,7 @@ def _is_encrypted(value: Value) -> bool:
 GITIGNORE = ".gitignore"
 
 
-class Ignored(NamedTuple):
+class Ignored(Record):
     """The `.gitignore` files that count in one folder, the highest first: folder and globs of each."""
 
     files: tuple[tuple[str, Globs], ...] = ()
@@ -350,7 +350,7 @@ def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) ->
     return ignored
 
 
-class Traits(NamedTuple):
+class Traits(Record):
     """The parts of a file that count: a TopologyRender (`settings`), a topology section, a workload."""
 
     settings: bool = False

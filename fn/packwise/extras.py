@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 __all__ = ["COMPLETION", "CRDS", "DASK", "FSSPEC", "OSMO", "PATCH", "SOLVER", "Extra"]
 
 
-class Extra(NamedTuple):
+class Extra(Record):
     """`packwise[NAME]`: the distribution that it adds, and the module that is imported from it."""
 
     name: str

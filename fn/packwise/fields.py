@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from krmfn.errors import describe, unknown_field
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Problem
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ = [
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
-class Number(NamedTuple):
+class Number(Record):
     """An integer of `bits` bits, `least` and `most` at the bounds; `go` is its Go type.
 
     `reads_decimals`: 2.0 is 2, as to Kubernetes.
@@ -61,7 +61,7 @@ class Number(NamedTuple):
     reads_decimals: bool = False
 
 
-class Text(NamedTuple):
+class Text(Record):
     """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
 
     `min_length` and `max_length` are in characters; 0: any. `wrong` says what is wrong with a text, "" for none.
@@ -77,21 +77,21 @@ class Text(NamedTuple):
     wrong: Callable[[str], str] | None = None
 
 
-class Flag(NamedTuple):
+class Flag(Record):
     """true or false."""
 
     go: str = "bool"
     json: str = "boolean"
 
 
-class Decimal(NamedTuple):
+class Decimal(Record):
     """A number with a fraction."""
 
     go: str = "float32"
     json: str = "number"
 
 
-class Duration(NamedTuple):
+class Duration(Record):
     """A Go duration, `4h0m0s`; where Go has no pointer to it, null is a text that is none."""
 
     go: str = "string"
@@ -99,28 +99,28 @@ class Duration(NamedTuple):
     is_pointer: bool = True
 
 
-class Quantity(NamedTuple):
+class Quantity(Record):
     """A Kubernetes quantity, `64Gi`."""
 
     go: str = "resource.Quantity"
     json: str = "string"
 
 
-class IntOrString(NamedTuple):
+class IntOrString(Record):
     """A port's number or name, a number or a percentage."""
 
     go: str = "int32"
     json: str = "string"
 
 
-class Quantities(NamedTuple):
+class Quantities(Record):
     """A mapping of resources to quantities."""
 
     go: str = "v1.ResourceList"
     json: str = "object"
 
 
-class TextMap(NamedTuple):
+class TextMap(Record):
     """A mapping of strings to strings; `least` and `most` bound the number of entries, 0: they do not."""
 
     go: str = "map[string]string"
@@ -129,20 +129,20 @@ class TextMap(NamedTuple):
     most: int = 0
 
 
-class Named(NamedTuple):
+class Named(Record):
     """A mapping of anybody's names to an `item` each; null is as good as absent."""
 
     item: Kind
     json: str = "object"
 
 
-class Open(NamedTuple):
+class Open(Record):
     """Anything: another API's field that packwise does not read. With `json`, anything of that type."""
 
     json: str = ""
 
 
-class Array(NamedTuple):
+class Array(Record):
     """A list of `item`; `keys` are the fields that tell its entries apart, with the default of each.
 
     It has at least `least` entries.
@@ -155,7 +155,7 @@ class Array(NamedTuple):
     least: int = 0
 
 
-class Object(NamedTuple):
+class Object(Record):
     """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name.
 
     `apart`: the API server decodes it before all the rest, and names its fields without what is around it.
@@ -177,14 +177,14 @@ class Object(NamedTuple):
         return f"{self.package}.{self.struct}"
 
 
-class Reference(NamedTuple):
+class Reference(Record):
     """An object of Kubernetes' own, by its Go type; its fields are in `kubernetes.go_types`."""
 
     go: str
     json: str = "object"
 
 
-class TextOr(NamedTuple):
+class TextOr(Record):
     """A string, or the mapping that says more."""
 
     mapping: Object
@@ -209,7 +209,7 @@ Kind = (
 )
 
 
-class Field(NamedTuple):
+class Field(Record):
     """A field of an object. `required` fields are those whose absence the round trip through Go does not heal.
 
     `zero_when_absent`: an absent value is checked as its zero value. `nullable`: null is as good as absent.
@@ -224,7 +224,7 @@ class Field(NamedTuple):
     summary: str = ""
 
 
-class ObjectRule(NamedTuple):
+class ObjectRule(Record):
     """A rule of the CRD in CEL about a mapping, naming the field `at` below it.
 
     `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another

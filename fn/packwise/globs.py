@@ -13,7 +13,7 @@ import re
 import string
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,7 +46,7 @@ _CLASSES = {
 }
 
 
-class _Pattern(NamedTuple):
+class _Pattern(Record):
     """One glob: the test of a path or of a name, whether it takes back, is about folders only, is about names."""
 
     matches: Callable[[bytes], object]
@@ -55,7 +55,7 @@ class _Pattern(NamedTuple):
     is_of_names: bool
 
 
-class Globs(NamedTuple):
+class Globs(Record):
     """The globs that can match something: the last one that does decides. All paths are slash-separated."""
 
     patterns: tuple[_Pattern, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule
 from packwise.objects import is_placeholder
@@ -62,7 +62,7 @@ _SHORT_NAME = 8
 """Letters of a name in which only one may be wrong, and with which a longer one may begin."""
 
 
-class Part(NamedTuple):
+class Part(Record):
     """A part of the objects of one kind that has labels and annotations."""
 
     kind: tuple[str, str]
@@ -82,7 +82,7 @@ class Part(NamedTuple):
     """Prefixes of annotations of which another rule says that they are not read there."""
 
 
-class Releases(NamedTuple):
+class Releases(Record):
     """The releases of Grove that read a key: `words` say which, as in "read by …"."""
 
     words: str
@@ -91,7 +91,7 @@ class Releases(NamedTuple):
     """The consequence in all other releases."""
 
 
-class Key(NamedTuple):
+class Key(Record):
     """One key; `labels` and `annotations` are the parts in which it is read as such."""
 
     name: str
@@ -224,7 +224,7 @@ class KeyTable:
         return self._of_users.get(best, "")
 
 
-class KeyPlace(NamedTuple):
+class KeyPlace(Record):
     """The labels or annotations at `path`, and the mapping that has them."""
 
     part: Part

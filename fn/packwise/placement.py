@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Rule
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-class Bounds(NamedTuple):
+class Bounds(Record):
     """Levels of a topology: pods must be in one domain of `required`, and are in one of `preferred` if possible.
 
     `origin` is that of the constraint, its fields `required` and `preferred`; None where no constraint is written.
@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
                 yield (*path, *steps), self.origin.of(level)
 
 
-class PodSet(NamedTuple):
+class PodSet(Record):
     """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is.
 
     `scheduler` is that of the pods where it is not the gang's, "" where it is. `replicas` are the pods that there are:
@@ -100,7 +100,7 @@ class Grouper(Enum):
     """The scheduler, of the object that owns the pods; there is no PodGang, and nobody else may write the group."""
 
 
-class GangOwner(NamedTuple):
+class GangOwner(Record):
     """The object that the scheduler makes a gang's group of."""
 
     api_version: str
@@ -113,7 +113,7 @@ class GangOwner(NamedTuple):
         return f"uid-{self.kind.lower()}-{self.name}"
 
 
-class Gang(NamedTuple):
+class Gang(Record):
     """Pods that are scheduled together. `sets` are listed parents first.
 
     `members` is the number of pods that the gang states for itself, None where only its leaves do. `topology` names the
@@ -198,7 +198,7 @@ class Gang(NamedTuple):
         return [pods for pods in self.sets if pods.members is None]
 
 
-class NodeTopology(NamedTuple):
+class NodeTopology(Record):
     """A topology that a front end brings itself: its levels, broadest first.
 
     `place` is the list of the levels and `field` the key of the node label in an entry. `before` are the node label
@@ -219,7 +219,7 @@ class NodeTopology(NamedTuple):
         return tuple(level.key for level in self.levels)
 
 
-class GpuShare(NamedTuple):
+class GpuShare(Record):
     """GPUs of a queue: the guaranteed number, the most it may use (-1: no bound), its weight for what is left."""
 
     quota: int = -1
@@ -227,7 +227,7 @@ class GpuShare(NamedTuple):
     weight: int = 1
 
 
-class Queue(NamedTuple):
+class Queue(Record):
     """A queue below `parent`; everything but GPUs is unbounded."""
 
     name: str
@@ -237,7 +237,7 @@ class Queue(NamedTuple):
     labels: Mapping[str, str] = {}
 
 
-class GangPod(NamedTuple):
+class GangPod(Record):
     """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets.
 
     The fields of its origin are those of the manifest, by their paths as text.
@@ -254,14 +254,14 @@ Node = Gang | NodeTopology | Queue | GangPod
 """The nodes of the model for each of which a scheduler writes an object."""
 
 
-class Schedulers(NamedTuple):
+class Schedulers(Record):
     """The schedulers that Grove's operator is configured for, and the one of pods that name none."""
 
     names: tuple[str, ...]
     default: str
 
 
-class Cluster(NamedTuple):
+class Cluster(Record):
     """The facts about the cluster that is rendered for, as far as they are known.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
@@ -283,7 +283,7 @@ class Cluster(NamedTuple):
     nodes: tuple[Mapping[str, Value], ...] = ()
 
 
-class Placement(NamedTuple):
+class Placement(Record):
     """One node of the model, handed to the schedulers.
 
     `source` says in words what the node is made from, `subject` is that object; `notes` are annotations of the objects
@@ -298,7 +298,7 @@ class Placement(NamedTuple):
     emit_by_default: bool = False
 
 
-class WorkloadPlan(NamedTuple):
+class WorkloadPlan(Record):
     """The plan of one workload. With an error among `findings` there is nothing to write.
 
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
@@ -317,7 +317,7 @@ class WorkloadPlan(NamedTuple):
     previews: tuple[Generated, ...] = ()
 
 
-class Omission(NamedTuple):
+class Omission(Record):
     """`asked` is what stands at the origin's place and is missing in the objects; the origin's rule leaves it out.
 
     `why` says what keeps it away, `remedy` what would change that.
@@ -329,14 +329,14 @@ class Omission(NamedTuple):
     remedy: str
 
 
-class PodSlice(NamedTuple):
+class PodSlice(Record):
     """Every `size` pods of a set are within one domain of the level, which is a node label."""
 
     level: str
     size: int
 
 
-class QueuedPods(NamedTuple):
+class QueuedPods(Record):
     """A set of pods of one template: how many, in which queue, and within which domains; levels are node labels.
 
     `place` is where the template says so. `topologies` are the names of those that the flavors of the queue are in,
@@ -415,13 +415,13 @@ def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]
             if total + entries > most:
                 message = excess(f"at least {entries} gangs, sets of pods and pods", total, most)
                 finding = placement.node.origin.place.finding(LIMIT, message)
-                checked.append(plan._replace(findings=(*plan.findings, finding)))
+                checked.append(plan.replace(findings=(*plan.findings, finding)))
                 break
         else:
             total += entries
             checked.append(plan)
     if any(finding.rule == LIMIT.name for plan in checked for finding in plan.findings):
-        return [plan._replace(placements=()) for plan in checked]
+        return [plan.replace(placements=()) for plan in checked]
     return checked
 
 

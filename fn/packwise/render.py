@@ -11,7 +11,7 @@ from krmfn.edit import same
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from krmfn.source import is_client_key
 from packwise.findings.finding import Finding, Rule
@@ -168,7 +168,7 @@ _NO_ANNOTATIONS: Mapping[str, str] = {}
 _PREVIEWED = frozenset([kind.key for kind in KINDS if kind.previewed])
 
 
-class Rendering(NamedTuple):
+class Rendering(Record):
     """The objects in their final order, and the generated ones they are written from; none while there are findings."""
 
     objects: tuple[KubeObject, ...]
@@ -339,7 +339,7 @@ def annotate_generated(
     # What is written has no generation: a later render of it must say the same.
     texts = _texts(status, before, None)
     notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
-    return generated._replace(notes={**generated.notes, **notes}), []
+    return generated.replace(notes={**generated.notes, **notes}), []
 
 
 def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapping[str, str | None]:

@@ -35,7 +35,7 @@ FULL = Result(
     },
 )
 BARE = Result("all of it", Severity.INFO)
-STDIN = FULL._replace(file=None, resource_ref=None, field=None, tags={"rule": "readable", "line": "3", "column": "4"})
+STDIN = FULL.replace(file=None, resource_ref=None, field=None, tags={"rule": "readable", "line": "3", "column": "4"})
 
 
 def checked(*results: Result) -> Checked:
@@ -110,7 +110,7 @@ ADDRESSES = {
 
 @pytest.mark.parametrize("path", ADDRESSES)
 def test_sarif_addresses(path: str) -> None:
-    found = sarif(FULL._replace(file=ResultFile(path)))["results"][0]["locations"][0]["physicalLocation"]
+    found = sarif(FULL.replace(file=ResultFile(path)))["results"][0]["locations"][0]["physicalLocation"]
 
     assert found == {"artifactLocation": ADDRESSES[path], "region": {"startLine": 3, "startColumn": 4}}
 
@@ -121,7 +121,7 @@ def test_sarif_of_stdin_has_no_address() -> None:
 
 def test_sarif_rules_are_those_that_occur_once_and_in_order() -> None:
     def of(name: str) -> Result:
-        return FULL._replace(tags={"rule": name})
+        return FULL.replace(tags={"rule": name})
 
     run = sarif(of("replicas"), of("cliques"), of("replicas"), of("a rule of another function"))
 
@@ -130,18 +130,18 @@ def test_sarif_rules_are_those_that_occur_once_and_in_order() -> None:
 
 
 def test_fingerprints_stay_when_lines_move_and_texts_change() -> None:
-    moved = FULL._replace(message="reworded", tags={**FULL.tags, "line": "30", "operatorMessage": "reworded"})
+    moved = FULL.replace(message="reworded", tags={**FULL.tags, "line": "30", "operatorMessage": "reworded"})
 
     assert fingerprints([moved]) == fingerprints([FULL])
 
 
 def test_fingerprints_tell_findings_apart() -> None:
     others = [
-        FULL._replace(tags={**FULL.tags, "rule": "replicas"}),
-        FULL._replace(resource_ref=ResourceRef("v1", "Service", "shop", "other")),
-        FULL._replace(field=ResultField("spec.b")),
-        FULL._replace(file=ResultFile("b.yaml")),
-        FULL._replace(message="a second one of the same field"),
+        FULL.replace(tags={**FULL.tags, "rule": "replicas"}),
+        FULL.replace(resource_ref=ResourceRef("v1", "Service", "shop", "other")),
+        FULL.replace(field=ResultField("spec.b")),
+        FULL.replace(file=ResultFile("b.yaml")),
+        FULL.replace(message="a second one of the same field"),
     ]
 
     assert len(set(fingerprints([FULL, *others, BARE, STDIN]))) == 8
@@ -152,7 +152,7 @@ def test_sarif_keeps_the_schema_of_its_standard() -> None:
     if not path.exists():
         missing(f"the schema of SARIF 2.1.0 is not there: `make tools` puts it at {path.relative_to(ROOT)}")
     schema = json.loads(path.read_text(encoding="utf-8"))
-    results = [FULL, BARE, STDIN, *(FULL._replace(tags={**FULL.tags, "rule": name}) for name in RULES_BY_NAME)]
+    results = [FULL, BARE, STDIN, *(FULL.replace(tags={**FULL.tags, "rule": name}) for name in RULES_BY_NAME)]
 
     validator: Any = jsonschema.Draft4Validator(schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
 
@@ -161,7 +161,7 @@ def test_sarif_keeps_the_schema_of_its_standard() -> None:
 
 @pytest.mark.parametrize(("reason", "more"), [("", {}), ("its {cluster}", {"justification": "its {cluster}"})])
 def test_sarif_says_what_a_comment_ignores(reason: str, more: dict[str, str]) -> None:
-    ignored = FULL._replace(severity=Severity.INFO, tags={**FULL.tags, "ignored": reason})
+    ignored = FULL.replace(severity=Severity.INFO, tags={**FULL.tags, "ignored": reason})
 
     (result,) = sarif(ignored)["results"]
     assert (result["level"], result["suppressions"]) == ("note", [{"kind": "inSource", **more}])
@@ -191,13 +191,13 @@ operator: a: {…}\\n100%</system-out>
 
 
 def test_junit_has_a_suite_for_each_file_and_no_character_that_xml_refuses() -> None:
-    failing = FULL._replace(severity=Severity.ERROR, message='\x00<a> & "b"\ud800')
+    failing = FULL.replace(severity=Severity.ERROR, message='\x00<a> & "b"\ud800')
 
     assert as_junit(checked(BARE, failing, FULL)) == JUNIT
 
 
 OF_EVERY_RULE = tuple([
-    FULL._replace(tags={**FULL.tags, "rule": name}, severity=severity)
+    FULL.replace(tags={**FULL.tags, "rule": name}, severity=severity)
     for name in RULES_BY_NAME
     for severity in Severity
 ])  # fmt: skip

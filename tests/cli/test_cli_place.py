@@ -453,7 +453,7 @@ def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(
 
 
 def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packwise.commands.place.command.SOLVER", SOLVER._replace(module="not.there"))
+    monkeypatch.setattr("packwise.commands.place.command.SOLVER", SOLVER.replace(module="not.there"))
 
     ran = call("place", "in", "--nodes", str(folder / "nodes.json"), "--exact")
 

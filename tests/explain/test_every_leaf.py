@@ -90,7 +90,7 @@ def test_of_a_case_of_osmo(case: Path) -> None:
         f"apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {{name: t}}\nspec: {{emit: [{KINDS}]}}\n"
     )
 
-    assert unexplained(explained(package._replace(function_config=KubeObject.parse(settings)))) == []
+    assert unexplained(explained(package.replace(function_config=KubeObject.parse(settings)))) == []
 
 
 @pytest.mark.parametrize("example", ["first-design", "disaggregated-inference", "two-topologies"])

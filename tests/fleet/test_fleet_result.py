@@ -90,7 +90,7 @@ def summarized(results: Iterable[PackageResult]) -> Summary:
 
 def test_results_come_back_from_a_file_in_order() -> None:
     failing = PackageResult("b", "kpt", PackageStatus.FAILING, 1, 0, (ERROR,) * MOST_FINDINGS)
-    results = [failing._replace(folder=f"{number * 7919 % 500:03}") for number in range(500)]
+    results = [failing.replace(folder=f"{number * 7919 % 500:03}") for number in range(500)]
     with closing(Spool()) as spool:
         for result in results:
             spool.add(result)
@@ -100,28 +100,28 @@ def test_results_come_back_from_a_file_in_order() -> None:
 
 def test_a_fleet_in_sum() -> None:
     base = PackageResult("z", "kustomize", PackageStatus.CHANGED, workloads=2, objects=5)
-    failing = base._replace(status=PackageStatus.FAILING, errors=2, warnings=1, findings=(ERROR, WARNING))
-    alike = ERROR._replace(message='must be "c"; got "d"')
+    failing = base.replace(status=PackageStatus.FAILING, errors=2, warnings=1, findings=(ERROR, WARNING))
+    alike = ERROR.replace(message='must be "c"; got "d"')
     results = [
-        base._replace(folder="c2", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
-        failing._replace(folder="b", findings=(alike, WARNING)),
-        base._replace(folder="c1", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
-        base._replace(folder="d", other_changes=1, gangs_changed=3),
-        failing._replace(folder="a"),
-        base._replace(folder="e", status=PackageStatus.UNCHANGED),
-        base._replace(folder="f", status=PackageStatus.ADDED),
-        base._replace(folder="g", status=PackageStatus.REMOVED),
-        base._replace(
+        base.replace(folder="c2", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
+        failing.replace(folder="b", findings=(alike, WARNING)),
+        base.replace(folder="c1", recreated=("t",), gangs_created=1, gangs_deleted=2, dropped=1),
+        base.replace(folder="d", other_changes=1, gangs_changed=3),
+        failing.replace(folder="a"),
+        base.replace(folder="e", status=PackageStatus.UNCHANGED),
+        base.replace(folder="f", status=PackageStatus.ADDED),
+        base.replace(folder="g", status=PackageStatus.REMOVED),
+        base.replace(
             folder="h", status=PackageStatus.PASSING, placed=True, gangs=4, pending=("x", "y"), no_longer_fits=("y",)
         ),
-        base._replace(folder="i", status=PackageStatus.PASSING, placed=True, gangs=3, pending=("x",)),
-        base._replace(folder="j", status=PackageStatus.PASSING, written=3),
+        base.replace(folder="i", status=PackageStatus.PASSING, placed=True, gangs=3, pending=("x",)),
+        base.replace(folder="j", status=PackageStatus.PASSING, written=3),
     ]
 
     summary = summarized(results)
 
     assert summary == summarized(reversed(results))
-    assert summary._replace(groups=()) == summarized([])._replace(
+    assert summary.replace(groups=()) == summarized([]).replace(
         packages=11,
         statuses=(
             (PackageStatus.FAILING, 2), (PackageStatus.REMOVED, 1), (PackageStatus.ADDED, 1),

@@ -356,7 +356,7 @@ def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
 
 def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest.MonkeyPatch) -> None:
     dask.add_worker()
-    here = build()._replace(version="9.9.9", digest="other")
+    here = build().replace(version="9.9.9", digest="other")
 
     def other_build() -> object:
         return here

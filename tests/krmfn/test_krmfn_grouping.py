@@ -47,7 +47,7 @@ ROWS: list[tuple[str, Sequence[Result], list[str]]] = [
         [
             warning(1),
             warning(2, severity=Severity.ERROR),
-            warning(3, severity=Severity.INFO)._replace(resource_ref=ResourceRef("v1", "ConfigMap", "", "a")),
+            warning(3, severity=Severity.INFO).replace(resource_ref=ResourceRef("v1", "ConfigMap", "", "a")),
             Result("there is nothing to do", Severity.INFO),
         ],
         [

@@ -1,4 +1,4 @@
-"""Records answer as named tuples do; but only those of one class are equal, and none is unpacked."""
+"""Records answer as named tuples do; but only those of one class are equal, and none is unpacked or indexed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pytest
 
-from krmfn import record
+from krmfn.record import Record, as_dict, field_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Plain(record.NamedTuple):
+class Plain(Record):
     """Two fields, one with a default."""
 
     name: str
@@ -33,11 +33,11 @@ class Plain(record.NamedTuple):
         return cls(name, 7)
 
 
-class Empty(record.NamedTuple):
+class Empty(Record):
     pass
 
 
-class Boxed(record.NamedTuple, Generic[T]):
+class Boxed(Record, Generic[T]):
     content: T
     label: str = ""
 
@@ -73,15 +73,11 @@ QUESTIONS: dict[str, Callable[[Any, Any, Any], object]] = {
     "no field": lambda _p, empty, _b: empty(),
     "generic": lambda _p, _e, boxed: boxed[int](3).content,
     "equal": lambda plain, _e, _b: (plain("a") == plain("a", 1), plain("a") != plain("b"), {plain("a"): 1}[plain("a")]),
-    "fields": lambda plain, empty, boxed: (plain._fields, empty._fields, boxed._fields),
-    "match": lambda plain, _e, _b: plain.__match_args__,
+    "match": lambda plain, empty, boxed: (plain.__match_args__, empty.__match_args__, boxed.__match_args__),
     "documentation": lambda plain, empty, _b: (plain.__doc__, empty.__name__.removeprefix("Typing")),
     "property": lambda plain, _e, _b: plain("a", 4).double,
     "classmethod": lambda plain, _e, _b: plain.of("a").size,
     "text": lambda plain, _e, _b: repr(plain("a")).removeprefix("Typing"),
-    "replaced": lambda plain, _e, _b: plain("a")._replace(size=9),
-    "as a dict": lambda plain, _e, _b: plain("a")._asdict(),
-    "made": lambda plain, _e, _b: plain._make(["a", 3]),
     "pickled": lambda plain, _e, _b: pickle.loads(pickle.dumps(plain("a", 5))),  # noqa: S301
     "copied": lambda plain, _e, _b: (copy.copy(plain("a")), copy.deepcopy(plain("a"))),
 }  # fmt: skip
@@ -92,9 +88,7 @@ FAULTS: dict[str, Callable[[Any], object]] = {
     "unknown": lambda plain: plain("a", colour=1),
     "twice": lambda plain: plain("a", name="b"),
     "changed": lambda plain: setattr(plain("a"), "name", "b"),
-    "replaced what is not there": lambda plain: plain("a")._replace(colour=1),
     "new attribute": lambda plain: setattr(plain("a"), "colour", "b"),
-    "made of too few": lambda plain: plain._make([]),
 }
 
 
@@ -114,12 +108,27 @@ def test_a_record_refuses_what_a_named_tuple_refuses(fault: Callable[[Any], obje
         fault(Plain)
 
 
+def test_a_record_with_other_fields_is_another_record() -> None:
+    plain = Plain("a")
+
+    assert plain.replace(size=9) == Plain("a", 9)
+    assert plain == Plain("a", 1)
+    with pytest.raises(TypeError, match=r"unexpected field names: \['colour'\]"):
+        plain.replace(colour=1)
+
+
+def test_the_fields_of_a_record_are_told_by_name() -> None:
+    assert as_dict(Plain("a", 2)) == {"name": "a", "size": 2}
+    assert field_names(Plain) == field_names(Plain("a")) == ("name", "size")
+    assert field_names(Empty) == ()
+
+
 def test_the_error_of_a_missing_field_names_the_class_and_the_field() -> None:
     with pytest.raises(TypeError, match=r"^Plain\.__new__\(\) missing 1 required positional argument: 'name'$"):
         Plain()  # pyright: ignore[reportCallIssue]
 
 
-class Other(record.NamedTuple):
+class Other(Record):
     name: str
     size: int = 1
 
@@ -143,3 +152,10 @@ def test_a_record_is_not_unpacked(unpack: Callable[[Any], object]) -> None:
     """A field more would change what is read of the others."""
     with pytest.raises(TypeError, match="iter"):
         unpack(Plain("a"))
+
+
+@pytest.mark.parametrize("place", [0, -1, slice(1)])
+def test_a_record_is_not_indexed(place: object) -> None:
+    plain: Any = Plain("a")
+    with pytest.raises(TypeError):
+        plain[place]

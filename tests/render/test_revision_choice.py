@@ -83,7 +83,7 @@ def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed
     )
     assert newer.selection is not None
     assert known.selection is not None
-    assert newer.selection.revision == known.selection.revision._replace(name="v0.1.0")
+    assert newer.selection.revision == known.selection.revision.replace(name="v0.1.0")
 
 
 CONSTRAINT = "    topologyConstraint: {packDomain: rack}\n"

@@ -167,7 +167,7 @@ def test_a_queue_that_is_missing_is_told_where_the_others_are_there(queue: str, 
     whole = package(queue)
     job = whole.items[-1].set("metadata.namespace", namespace) if namespace else whole.items[-1]
 
-    results = render(whole._replace(items=(*whole.items[:-1], job))).results
+    results = render(whole.replace(items=(*whole.items[:-1], job))).results
 
     said = [result.message for result in results if result.tags["rule"] == "kueue-queue"]
     assert said == ([message] if message else [])
@@ -179,7 +179,7 @@ def test_layers_that_nobody_means_are_refused_and_end_no_run(text: str) -> None:
     path = "spec.leaderWorkerTemplate.workerTemplate.metadata.annotations"
     job = whole.items[-1].set(path, {"kueue.x-k8s.io/podset-slice-required-topology-constraints": text})
 
-    results = render(whole._replace(items=(*whole.items[:-1], job))).results
+    results = render(whole.replace(items=(*whole.items[:-1], job))).results
 
     assert [result.tags["rule"] for result in results if result.severity is Severity.ERROR] == ["kueue-refused"]
 

@@ -56,6 +56,6 @@ def test_a_gang_that_kai_refuses(spec: str, severity: Severity) -> None:
 def test_a_gang_of_which_an_old_kai_passes_over_pods(spec: str, count: int) -> None:
     rack = PodSet("rack", None, None, Bounds(), ORIGIN)
 
-    findings = findings_of(spec, rack, LEAF._replace(parent="rack"), LEAF._replace(name="lone"))
+    findings = findings_of(spec, rack, LEAF.replace(parent="rack"), LEAF.replace(name="lone"))
 
     assert [(rule, severity) for rule, severity, _ in findings] == [("scheduler-ignores", Severity.WARNING)] * count

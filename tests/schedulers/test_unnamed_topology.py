@@ -21,7 +21,7 @@ PODGANG: dict[str, Any] = {
 
 def test_a_constraint_of_no_topology_is_refused() -> None:
     origin = Origin(Place(SUBJECT, ("metadata", "name")), "test")
-    gang = gang_of(PODGANG, Grouper.OPERATOR, topology="")._replace(queues=("shop",), origin=origin)
+    gang = gang_of(PODGANG, Grouper.OPERATOR, topology="").replace(queues=("shop",), origin=origin)
 
     answer = KAI.objects(input_of("  emit: [PodGroup]\n", [Placement(gang, "workload web", SUBJECT)]))
 

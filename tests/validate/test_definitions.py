@@ -31,7 +31,7 @@ spec:
 
 
 def test_a_crd_with_rules_needs_the_library_that_evaluates_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = CRDS._replace(module="no_such_module")
+    absent = CRDS.replace(module="no_such_module")
     monkeypatch.setattr(definitions, "CRDS", absent)
 
     chosen = definitions_of((), Index.of([KubeObject.parse(CRD)]))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext.error import YamlError, error_at, line_and_column
 from krmfn.yamltext.reader import find, read, tree_of, unify_breaks
 from krmfn.yamltext.writer import double_quoted, scalar
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
 
 
-class Span(NamedTuple):
+class Span(Record):
     """Where a value or key stands: character offsets [start, end) in the text, and 1-based line and column of start."""
 
     start: int
@@ -223,7 +223,7 @@ _BARE = re.compile(r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?")
 _NOTHING = re.compile(r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?")
 
 
-class Document(NamedTuple):
+class Document(Record):
     """One document of a stream: its exact text, the line it starts on, and what stands between it and the one before.
 
     `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a comment that stands alone before one;

@@ -9,7 +9,7 @@ import re
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError, error_at
 
@@ -163,7 +163,7 @@ class Tree(Protocol):
         ...
 
 
-class Node(NamedTuple):
+class Node(Record):
     """A node on a path, and what is known of the entries before the next one on that path."""
 
     number: int

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.git import remote_urls
 from packwise.cli.input_paths import contains, folder_of, from_top, top_of
@@ -101,7 +101,7 @@ _EXPLICIT = ("chart", "helm", "kustomize", "directory")
 """Fields of a source by which Argo CD asks no plugin."""
 
 
-class Folders(NamedTuple):
+class Folders(Record):
     """Of one repository, the files that hold a TopologyRender (`renders`), by their paths from its top.
 
     `is_kustomization` answers of a folder whether kustomize builds it, `is_here` of a URL whether it is that of the

@@ -6,7 +6,7 @@ import argparse
 from enum import IntEnum
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ STDIN = "-"
 """How a path names stdin, or stdout."""
 
 
-class Command(NamedTuple):
+class Command(Record):
     """A command: its help, its options, and what it does with them.
 
     `refuse` ends with usage where options do not go together; `read` makes of the parsed words the record that `run`
@@ -49,7 +49,7 @@ class Command(NamedTuple):
     refuse: Callable[[argparse.ArgumentParser, argparse.Namespace], None] | None = None
 
 
-class Named(NamedTuple):
+class Named(Record):
     """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
 
     `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in

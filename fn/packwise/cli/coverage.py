@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import Verbosity
 from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Reason, count_unjudged, summary
@@ -32,7 +32,7 @@ _MOST_GROUPS = 3
 _KEYS = frozenset([kind.key for kind in WORKLOADS])
 
 
-class Coverage(NamedTuple):
+class Coverage(Record):
     """`groups` are the numbers of workloads that were judged, each with the words of what they were judged by.
 
     `missed` is how many are there and were not judged, because of errors. `left_out` are the files that are left out,

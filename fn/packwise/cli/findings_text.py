@@ -8,7 +8,7 @@ from functools import cache
 
 from krmfn.grouping import Shown, form_of, group_results, rest_line
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import visible, width
@@ -128,7 +128,7 @@ def _line(result: Result, *, coloured: bool) -> str:
     return tinted(word, SEVERITIES[result.severity], coloured=coloured) + rest
 
 
-class Checked(NamedTuple):
+class Checked(Record):
     """The sorted results of a check of that many `files`.
 
     `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
@@ -181,7 +181,7 @@ _NODE = re.compile(
 _NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
 
 
-class Place(NamedTuple):
+class Place(Record):
     """A line of a file and, where it is known, the column; both 1-based."""
 
     line: int

@@ -206,7 +206,7 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
     for part in parts:
         own = [document for document in documents if _part(document) == part]
         text = joined([document.separator.partition("---")[0] + document.text for document in own])
-        yield part, file._replace(documents=tuple(own), list_text=text)
+        yield part, file.replace(documents=tuple(own), list_text=text)
 
 
 def is_kustomization(item: KubeObject) -> bool:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real
@@ -121,7 +121,7 @@ class _GitError(UsageError):
     """What git said no to."""
 
 
-class _Entry(NamedTuple):
+class _Entry(Record):
     """A file in a commit: its path below the top of the work tree, and the name of its content."""
 
     path: PurePosixPath

@@ -7,7 +7,7 @@ import posixpath
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN
 from packwise.cli.input_paths import real
@@ -50,7 +50,7 @@ _APPLICATIONS = ("Application", "ApplicationSet")
 """Kinds of Argo CD."""
 
 
-class Group(NamedTuple):
+class Group(Record):
     """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
 
     `around` are the names of files that are read for their definitions, and not judged. Of the `files`, those whose
@@ -71,10 +71,10 @@ class Group(NamedTuple):
 
     def after(self, configured: Configured | None) -> Group:
         """The group, whose baseline was configured so."""
-        return self._replace(package=self.package._replace(configured_before=configured))
+        return self.replace(package=self.package.replace(configured_before=configured))
 
 
-class Checkup(NamedTuple):
+class Checkup(Record):
     """What is judged, and what could not be read; the readable rest is judged all the same.
 
     `around` are files that are read for their definitions, and not judged.
@@ -99,13 +99,13 @@ class Checkup(NamedTuple):
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
         """What is judged, on a cluster of these objects."""
         groups = [
-            group._replace(
-                package=group.package._replace(nodes=nodes),
-                before=tuple(package._replace(nodes=nodes) for package in group.before),
+            group.replace(
+                package=group.package.replace(nodes=nodes),
+                before=tuple(package.replace(nodes=nodes) for package in group.before),
             )
             for group in self.groups
         ]
-        return self._replace(groups=tuple(groups))
+        return self.replace(groups=tuple(groups))
 
 
 def read_groups(named: Named) -> Checkup:
@@ -124,7 +124,7 @@ def read_groups(named: Named) -> Checkup:
         groups = []
     elif named.config is not None or chosen.function_config is not None:
         group = _group(files, (), before, chosen, crds).after(configured_before(named, ()))
-        groups = [group._replace(package=group.package._replace(is_chosen=named.config is not None), applied="folder")]
+        groups = [group.replace(package=group.package.replace(is_chosen=named.config is not None), applied="folder")]
     else:
         around = read_around(named.paths, files, reader)
         groups = _groups(files, around, _placed(before, named), crds)
@@ -136,7 +136,7 @@ def read_groups(named: Named) -> Checkup:
     values = assigned(named.values)
     kustomizations = kustomizations_among(files)
     groups = [
-        group._replace(package=group.package._replace(values=values), kustomizations=kustomizations) for group in groups
+        group.replace(package=group.package.replace(values=values), kustomizations=kustomizations) for group in groups
     ]
     return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), left_out, around)
 
@@ -183,7 +183,7 @@ def _groups(
             None,
             crds,
             is_part=folder is None and is_split,
-        )._replace(applied="file" if folder is None else "folder")
+        ).replace(applied="file" if folder is None else "folder")
         for folder, own in mine.items()
         if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
     ]
@@ -200,7 +200,7 @@ def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
         path = item.path if item is not None and is_readable(item) else None
         parts.setdefault(STDIN if path is None else posixpath.normpath(path), []).append(document)
     for path, documents in parts.items():
-        yield path, file._replace(documents=tuple(documents))
+        yield path, file.replace(documents=tuple(documents))
 
 
 def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:

@@ -8,7 +8,7 @@ from collections import deque
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.discovery import (
@@ -58,7 +58,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 """How the files of a folder end that are read."""
 
 
-class InputPath(NamedTuple):
+class InputPath(Record):
     """A file to read: `name` is what the user calls it, `target` its place below an output folder.
 
     Both are None for stdin. `left_out` is why a file of a folder is not judged, as far as paths tell; a file that the

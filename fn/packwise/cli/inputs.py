@@ -14,7 +14,7 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
@@ -59,7 +59,7 @@ _DEFINITION = re.compile(
 _DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
 
 
-class Surroundings(NamedTuple):
+class Surroundings(Record):
     """The files around, with their definitions alone; `errors` are those of definitions that cannot be read."""
 
     files: tuple[InputFile, ...] = ()
@@ -76,7 +76,7 @@ def traits_of(file: InputFile) -> Traits:
     if is_broken_configuration(file):
         return Traits(settings=True, topology=True)
     traits = clusters.traits_of(readable_items(file))
-    return traits._replace(workloads=traits.workloads or bool(file.foreign))
+    return traits.replace(workloads=traits.workloads or bool(file.foreign))
 
 
 def is_broken_configuration(file: InputFile) -> bool:
@@ -224,7 +224,7 @@ def defining(file: InputFile) -> InputFile:
     """The file with those documents alone that define what workloads name; all where its configuration is broken."""
     if is_broken_configuration(file):
         return file
-    return file._replace(documents=tuple(document for document in file.documents if _defines(document)))
+    return file.replace(documents=tuple(document for document in file.documents if _defines(document)))
 
 
 def _defines(document: Document) -> bool:
@@ -269,7 +269,7 @@ COMMIT = "git:"
 """What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
 
 
-class Inputs(NamedTuple):
+class Inputs(Record):
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
     With an error among `results` the package has the readable rest. `is_lost`: the baseline, the configuration or the
@@ -374,7 +374,7 @@ def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
     return next((file.text for file in files if file.path.name == name), None)
 
 
-class Sides(NamedTuple):
+class Sides(Record):
     """What is compared: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
 
     A commit without a path means the path of the other side, or the current folder where both are commits.
@@ -399,7 +399,7 @@ def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
     before, after = (
         _side(side, other, sides, crds) for side, other in ((sides.before, sides.after), (sides.after, sides.before))
     )
-    return before._replace(results=(*shared.results, *before.results)), after
+    return before.replace(results=(*shared.results, *before.results)), after
 
 
 def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> Inputs:

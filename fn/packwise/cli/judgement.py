@@ -11,7 +11,7 @@ import posixpath
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.cli.input_paths import folder_of, landmark_text, real
@@ -72,7 +72,7 @@ def variants_as_one(results: Iterable[Result], read: Group | Inputs) -> tuple[Re
         f"one, as {' or '.join(_places_of(first.subject, read.package.items))}"
     )
     others = [result for result in results if str(result) not in texts]
-    return (*others, first._replace(message=message).to_result())
+    return (*others, first.replace(message=message).to_result())
 
 
 def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[str]:
@@ -132,7 +132,7 @@ def packages_of(package: Package, layers: Sequence[tuple[KubeObject, ...]]) -> l
             for layer in layers[1:]
         ],
     ]
-    return [package._replace(items=items, baseline=_baseline(package.baseline, items, variants)) for items in own]
+    return [package.replace(items=items, baseline=_baseline(package.baseline, items, variants)) for items in own]
 
 
 def _is_read(item: KubeObject) -> bool:
@@ -269,7 +269,7 @@ def is_of_release(result: Result) -> bool:
     return result.tags.get("rule") == UNNAMED.name
 
 
-class Judgement(NamedTuple):
+class Judgement(Record):
     """The sorted `results` of all groups, and what was judged; whether a workload `is_new`: it has no status."""
 
     results: tuple[Result, ...]
@@ -277,7 +277,7 @@ class Judgement(NamedTuple):
     is_new: bool = False
 
 
-class Layer(NamedTuple):
+class Layer(Record):
     """The `group` with the items of one of its layers, the render of that, and the layer's own `files`."""
 
     files: frozenset[str | None]
@@ -285,7 +285,7 @@ class Layer(NamedTuple):
     rendered: Rendered
 
 
-class _Verdict(NamedTuple):
+class _Verdict(Record):
     """What a render says of one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
@@ -343,7 +343,7 @@ def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False
     return [
         Layer(
             frozenset([item.file for item in items]),
-            group._replace(package=package),
+            group.replace(package=package),
             render(package, is_listed=is_listed),
         )
         for items, package in zip(layers, packages, strict=True)
@@ -368,7 +368,7 @@ def _explained(results: Iterable[Result], coverage: Coverage) -> Iterator[Result
     over = count_unjudged(coverage.reasons)
     for result in results:
         is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
-        yield result._replace(message="; ".join([result.message, *over])) if is_absence else result
+        yield result.replace(message="; ".join([result.message, *over])) if is_absence else result
 
 
 def rules_missed_by(unread: Iterable[Result]) -> set[str]:
@@ -400,7 +400,7 @@ def _changed(results: Iterable[Result], group: Group) -> list[Result]:
     about = [result for result in results if result.file is not None and result.file.path in group.unchanged]
     new: set[int] = set()
     for package in group.before if about else ():
-        earlier = layers_rendered(group._replace(package=package), render(package, is_listed=False))
+        earlier = layers_rendered(group.replace(package=package), render(package, is_listed=False))
         known = fingerprints(results_of(earlier))
         new.update([id(result) for result in compare(results, frozenset(known)).new])
     passed = {id(result) for result in about if not prevents(result)} - new

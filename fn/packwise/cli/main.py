@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import STDIN, UsageError
 
@@ -23,7 +23,7 @@ __all__ = ["COMMANDS", "main", "parse", "parsers"]
 _WRONG_USAGE = 2
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """A command in the list: the module whose `COMMAND` it is, and its line in `packwise --help`.
 
     A run imports the module of its own command, and the list of them none.
@@ -90,7 +90,7 @@ as a KRM function of kustomize and kpt:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
-class Call(NamedTuple):
+class Call(Record):
     """A command, and what its `read` made of the words."""
 
     command: Command

@@ -10,7 +10,7 @@ import re
 from html import escape
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.console import visible
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _MOST = 1_000_000_000
 _TICKS = re.compile("`+")
 
 
-class Section(NamedTuple):
+class Section(Record):
     """A part that can be folded. `title` is HTML; each of the `entries` is lines, and is shown whole or counted.
 
     `language` is that of its code block.
@@ -47,7 +47,7 @@ class Section(NamedTuple):
     language: str = "text"
 
 
-class Part(NamedTuple):
+class Part(Record):
     """What one command says in a comment. `lead` are paragraphs of Markdown, `command` prints what is left out."""
 
     lead: Sequence[str]

@@ -10,7 +10,7 @@ from pathlib import Path
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import exit_code
 from krmfn.run import MAX_INPUT, read_input
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-class Document(NamedTuple):
+class Document(Record):
     """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
 
     `foreign` is what it is then, where packwise reads it: a document of OSMO. `entries` are the objects within a List,
@@ -78,7 +78,7 @@ class Document(NamedTuple):
         return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
 
-class InputFile(NamedTuple):
+class InputFile(Record):
     """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
     `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
@@ -233,7 +233,7 @@ def _list_file(text: str, path: InputPath) -> InputFile:
 
 def _named(item: KubeObject, path: InputPath) -> KubeObject:
     """The item of a list; one in a file is located there, one on stdin where the client read it."""
-    return item if path.name is None else KubeObject.cut(item.source._replace(file=path.name), item.value)
+    return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
 
 
 def _document(document: SplitDocument, path: InputPath) -> Document:
@@ -291,7 +291,7 @@ def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
     return InputFile(
         path,
         tuple(Document(document.separator, document.text, line=document.line) for document in documents),
-        left_out=left_out._replace(workloads=workloads),
+        left_out=left_out.replace(workloads=workloads),
         is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
     )
 
@@ -334,7 +334,7 @@ _OWN = re.compile(
 def error_result(error: FieldError) -> Result:
     """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
     result = error.to_result()
-    return bounded(result._replace(tags={"rule": READABLE.name, **result.tags}))
+    return bounded(result.replace(tags={"rule": READABLE.name, **result.tags}))
 
 
 def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
@@ -406,7 +406,7 @@ class Reader:
             if path.left_out is None or path.left_out.reason.is_of_the_package:
                 listed.append(path)
             else:
-                self.left_out.append((str(path.name), path.left_out._replace(workloads=_workloads_at(path))))
+                self.left_out.append((str(path.name), path.left_out.replace(workloads=_workloads_at(path))))
         return listed
 
     def _kept(self, read: list[_Read]) -> list[InputFile]:

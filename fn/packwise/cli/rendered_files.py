@@ -6,7 +6,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import sort_results
 from packwise.cli.judgement import rules_missed_by, variants_as_one
 from packwise.cli.reader import Document
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.objects import Identity
 
 
-class Outcome(NamedTuple):
+class Outcome(Record):
     """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
 
     `new` are the generated objects that stood in none of them.
@@ -44,7 +44,7 @@ def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
     rendered = render(inputs.package, writes=writes)
     missed = rules_missed_by(inputs.results)
     results = [result for result in rendered.results if result.tags.get("rule") not in missed]
-    return rendered._replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs)]))
+    return rendered.replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs)]))
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
@@ -64,7 +64,7 @@ def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
     for file in files:
         documents = tuple(_documents(file, kept, keys, generated))
         is_emptied = bool(file.items) and all(document.is_blank for document in documents)
-        (emptied if is_emptied else remaining).append(file._replace(documents=documents))
+        (emptied if is_emptied else remaining).append(file.replace(documents=documents))
     return Outcome(tuple(remaining), tuple(emptied), tuple(generated.values()))
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
@@ -107,7 +107,7 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
     return Changes(contents, tuple(sorted(removed | own)), tuple(results), None if is_listed else now, targets)
 
 
-class _Place(NamedTuple):
+class _Place(Record):
     """Where a path below a folder leads: the real path, what stands there, and why nothing can be written there.
 
     `status` is None where nothing is there. `target` is the real path below the folder where a link is in between.
@@ -139,9 +139,9 @@ class _Places:
         if place.fault is not None:
             return place
         if place.status is not None and stat.S_ISDIR(place.status.st_mode):
-            return place._replace(fault="must be a file; there is a folder of this name")
+            return place.replace(fault="must be a file; there is a folder of this name")
         if error is not None and not isinstance(error, FileNotFoundError):
-            return place._replace(fault=f'must be a file that can be written; got "{error.strerror}"')
+            return place.replace(fault=f'must be a file that can be written; got "{error.strerror}"')
         return place
 
     def _folder(self, name: str) -> tuple[_Place, bool]:
@@ -434,7 +434,7 @@ _TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
 """Names of files that are to take the place of others, by the number of the process. Short: they fit in any folder."""
 
 
-class Change(NamedTuple):
+class Change(Record):
     """A file and what it is to hold; None where it is to go."""
 
     path: Path

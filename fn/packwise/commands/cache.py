@@ -6,7 +6,7 @@ import argparse
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import (
     Command,
     UsageError,
@@ -33,7 +33,7 @@ examples:
 exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
 
 
-class Cache(NamedTuple):
+class Cache(Record):
     """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
 
     With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.

@@ -13,7 +13,7 @@ from collections import Counter
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.objects import identity
@@ -34,7 +34,7 @@ CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
 """Names of the files by which clients run functions."""
 
 
-class Client(NamedTuple):
+class Client(Record):
     """`file` makes the client `name` run packwise as `role`; `command` starts it.
 
     A "deployer" applies what packwise rendered before. `notes` say what to know of it.
@@ -53,7 +53,7 @@ class Client(NamedTuple):
         return f"{self.name} {does} ({self.file}): {self.command}"
 
 
-class Problem(NamedTuple):
+class Problem(Record):
     """Why a client would pass over packwise, or fail by it; the message says what to do.
 
     Line and column count from 1; 0 where it is about the whole file.
@@ -78,7 +78,7 @@ def words_of(value: Value) -> list[str]:
 _OF_KAI = frozenset([rule.name for rule in KAI_RULES])
 
 
-class ClusterView(NamedTuple):
+class ClusterView(Record):
     """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it;
     `is_judged`: whether something configures a render, or is judged by that release.
 
@@ -320,7 +320,7 @@ _FLAGS = "--enable-alpha-plugins --enable-exec"
 _FIELDS = {"transformers": "transformer", "validators": "validator", "generators": "generator"}
 
 
-class _Listed(NamedTuple):
+class _Listed(Record):
     """A TopologyRender that a kustomization lists: in which of its fields, in which file."""
 
     kustomization: str

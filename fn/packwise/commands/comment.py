@@ -6,7 +6,7 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli import markdown
 from packwise.cli.arguments import (
@@ -59,7 +59,7 @@ examples:
 exit codes: 0 no error, 1 errors were found, updates are refused or a gang does not fit, 2 wrong usage"""
 
 
-class Comment(NamedTuple):
+class Comment(Record):
     """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
 
     named: Named
@@ -82,7 +82,7 @@ _LONGEST = 400
 """Characters of the paths that a marker names."""
 
 
-class _Answer(NamedTuple):
+class _Answer(Record):
     """What one command says in the comment, and its exit code."""
 
     part: Part
@@ -132,7 +132,7 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
         return _Answer(part_of_comparison(compared[0]), code)
     parts = [(each.after, part_of_comparison(each)) for each in compared]
     sections = [
-        section._replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
+        section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
     lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {markdown.code(baseline)}."]
@@ -141,8 +141,8 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
 
 def _difference(group: Group, name: str, baseline: str) -> Compared:
     package = group.package
-    before = package.before or package._replace(items=(), documents=())
-    old = sorted_state(state_before(before), group._replace(package=before))
+    before = package.before or package.replace(items=(), documents=())
+    old = sorted_state(state_before(before), group.replace(package=before))
     new = sorted_state(state_after(package, before), group)
     return Compared(diff(old, new), baseline, name, old.rendered, new.rendered)
 
@@ -150,7 +150,7 @@ def _difference(group: Group, name: str, baseline: str) -> Compared:
 def _without(compared: Compared, reported: frozenset[str]) -> Compared:
     difference = compared.difference
     refusals = tuple(result for result in difference.refusals if str(result) not in reported)
-    return compared._replace(difference=difference._replace(refusals=refusals))
+    return compared.replace(difference=difference.replace(refusals=refusals))
 
 
 def _name(group: Group, named: Named, *, alone: bool) -> str:
@@ -179,7 +179,7 @@ def _placed(checkup: Checkup, command: Comment) -> _Answer:
         placed = placed_of(own, snapshot)
         if command.named.baseline is not None:
             baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
-            placed = placed._replace(baseline=baseline)
+            placed = placed.replace(baseline=baseline)
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
     part = part_of_placing(placed, place_command(command.named, command.nodes))

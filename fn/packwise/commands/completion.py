@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import (
     Command,
     UsageError,
@@ -33,7 +33,7 @@ examples:
 exit codes: 0 no error, 2 wrong usage"""
 
 
-class Completion(NamedTuple):
+class Completion(Record):
     """`packwise completion`."""
 
     shell: str

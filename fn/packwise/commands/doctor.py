@@ -10,7 +10,7 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record, as_dict
 from krmfn.result import Severity, sort_results
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
@@ -72,7 +72,7 @@ examples:
 exit codes: 0 no error, 1 errors were found (a client would not run packwise, a file cannot be read), 2 wrong usage"""
 
 
-class Doctor(NamedTuple):
+class Doctor(Record):
     """`packwise doctor`."""
 
     named: Named
@@ -89,7 +89,7 @@ def _read(parsed: argparse.Namespace) -> Doctor:
     return Doctor(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
 
 
-class _Diagnosis(NamedTuple):
+class _Diagnosis(Record):
     """What was seen: of each configuration its files' names, and what it says."""
 
     clusters: tuple[tuple[tuple[str, ...], ClusterView], ...]
@@ -251,7 +251,7 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dic
             for name, left_out in sorted(checkup.left_out)
         ],
         "coverage": coverage.fields,
-        "clients": [client._asdict() | {"notes": list(client.notes)} for client in diagnosis.clients],
+        "clients": [as_dict(client) | {"notes": list(client.notes)} for client in diagnosis.clients],
         "reader": READER,
         "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],
     }

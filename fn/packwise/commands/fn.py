@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import Command
 from packwise.function import main
 
@@ -26,7 +26,7 @@ examples:
 exit codes: 0 no error, 1 errors were found (they stand in the list's results, and on stderr)"""
 
 
-class Function(NamedTuple):
+class Function(Record):
     """`packwise fn`."""
 
     validate: bool = False

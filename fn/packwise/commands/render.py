@@ -8,7 +8,7 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import (
     STDIN,
@@ -61,7 +61,7 @@ examples:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
-class Render(NamedTuple):
+class Render(Record):
     """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
 
     named: Named
@@ -101,7 +101,7 @@ def _read(parsed: argparse.Namespace) -> Render:
     )
 
 
-class Report(NamedTuple):
+class Report(Record):
     """What stderr says of a render: findings, and a last line of what was done, judged and left out.
 
     `coverage` is what that line says of the latter two.

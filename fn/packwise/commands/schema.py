@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import (
     Command,
     UsageError,
@@ -40,7 +40,7 @@ an editor with the YAML language server reads the schema that the first line of 
 exit codes: 0 no error, 2 wrong usage"""
 
 
-class Schema(NamedTuple):
+class Schema(Record):
     """`packwise schema`; without a `name`, which there are. `revision` is that of a PodCliqueSet."""
 
     name: str | None = None

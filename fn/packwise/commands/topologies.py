@@ -10,7 +10,7 @@ import sys
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import (
     Command,
@@ -59,7 +59,7 @@ examples:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
-class Topologies(NamedTuple):
+class Topologies(Record):
     """`packwise topologies`."""
 
     named: Named
@@ -95,7 +95,7 @@ def topologies(command: Topologies) -> int:
     return exit_code(results)
 
 
-class _Row(NamedTuple):
+class _Row(Record):
     """A line of the table of uses; `exists` is whether there is a topology of that name."""
 
     topology: str | None
@@ -229,7 +229,7 @@ def has_sources(package: Package) -> bool:
     return any(True for front_end in front_ends(inventory) for _ in front_end.uses(inventory, settings, revision))
 
 
-class Overview(NamedTuple):
+class Overview(Record):
     """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
 
     `results` are about the configuration and the CRDs; `is_known` is whether the rest could be told all the same.

@@ -11,7 +11,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.arguments import (
     Command,
     UsageError,
@@ -50,7 +50,7 @@ examples:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
-class ImportTopology(NamedTuple):
+class ImportTopology(Record):
     """`packwise topology import`; `paths` are files with a cluster's nodes."""
 
     paths: tuple[str, ...]
@@ -199,7 +199,7 @@ _FEW = 0.1
 """The share of nodes that may contradict a nesting which all others show."""
 
 
-class ProposedLevel(NamedTuple):
+class ProposedLevel(Record):
     """A level: how many domains the label tells apart, and how many nodes carry it. `notes` are for its reader."""
 
     domain: str
@@ -209,7 +209,7 @@ class ProposedLevel(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Contradiction(NamedTuple):
+class Contradiction(Record):
     """A node that has a label by which its domain stands in another domain than those of the other nodes in it."""
 
     node: str
@@ -220,14 +220,14 @@ class Contradiction(NamedTuple):
     elsewhere: str
 
 
-class LeftOutLabel(NamedTuple):
+class LeftOutLabel(Record):
     """A label that looks like a level and is none, and why."""
 
     key: str
     reason: str
 
 
-class Proposal(NamedTuple):
+class Proposal(Record):
     """The levels, the broadest first, of `nodes` nodes; what contradicts them; what was left out."""
 
     levels: tuple[ProposedLevel, ...]
@@ -236,7 +236,7 @@ class Proposal(NamedTuple):
     left_out: tuple[LeftOutLabel, ...] = ()
 
 
-class _Label(NamedTuple):
+class _Label(Record):
     """A label that may be a level: its hint, and its value by node."""
 
     key: str

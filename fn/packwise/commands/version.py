@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.metadata import version as installed
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext.native import READER
 from packwise.cli.arguments import Command
 from packwise.cli.console import show
@@ -31,7 +31,7 @@ examples:
 exit codes: 0 no error, 1 the output could not be written"""
 
 
-class Version(NamedTuple):
+class Version(Record):
     """`packwise version`; `libraries`: with what packwise stands on."""
 
     libraries: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum, auto
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Stage(StrEnum):
     """The scheduler, of the pods of a workload that was taken: in an event of theirs, or in its log."""
 
 
-class Rule(NamedTuple):
+class Rule(Record):
     """A rule as users know it: `name` is stable and public, `summary` one line.
 
     `source` is a link from `docs/` to the section that it follows from: `spec/grove.md#r08`.
@@ -81,7 +81,7 @@ class Cause(Enum):
     """A rule of the CRD fails on it: the rule expects a value of another shape."""
 
 
-class Problem(NamedTuple):
+class Problem(Record):
     """One problem with the field at `path`; `message` is packwise's own text, from `must` on."""
 
     path: FieldPath
@@ -118,7 +118,7 @@ class Problem(NamedTuple):
         text = self.operator_message
         if len(self.message) <= longest and (text is None or len(text) <= longest):
             return self
-        return self._replace(message=self.message[:longest], operator_message=None if text is None else text[:longest])
+        return self.replace(message=self.message[:longest], operator_message=None if text is None else text[:longest])
 
     @property
     def full_message(self) -> str:
@@ -126,7 +126,7 @@ class Problem(NamedTuple):
         return f"{self.message}: {self.consequence}" if self.consequence else self.message
 
 
-class Finding(NamedTuple):
+class Finding(Record):
     """`message` is packwise's own text about the field at `path` of `subject`.
 
     `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`; `order`
@@ -285,11 +285,11 @@ def bounded(result: Result) -> Result:
         ref = type(ref)(_cut(ref.api_version), _cut(ref.kind), _cut(ref.namespace), _cut(ref.name))
     if field is not None:
         current = _cut(field.current) if isinstance(field.current, str) else field.current
-        field = field._replace(path=_cut(field.path), current=current)
+        field = field.replace(path=_cut(field.path), current=current)
     if file is not None:
-        file = file._replace(path=_cut(file.path))
+        file = file.replace(path=_cut(file.path))
     tags = {key: _cut(text) for key, text in result.tags.items()}
-    return result._replace(message=_cut(result.message), resource_ref=ref, field=field, file=file, tags=tags)
+    return result.replace(message=_cut(result.message), resource_ref=ref, field=field, file=file, tags=tags)
 
 
 def _cut(text: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from hashlib import sha256
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Stage
 
@@ -42,7 +42,7 @@ VERSION = 1
 """Of the file's format."""
 
 
-class Compared(NamedTuple):
+class Compared(Record):
     """`new` are the results that are not known, `known` counts the others, `gone` what is known and no longer there."""
 
     new: tuple[Result, ...]

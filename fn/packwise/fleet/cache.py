@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import krmfn
 import packwise
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.extras import FSSPEC
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-c
 """Those that a render or its findings can depend on."""
 
 
-class Build(NamedTuple):
+class Build(Record):
     """A packwise: same digest, same code, and the same versions of the libraries that output depends on."""
 
     version: str
@@ -103,7 +103,7 @@ def _digest(key: str, value: bytes) -> bytes:
     return digest.hexdigest().encode()
 
 
-class StoredEntry(NamedTuple):
+class StoredEntry(Record):
     """An entry as its store lists it: seconds at which it was last used (of an object: written), bytes, name."""
 
     used: float
@@ -111,7 +111,7 @@ class StoredEntry(NamedTuple):
     name: str
 
 
-class Contents(NamedTuple):
+class Contents(Record):
     """Number of entries, and the bytes of all of them."""
 
     entries: int

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -31,7 +31,7 @@ OUT_OF_MEMORY = "it ran out of memory; run it with fewer processes, or where the
 """Why a task is lost that could not get the memory it asked for."""
 
 
-class Lost(NamedTuple):
+class Lost(Record):
     """In the place of a result: every worker that ran the task was lost with it. `reason` says how, in words."""
 
     reason: str
@@ -68,13 +68,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Processes(NamedTuple):
+class Processes(Record):
     """Processes of this machine; with a `limit` of 1, the process that asks."""
 
     limit: int = 1
 
 
-class DaskCluster(NamedTuple):
+class DaskCluster(Record):
     """A Dask cluster, by the address of its scheduler: `tcp://HOST:PORT`, `tls://HOST:PORT`."""
 
     scheduler: str
@@ -165,14 +165,14 @@ _PATIENCE = 3.0
 """Seconds that processes have to remove their temporary files when they must end."""
 
 
-class _Raised(NamedTuple):
+class _Raised(Record):
     """An error that the function raised in a worker, and its trace."""
 
     error: Exception
     trace: str
 
 
-class _Worker(NamedTuple):
+class _Worker(Record):
     """A process, and this end of its pipe."""
 
     process: BaseProcess

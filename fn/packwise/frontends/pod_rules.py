@@ -140,7 +140,7 @@ def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
     for rule, problem in pod_problems(spec):
         if ": Required value" not in (problem.operator_message or ""):
             # The fields that the API server names are those of the whole pod.
-            yield rule, problem._replace(operator_message=None, stage=None)
+            yield rule, problem.replace(operator_message=None, stage=None)
 
 
 def pod_problems(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.objects import Place
 from packwise.objects.kinds import KINDS, POD
 
@@ -67,7 +67,7 @@ _TELLING_FIELDS = _POOL_FIELDS - {"backend"}
 _GITLAB_FIELDS = frozenset({"rules", "auto_cancel"})
 
 
-class DocumentAt(NamedTuple):
+class DocumentAt(Record):
     """Where a document of OSMO stands.
 
     `form`: a `file` by itself; the data of a `labelled` ConfigMap; the part of Helm `values` that holds pools; the data

@@ -13,7 +13,7 @@ from math import ceil
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -176,7 +176,7 @@ OMITTED = Unquoted("")
 """In the place of a value that is not printed: newer API servers say no more than the rule of a CRD."""
 
 
-class OperatorError(NamedTuple):
+class OperatorError(Record):
     """One `field.Error`: `field` is the operator's path, which is not always a true one."""
 
     field: str
@@ -228,7 +228,7 @@ def type_error(field: str, value: Value, wanted: str, got: str = "") -> tuple[st
     return f"must be {JSON_NOUNS[wanted]}; got {describe(value)}", error
 
 
-class Sentence(NamedTuple):
+class Sentence(Record):
     """A text of the operator that names no field."""
 
     sentence: str

@@ -11,7 +11,7 @@ from krmfn.errors import FieldError
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import ResourceRef
 from krmfn.source import Location, ObjectId, Source, text_location
 from packwise.findings.finding import Finding, Problem, Rule, from_field_error
@@ -37,7 +37,7 @@ def _with_object(at: Location, item: KubeObject) -> str:
     return str(at) if at.file is not None or not item.kind else f"{at} {ResourceRef.of(item.id)}"
 
 
-class Derived(NamedTuple):
+class Derived(Record):
     """A text made from the document that stands in the file, as a filled-in template is.
 
     `lines` are, for each line of `text`, the 1-based line of the document that it comes from; none: the same one.
@@ -47,7 +47,7 @@ class Derived(NamedTuple):
     lines: tuple[int, ...] = ()
 
 
-class Place(NamedTuple):
+class Place(Record):
     """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
 
     `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
@@ -64,7 +64,7 @@ class Place(NamedTuple):
     def below(self, *steps: str | int) -> Place:
         """The place of a part of the mapping."""
         if self.embedded:
-            return self._replace(inner=(*self.inner, *steps))
+            return self.replace(inner=(*self.inner, *steps))
         if self.texts:
             long = f"spec.{steps[0]}"
             key = steps[0] if self.item.get((*self.path, long)) is None else long
@@ -102,7 +102,7 @@ class Place(NamedTuple):
         if place.embedded and place.inner:
             message = f"{format_path(place.inner)} {message}"
         return Finding.about(
-            problem._replace(path=place.path, message=message),
+            problem.replace(path=place.path, message=message),
             place.item,
             rule,
             severity=severity,
@@ -162,7 +162,7 @@ def _first_line(text: str, start: int) -> str:
     return line[1] if line else ""
 
 
-class Origin(NamedTuple):
+class Origin(Record):
     """Where in the input a node is written, and the rule that makes the node from it.
 
     `rule` names a section of the operator's specification. `fields` maps a field of the node to the path, below the
@@ -181,7 +181,7 @@ class Origin(NamedTuple):
         return Origin(steps if isinstance(steps, Place) else self.place.below(*steps), self.rule)
 
 
-class Generated(NamedTuple):
+class Generated(Record):
     """An object to write: `value` is the manifest without packwise's own annotations.
 
     `source` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
@@ -377,7 +377,7 @@ RULES = (READABLE, ONCE)
 _GANG_KINDS = frozenset([kind.name for kind in GANGS])
 
 
-class Index(NamedTuple):
+class Index(Record):
     """`users` are the users' own objects, `generated` those that an earlier render wrote.
 
     `findings` are about the items that could not be read; those are in neither. `gangs` are the gangs with an epoch by
@@ -437,7 +437,7 @@ def repeated(items: Iterable[KubeObject]) -> list[Finding]:
     return findings
 
 
-class Inventory(NamedTuple):
+class Inventory(Record):
     """The items by what they are; `baseline` those before the change, None where nobody gave any.
 
     `documents` are documents of other tools, which are no Kubernetes objects, `documents_before` those of the baseline.
@@ -514,7 +514,7 @@ def _sources(item: KubeObject, number: int) -> list[Source]:
     places: list[FieldPath] = [(*source.entry, "items", index) for index in range(number)]
     pieces = _pieces(item.text)
     if not pieces or len(pieces) != number:
-        return [source._replace(root=(*source.root, *place[-2:]), entry=place) for place in places]
+        return [source.replace(root=(*source.root, *place[-2:]), entry=place) for place in places]
     # What stands around the list moves its lines down and to the right, all alike.
     known, cut_at = item.location(("items", 0)), text_location(pieces[0], ())
     lines, margin = known.line - cut_at.line, " " * (known.column - cut_at.column)

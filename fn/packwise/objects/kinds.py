@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Finding, Rule
 from packwise.wording import letters_apart, list_known
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packwise.objects import Index
 
 
-class FixedLevels(NamedTuple):
+class FixedLevels(Record):
     """What becomes of a change of the levels of a topology."""
 
     answer: str
@@ -34,7 +34,7 @@ class FixedLevels(NamedTuple):
     """The release from which on levels above the hostname change in place."""
 
 
-class Kind(NamedTuple):
+class Kind(Record):
     """One kind of object, and everything that depends on nothing but the kind."""
 
     group: str
@@ -310,7 +310,7 @@ _FEW = 2
 _SHORT = 8
 
 
-class _Right(NamedTuple):
+class _Right(Record):
     """What an object was meant to be, and the field that says otherwise; `since` is the release that renamed it."""
 
     group: str

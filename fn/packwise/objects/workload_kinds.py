@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.objects import identity
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Role(Enum):
     """Those of pods."""
 
 
-class Metadata(NamedTuple):
+class Metadata(Record):
     """Labels and annotations in the objects of a kind."""
 
     path: tuple[str, ...]
@@ -126,7 +126,7 @@ class Metadata(NamedTuple):
         return (*self.path[:-1], "spec")
 
 
-class WorkloadKind(NamedTuple):
+class WorkloadKind(Record):
     """One kind of workload."""
 
     group: str

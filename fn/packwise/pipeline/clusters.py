@@ -54,7 +54,7 @@ def render_clusters(package: Package) -> Rendered | None:
     for item in package.items:
         items.setdefault(folders[_path(item)], []).append(item)
     parts = [
-        (folder, render(package._replace(items=tuple(own), folder=folder or "", is_part=folder is None), writes=True))
+        (folder, render(package.replace(items=tuple(own), folder=folder or "", is_part=folder is None), writes=True))
         for folder, own in items.items()
     ]
     has_workloads = any(part.workloads for _, part in parts)

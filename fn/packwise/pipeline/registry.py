@@ -7,7 +7,7 @@ Nothing else in packwise lists them.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends import recognition as osmo_documents
 from packwise.frontends.recognition import has_candidates
 from packwise.objects.kinds import DYNAMO_GRAPH
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class FrontEndEntry(NamedTuple):
+class FrontEndEntry(Record):
     """A front end: `load` imports it, `rules` its table of rules.
 
     One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
@@ -67,7 +67,7 @@ class FrontEndEntry(NamedTuple):
         return self.has_documents is None or self.has_documents(inventory)
 
 
-class SchedulerEntry(NamedTuple):
+class SchedulerEntry(Record):
     """A scheduler: `load` imports it, `rules` its table of rules.
 
     One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name. `queued`

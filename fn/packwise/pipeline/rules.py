@@ -14,7 +14,7 @@ from functools import cache
 from posixpath import dirname
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.remarks import remarks
 from krmfn.result import Severity
 from packwise import keys, objects, placement, render, select
@@ -76,7 +76,7 @@ _HINTS = 20
 _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)")
 
 
-class Suppression(NamedTuple):
+class Suppression(Record):
     """A comment in `item` that ignores `rules`, for a `reason`; `text` is what follows packwise's word."""
 
     item: KubeObject
@@ -90,7 +90,7 @@ _Ignored = tuple[str | None, int | None, int, str]
 """The file, the document's place in it where a client says so, the line, the rule."""
 
 
-class Suppressions(NamedTuple):
+class Suppressions(Record):
     """The comments of the input: all of them, and the first of each rule by the line that it speaks of."""
 
     written: tuple[Suppression, ...] = ()
@@ -101,7 +101,7 @@ class Suppressions(NamedTuple):
         """The comments in `items`, each text read once: the entries of a List have one together."""
         written: list[Suppression] = []
         by_rule: dict[_Ignored, Suppression] = {}
-        for item in {item.origin._replace(root=(), entry=()): item for item in items}.values():
+        for item in {item.origin.replace(root=(), entry=()): item for item in items}.values():
             for remark in remarks(item, _WORD):
                 match = _IGNORE.fullmatch(remark.text)
                 names = [name.strip() for name in match[1].split(",")] if match else []
@@ -238,7 +238,7 @@ class Choice:
             if not is_error:
                 return None
             reason = f" ({suppression.reason})" if suppression.reason else ""
-            return result._replace(
+            return result.replace(
                 severity=Severity.INFO,
                 message=f"{result.message}; ignored at its line{reason}, and nothing is rendered from it",
                 tags={**result.tags, "ignored": suppression.reason},
@@ -249,7 +249,7 @@ class Choice:
         if level == "ignore":
             return None
         wanted = _SEVERITIES[level]
-        return result._replace(severity=wanted) if result.severity is Severity.INFO or level == "error" else result
+        return result.replace(severity=wanted) if result.severity is Severity.INFO or level == "error" else result
 
     def _level(self, result: Result) -> str | None:
         entries, file = self._entries.get(result.tags.get("rule", ""), ()), result.file.path if result.file else None

@@ -6,7 +6,7 @@ from functools import cache
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.known_keys import key_findings, workload_metadata
@@ -60,7 +60,7 @@ STRING_RULES = (STRINGS,)
 """Rules of the metadata of every kind."""
 
 
-class FindingsBySubject(NamedTuple):
+class FindingsBySubject(Record):
     """Findings in the order in which they are reported: of the whole input, of workloads, of other objects."""
 
     of_input: tuple[Finding, ...]
@@ -112,7 +112,7 @@ def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes
     Those that follow from the API of another release than the selected one are left out.
     """
     severe = [
-        finding if finding.when_written is None or not writes else finding._replace(severity=finding.when_written)
+        finding if finding.when_written is None or not writes else finding.replace(severity=finding.when_written)
         for finding in findings
     ]
     return severe if selection.evidence is None else selection.evidence.without_consequences(severe)
@@ -247,7 +247,7 @@ def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[
     """The findings, each with a clause that names the assumed release where another one might not give it."""
     clause = f'; Grove "{selection.revision.name}" is assumed'
     return [
-        finding._replace(message=finding.message + clause)
+        finding.replace(message=finding.message + clause)
         if _rests_on_release(finding, selection.definitions)
         else finding
         for finding in findings
@@ -282,7 +282,7 @@ RULES = (NO_WORKLOADS,)
 """Rules of a whole render."""
 
 
-class Rendered(NamedTuple):
+class Rendered(Record):
     """`kept` are the user's own objects in their order, `generated` those that follow them.
 
     With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
@@ -365,18 +365,18 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     findings = judge(source, selection, findings, written.generated, is_part=package.is_part, writes=writes)
     results = (*configured.obstacles, *_report(findings, written.ignorable, choice))
     has_grove = any(items.of_kind(*kind.key) for kind in WORKLOADS)
-    rendered = rendered._replace(
+    rendered = rendered.replace(
         results=results, plans=plans, known=known, has_grove=has_grove, queued=written.workloads
     )
     if exit_code(results):
-        return rendered._replace(results=(*results, *choice.wrong_comments()))
+        return rendered.replace(results=(*results, *choice.wrong_comments()))
     annotated = _annotate(package, plans, written, source)
     results = (*results, *choice.results(annotated.notices), *choice.wrong_comments())
     if exit_code(results):
         # The configuration may make errors of notices, too.
-        return rendered._replace(results=results)
+        return rendered.replace(results=results)
     kept, generated = annotated.kept, rendering.objects
-    return rendered._replace(
+    return rendered.replace(
         kept=kept, generated=generated, results=results, sources=rendering.generated, scheduled=source
     )
 
@@ -387,7 +387,7 @@ def read_package(package: Package) -> tuple[Inventory, Selection]:
     return inventory, select(package, inventory, configured_otherwise=brings_topologies(inventory))
 
 
-class _Configured(NamedTuple):
+class _Configured(Record):
     """The `results` about the configuration; `obstacles` are those of them that keep objects from being judged.
 
     `spelling` are the kinds that are nearly known. It `is_refused` if the configuration has errors.
@@ -432,7 +432,7 @@ def _placements(plans: Iterable[WorkloadPlan], ignored: Collection[KubeObject] =
     return tuple(placement for plan in plans if plan.workload not in ignored for placement in plan.placements)
 
 
-class _Written(NamedTuple):
+class _Written(Record):
     """The ClusterTopologies with their conditions, the objects of all schedulers, and previews of operators' own.
 
     `findings` are about workloads; errors about `ignorable` objects may be ignored. `statuses` are those of
@@ -468,7 +468,7 @@ def _write(
     ignorable = frozenset([*[plan.workload for plan in plans], *podgroups])
     ignored = choice.ignored_subjects(findings, ignorable)
     if ignored:
-        objects = _scheduler_objects(source._replace(placements=_placements(plans, ignored)))
+        objects = _scheduler_objects(source.replace(placements=_placements(plans, ignored)))
     revision, by_name = source.cluster.revision, source.topologies.by_name
     statuses = {name: topology_status(revision, objects.refusals.get(name)) for name in by_name}
     topologies, notices = _annotate_topologies(source, statuses)
@@ -521,7 +521,7 @@ def _report(
     )
 
 
-class _Annotated(NamedTuple):
+class _Annotated(Record):
     """The user's objects, each that has a status with it; `notices` report those that are not annotated."""
 
     kept: tuple[KubeObject, ...]
@@ -546,7 +546,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
             kept += [] if is_generated(item.value) else [item]
         elif item.source.entry:
             # What a List holds is read, and not written: its conditions are results.
-            notices += annotate(item, status, settings._replace(annotate=False))[1]
+            notices += annotate(item, status, settings.replace(annotate=False))[1]
             kept.append(item)
         else:
             annotated, findings = annotate(finalized.get(item, item), status, settings)
@@ -602,4 +602,4 @@ def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> t
 def unreadable(error: FieldError) -> Result:
     """The result that says what cannot be read."""
     result = error.to_result()
-    return result._replace(tags={**result.tags, "rule": READABLE.name})
+    return result.replace(tags={**result.tags, "rule": READABLE.name})

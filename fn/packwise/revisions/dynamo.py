@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.revisions.grove import REVISIONS, precedes
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Texts(Enum):
     """Kubernetes' field errors, about ClusterTopologyBindings."""
 
 
-class Release(NamedTuple):
+class Release(Record):
     """One minor release of Dynamo, and what its operator makes of a DynamoGraphDeployment."""
 
     name: str
@@ -125,10 +125,10 @@ _1_0 = Release(
     coherent=Known.NO,
     runtime_version=Known.NO,
 )
-_1_1 = _1_0._replace(name="1.1", kai="v0.13.4", grove="v0.1.0-alpha.8", multinode_min_available=True, names_graph=True)
-_1_2 = _1_1._replace(name="1.2", texts=Texts.COMPONENTS, serves_v1beta1=True, shortens_names=True)
-_1_3 = _1_2._replace(name="1.3", min_available=Known.UNSURE)
-_1_4 = _1_3._replace(
+_1_1 = _1_0.replace(name="1.1", kai="v0.13.4", grove="v0.1.0-alpha.8", multinode_min_available=True, names_graph=True)
+_1_2 = _1_1.replace(name="1.2", texts=Texts.COMPONENTS, serves_v1beta1=True, shortens_names=True)
+_1_3 = _1_2.replace(name="1.3", min_available=Known.UNSURE)
+_1_4 = _1_3.replace(
     name="1.4",
     grove="v0.1.0-alpha.10",
     grove_before=None,
@@ -140,7 +140,7 @@ _1_4 = _1_3._replace(
     coherent=Known.UNSURE,
     runtime_version=Known.UNSURE,
 )
-_1_5 = _1_4._replace(
+_1_5 = _1_4.replace(
     name="1.5",
     kai="v0.17.0",
     grove="v0.1.0-alpha.13",
@@ -150,7 +150,7 @@ _1_5 = _1_4._replace(
     provider_override=Known.YES,
     runtime_version=Known.YES,
 )
-_1_6 = _1_5._replace(name="1.6", grove="v0.1.0-alpha.14-rc1", roles=Known.YES, coherent=Known.YES)
+_1_6 = _1_5.replace(name="1.6", grove="v0.1.0-alpha.14-rc1", roles=Known.YES, coherent=Known.YES)
 
 RELEASES = (_1_0, _1_1, _1_2, _1_3, _1_4, _1_5, _1_6)
 """Every release that has a record, oldest first."""

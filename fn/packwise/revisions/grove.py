@@ -10,7 +10,7 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, qualified_name
 
@@ -52,7 +52,7 @@ __all__ = [
 # What a revision's operator writes into statuses, as data. Source: spec/designs.md#5, spec/grove.md#8.
 
 
-class ConditionCase(NamedTuple):
+class ConditionCase(Record):
     """The text of a condition in one case; `message` is a format of the names that the case has."""
 
     status: str
@@ -60,7 +60,7 @@ class ConditionCase(NamedTuple):
     message: str
 
 
-class ConditionTexts(NamedTuple):
+class ConditionTexts(Record):
     """The condition of workloads; None: the revision has no such case, and the workload has no condition then.
 
     Messages may name `{topology}`, which is the ClusterTopology, and where levels are missing `{levels}`: their
@@ -98,7 +98,7 @@ class ConditionTexts(NamedTuple):
     """Every level that the workload names exists."""
 
 
-class TopologyStatus(NamedTuple):
+class TopologyStatus(Record):
     """The condition Ready of a ClusterTopology; `{why}` is the answer of the scheduler's API server."""
 
     ready: ConditionCase
@@ -120,7 +120,7 @@ _PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-
 _KEY = re.compile(_PATTERN.removesuffix("$") + r"\Z")
 
 
-class Limits(NamedTuple):
+class Limits(Record):
     """The largest number of levels (None: any) and length of a key, and if a key must be a qualified name.
 
     A key that need not be one has the pattern of the CRD, which takes a prefix in upper case too.
@@ -161,7 +161,7 @@ class Limits(NamedTuple):
         return None
 
 
-class Revision(NamedTuple):
+class Revision(Record):
     """One revision of the design: the fields are what the front end asks instead of the revision's name."""
 
     name: str
@@ -323,7 +323,7 @@ class Revision(NamedTuple):
 
     def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
         """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
-        return self._replace(
+        return self.replace(
             default_topology=name if name and self.named_by_configuration else self.default_topology,
             annotate_topology=self.annotate_topology or annotate_topology,
         )
@@ -345,7 +345,7 @@ TOPOLOGY_MISSING = ConditionCase("Unknown", "ClusterTopologyNotFound", "ClusterT
 
 _UNAVAILABLE = ConditionCase("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [{levels}]")
 _AVAILABLE = ConditionCase("False", "AllClusterTopologyLevelsAvailable", "All topology levels are available")
-_UNCONSTRAINED = _AVAILABLE._replace(message="No topology constraints defined")
+_UNCONSTRAINED = _AVAILABLE.replace(message="No topology constraints defined")
 _DISABLED_CONSTRAINTS = ConditionCase(
     "Unknown",
     "TopologyAwareSchedulingDisabled",
@@ -421,7 +421,7 @@ DESIGN_1 = Revision(
 )
 """The first design: the hierarchy is the listed order, and every PodGang prefers the strictest level."""
 
-DESIGN_2 = DESIGN_1._replace(
+DESIGN_2 = DESIGN_1.replace(
     name="design-2",
     configuration_key="clusterTopology",
     limits=Limits(),
@@ -449,7 +449,7 @@ DESIGN_2 = DESIGN_1._replace(
 )
 """The second design: the hierarchy is the fixed order of the domains, and PodGangs name their topology."""
 
-GREP_244 = DESIGN_2._replace(
+GREP_244 = DESIGN_2.replace(
     name="grep-244",
     releases=("v0.1.0-alpha.7",),
     rulebook="alpha7",
@@ -479,7 +479,7 @@ GREP_244 = DESIGN_2._replace(
 )
 """Grove v0.1.0-alpha.7: one ClusterTopology, made from the operator's configuration."""
 
-GREP_244_MULTI = GREP_244._replace(
+GREP_244_MULTI = GREP_244.replace(
     name="grep-244-multi",
     releases=(),
     chosen_by_key=True,
@@ -494,7 +494,7 @@ GREP_244_MULTI = GREP_244._replace(
     annotate_unconstrained=False,
     fixed_domain_order=True,
     names_missing_domain=True,
-    conditions=GREP_244.conditions._replace(disabled=_DISABLED_CONSTRAINTS, unconstrained=_UNCONSTRAINED),
+    conditions=GREP_244.conditions.replace(disabled=_DISABLED_CONSTRAINTS, unconstrained=_UNCONSTRAINED),
 )
 """Many ClusterTopologies; a workload chooses one by `spec.template.clusterTopologyName`."""
 
@@ -502,7 +502,7 @@ GREP_244_MULTI = GREP_244._replace(
 # Grove's releases from alpha.8 on, in the order they came: each says what it does otherwise than the one before. One
 # record serves the releases that agree. Source: spec/grove-releases.md#1.1.
 
-ALPHA_8 = GREP_244._replace(
+ALPHA_8 = GREP_244.replace(
     name="v0.1.0-alpha.8",
     releases=("v0.1.0-alpha.8",),
     rulebook="alpha8",
@@ -514,7 +514,7 @@ ALPHA_8 = GREP_244._replace(
 )
 """Scheduler profiles, resource sharing and MNNVL groups; the topology is in the operator's configuration still."""
 
-ALPHA_9 = GREP_244_MULTI._replace(
+ALPHA_9 = GREP_244_MULTI.replace(
     name="v0.1.0-alpha.9",
     releases=("v0.1.0-alpha.9",),
     rulebook="alpha9",
@@ -535,16 +535,16 @@ ALPHA_9 = GREP_244_MULTI._replace(
     mirrors_metadata=True,
     scheduler_label="Always",
     fixed_domain_order=False,
-    conditions=GREP_244_MULTI.conditions._replace(
+    conditions=GREP_244_MULTI.conditions.replace(
         unnamed=ConditionCase(
             "Unknown", "TopologyNameMissing", "PodCliqueSet topology constraints must include topologyName"
         ),
-        topology_missing=TOPOLOGY_MISSING._replace(message="ClusterTopologyBinding resource not found"),
+        topology_missing=TOPOLOGY_MISSING.replace(message="ClusterTopologyBinding resource not found"),
     ),
 )
 """ClusterTopologyBindings with domains of any name; each constraint may name its topology."""
 
-ALPHA_10 = ALPHA_9._replace(
+ALPHA_10 = ALPHA_9.replace(
     name="v0.1.0-alpha.10",
     releases=("v0.1.0-alpha.10", "v0.1.0-alpha.11"),
     rulebook="alpha10",
@@ -556,14 +556,14 @@ ALPHA_10 = ALPHA_9._replace(
 )
 """Constraints require and prefer a domain; Volcano and LPX are schedulers."""
 
-ALPHA_12_RC1 = ALPHA_10._replace(
+ALPHA_12_RC1 = ALPHA_10.replace(
     name="v0.1.0-alpha.12-rc1",
     releases=("v0.1.0-alpha.12-rc1",),
     rulebook="alpha12-rc1",
 )
 """A clique without a name is one error."""
 
-UPSTREAM = ALPHA_12_RC1._replace(
+UPSTREAM = ALPHA_12_RC1.replace(
     name="upstream",
     releases=("v0.1.0-alpha.12-rc2",),
     rulebook="head",
@@ -572,7 +572,7 @@ UPSTREAM = ALPHA_12_RC1._replace(
 )
 """The operator makes KAI's PodGroups, and a workload must name its queue."""
 
-ALPHA_12 = UPSTREAM._replace(
+ALPHA_12 = UPSTREAM.replace(
     name="v0.1.0-alpha.12",
     releases=("v0.1.0-alpha.12", "v0.1.0-alpha.13"),
     chosen_by_topologies=False,
@@ -580,7 +580,7 @@ ALPHA_12 = UPSTREAM._replace(
 )
 """PodGangs are built from PodGangMaps."""
 
-ALPHA_14_RC1 = ALPHA_12._replace(
+ALPHA_14_RC1 = ALPHA_12.replace(
     name="v0.1.0-alpha.14-rc1",
     releases=("v0.1.0-alpha.14-rc1",),
     rulebook="alpha14-rc1",
@@ -588,7 +588,7 @@ ALPHA_14_RC1 = ALPHA_12._replace(
 )
 """Its share of alpha.14 is not known: this release candidate is judged as alpha.13, with warnings."""
 
-ALPHA_14 = ALPHA_12._replace(
+ALPHA_14 = ALPHA_12.replace(
     name="v0.1.0-alpha.14",
     releases=("v0.1.0-alpha.14",),
     rulebook="alpha14",
@@ -620,14 +620,14 @@ RECORDS: tuple[Revision, ...] = (
 """Every record once."""
 
 REVISIONS: dict[str, Revision] = {
-    name: record._replace(name=name) for record in RECORDS for name in dict.fromkeys((record.name, *record.releases))
+    name: record.replace(name=name) for record in RECORDS for name in dict.fromkeys((record.name, *record.releases))
 }
 """Every name that `spec.revision` may have: its record, of that name."""
 
 RELEASES = tuple(record for record in RECORDS if record.releases)
 """Every record that clusters run or ran."""
 
-NEWEST = ALPHA_14._replace(name=ALPHA_14.releases[-1])
+NEWEST = ALPHA_14.replace(name=ALPHA_14.releases[-1])
 """The newest release, which is assumed where the input shows none."""
 
 _PLACES = {
@@ -652,7 +652,7 @@ def same_record(revision: Revision, other: Revision) -> bool:
 # spec/grove-releases.md#1 and #7.
 
 
-class Release(NamedTuple):
+class Release(Record):
     """A release: `date` is known to the day or is a span; `goes_with` are versions of KAI and Dynamo, where known."""
 
     tag: str
@@ -722,7 +722,7 @@ HISTORY = (
 # The facts that the rewriting of one object needs: the two revisions, and the topology that workloads mean.
 
 
-class Step(NamedTuple):
+class Step(Record):
     """From `source` to `target`. `topology` is what the operator's own topology is called after it.
 
     `preferred` is the domain that the source prefers on everything it renders, None where it prefers none.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["NEWEST", "RELEASES", "KaiRelease", "release_of"]
 
 
-class KaiRelease(NamedTuple):
+class KaiRelease(Record):
     """One minor release of KAI, and what its pod-grouper does otherwise than the others."""
 
     name: str
@@ -52,11 +52,11 @@ class KaiRelease(NamedTuple):
 
 
 _17 = KaiRelease(name="v0.17", minor=17, source="v0.17.0, run")
-_18 = _17._replace(name="v0.18", minor=18, source="read, not run: taken for v0.17", is_run=False)
-_16 = _17._replace(name="v0.16", minor=16, source="v0.16.8, run", delays=False)
-_15 = _16._replace(name="v0.15", minor=15, source="v0.15.3, run", job_sets="flat", counts_segments=False)
-_14 = _15._replace(name="v0.14", minor=14, source="v0.14.7, run", skips_by_annotation=False, job_sets="counted")
-_13 = _14._replace(
+_18 = _17.replace(name="v0.18", minor=18, source="read, not run: taken for v0.17", is_run=False)
+_16 = _17.replace(name="v0.16", minor=16, source="v0.16.8, run", delays=False)
+_15 = _16.replace(name="v0.15", minor=15, source="v0.15.3, run", job_sets="flat", counts_segments=False)
+_14 = _15.replace(name="v0.14", minor=14, source="v0.14.7, run", skips_by_annotation=False, job_sets="counted")
+_13 = _14.replace(
     name="v0.13", minor=13, source="v0.13.4, run", groups_jobs=False, batch_min_member=False, ray_group_topology=False,
     passes_defaults=False,
 )  # fmt: skip

@@ -5,12 +5,12 @@ A minor release is one record. Kueue v0.18 and v0.19 were run; what is said of v
 
 from __future__ import annotations
 
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 __all__ = ["ASSUMED", "RELEASES", "KueueRelease", "kueue_release"]
 
 
-class KueueRelease(NamedTuple):
+class KueueRelease(Record):
     """One minor release of Kueue, with the feature gates that are on by default."""
 
     name: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.revisions.grove import REVISIONS
 from packwise.wording import closest, list_known
 
@@ -35,7 +35,7 @@ _NEVER_RELEASED = {
 """Tags that no release contains: which release to name instead, and what they are."""
 
 
-class Tag(NamedTuple):
+class Tag(Record):
     """The numbers of a tag."""
 
     version: tuple[int, int, int]
@@ -85,7 +85,7 @@ def known_release(text: str) -> tuple[str, Revision] | None:
 
 def newest_as(name: str) -> Revision:
     """The newest record, called `name`."""
-    return REVISIONS[NEWEST]._replace(name=name)
+    return REVISIONS[NEWEST].replace(name=name)
 
 
 def wrong_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class SchedulerInput(NamedTuple):
+class SchedulerInput(Record):
     """The input of a scheduler's objects: the placements of all workloads, and the topologies that there are.
 
     `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs.
@@ -38,7 +38,7 @@ class SchedulerInput(NamedTuple):
     settings: TopologyRender
 
 
-class SchedulerObjects(NamedTuple):
+class SchedulerObjects(Record):
     """The objects of a scheduler and what is wrong with them.
 
     `refusals` holds the answer of its API server by name of the topology it refuses. `conditions` are those of the

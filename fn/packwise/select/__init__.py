@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, has_errors
 from packwise.objects import Index, Inventory, identity, place_text
@@ -84,7 +84,7 @@ DEPLOYING = frozenset({
 """Kinds of objects that deploy operators."""
 
 
-class Choice(NamedTuple):
+class Choice(Record):
     """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
 
     `is_assumed`: whether the input tells no release, or no more than that it is a later one.
@@ -205,14 +205,14 @@ def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) ->
         findings.append(place.finding(REVISION, message))
 
 
-class Configured(NamedTuple):
+class Configured(Record):
     """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
 
     function_config: KubeObject | None = None
     context: tuple[KubeObject, ...] = ()
 
 
-class Package(NamedTuple):
+class Package(Record):
     """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
 
     `baseline` holds the objects as they stood before the change under review, None where nobody gave any;
@@ -245,11 +245,11 @@ class Package(NamedTuple):
         """The package as it stood before the change under review, its workloads as those that run; None without one."""
         if self.baseline is None:
             return None
-        earlier = self._replace(items=self.baseline, documents=self.documents_before)
+        earlier = self.replace(items=self.baseline, documents=self.documents_before)
         if self.configured_before is None:
             return earlier
         chosen = self.configured_before
-        return earlier._replace(function_config=chosen.function_config, context=chosen.context, configured_before=None)
+        return earlier.replace(function_config=chosen.function_config, context=chosen.context, configured_before=None)
 
 
 SETTINGS = Rule(
@@ -271,7 +271,7 @@ RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""
 
 
-class Selection(NamedTuple):
+class Selection(Record):
     """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
     `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
@@ -339,7 +339,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         asked = frozenset(package.crds)
         findings += [finding for finding in definitions.findings if finding.subject in asked]
         others = [finding for finding in definitions.findings if finding.subject not in asked]
-        definitions = definitions._replace(findings=tuple(others))
+        definitions = definitions.replace(findings=tuple(others))
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
     operators = operators_of(index, findings)
@@ -466,7 +466,7 @@ def _as_chosen(
     """
     chosen = [operator for operator in operators if operator.place.item in package.context]
     if package.function_config is None and chosen:
-        return settings._replace(sections={}), chosen
+        return settings.replace(sections={}), chosen
     return settings, [] if settings.sections else operators
 
 
@@ -549,7 +549,7 @@ def _is_same(item: KubeObject, function_config: KubeObject | None) -> bool:
 
 
 def _ruled(result: Result) -> Result:
-    return result._replace(tags={**result.tags, "rule": SETTINGS.name})
+    return result.replace(tags={**result.tags, "rule": SETTINGS.name})
 
 
 def _without_effect(
@@ -573,7 +573,7 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     if not revision.podgang_maps:
         return settings
     if not settings.apply_is_set:
-        return settings._replace(apply=False)
+        return settings.replace(apply=False)
     kinds = [kind for kind in (PODGANG.name, PODGROUP.name) if settings.emits(kind)]
     if settings.apply and kinds:
         message = (
@@ -612,7 +612,7 @@ def _schedulers(
     findings += problems
     if is_assumed and configuration is None:
         # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
-        return schedulers._replace(default=KUBE_PROFILE)
+        return schedulers.replace(default=KUBE_PROFILE)
     return schedulers
 
 

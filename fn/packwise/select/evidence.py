@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects import place_text
@@ -79,7 +79,7 @@ _VERSIONS = (("tag",), ("newTag",), ("version",), ("targetRevision",), ("ref", "
 _GROVE = re.compile(r"(^|[/_-])grove([/:_-]|$)")
 
 
-class _Trace(NamedTuple):
+class _Trace(Record):
     """A place that tells a release: the first one that has its API. What is wrong below `scope` follows from it."""
 
     item: KubeObject
@@ -88,7 +88,7 @@ class _Trace(NamedTuple):
     scope: FieldPath
 
 
-class Evidence(NamedTuple):
+class Evidence(Record):
     """`findings` is at most one, about the strongest evidence. `scopes` hold what is not judged by the wrong API."""
 
     findings: tuple[Finding, ...] = ()
@@ -242,7 +242,7 @@ def deployed_release(index: Index) -> Deployed | None:
     return next(_deployed(index), None)
 
 
-class Deployed(NamedTuple):
+class Deployed(Record):
     """Where a release of Grove is deployed."""
 
     item: KubeObject

@@ -7,7 +7,7 @@ from the table `SPEC`; the steps see the frozen records. Source: spec/packwise.m
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record, field_names
 from packwise.fields import Array, Field, Flag, Number, Object, Open, Text, TextMap, TextOr, field_problems, kind_at
 from packwise.objects import Place
 from packwise.placement import MAX_GANGS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.fields import Kind
 
-    RecordT = TypeVar("RecordT", bound=NamedTuple)
+    RecordT = TypeVar("RecordT", bound=Record)
 
 __all__ = [
     "API_VERSION",
@@ -56,7 +56,7 @@ DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
 """The keys of a topology section, one for each way that Grove spelt it."""
 
 
-class Osmo(NamedTuple):
+class Osmo(Record):
     """Settings of OSMO's front end: what OSMO knows of a submission and no file says.
 
     `key_sets`: Uniform refuses unlike requirements as OSMO does, Pad puts them together as its design says.
@@ -70,7 +70,7 @@ class Osmo(NamedTuple):
     values: Mapping[str, Value] = {}
 
 
-class Dynamo(NamedTuple):
+class Dynamo(Record):
     """What no DynamoGraphDeployment says of its operator: the release, and how that is configured.
 
     `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
@@ -83,27 +83,27 @@ class Dynamo(NamedTuple):
     termination_delay: str = "15m"
 
 
-class KueueFlavor(NamedTuple):
+class KueueFlavor(Record):
     """A ResourceFlavor to write: nodes with these labels, in the topology that the settings have."""
 
     name: str
     labels: Mapping[str, str] = {}
 
 
-class Kueue(NamedTuple):
+class Kueue(Record):
     """The release of Kueue that the output must suit, None: the assumed one; and the flavors to write."""
 
     version: str | None = None
     flavors: tuple[KueueFlavor, ...] = ()
 
 
-class RunLimits(NamedTuple):
+class RunLimits(Record):
     """How much one run may render: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
 
     gangs: int = MAX_GANGS
 
 
-class RuleEntry(NamedTuple):
+class RuleEntry(Record):
     """An entry of `rules`: `level` is the list it stands in, at `place`; no `paths`: it is for all files."""
 
     level: str
@@ -112,7 +112,7 @@ class RuleEntry(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
-class TopologyRender(NamedTuple):
+class TopologyRender(Record):
     """What a TopologyRender says. `sections` holds the topology sections by key, as written.
 
     `scheduler` and `network` are those sections, as written. `exclude` are globs of files that are not read.
@@ -154,7 +154,7 @@ class TopologyRender(NamedTuple):
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
         """These settings where `values` count before those of `osmo.values`."""
-        return self._replace(osmo=self.osmo._replace(values={**self.osmo.values, **values})) if values else self
+        return self.replace(osmo=self.osmo.replace(values={**self.osmo.values, **values})) if values else self
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
         """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
@@ -450,7 +450,7 @@ def _takes_text(path: FieldPath) -> bool:
 def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRender:
     kai, kueue = spec.get("kai", {}), spec.get("kueue", {})
     flavors = [KueueFlavor(flavor["name"], flavor["nodeLabels"]) for flavor in kueue.get("flavors", ())]
-    return _filled(TopologyRender(), spec)._replace(
+    return _filled(TopologyRender(), spec).replace(
         item=item,
         embedded=embedded,
         sections={key: spec[key] for key in DIALECTS if spec.get(key) is not None},
@@ -471,9 +471,9 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
 def _filled(default: RecordT, section: dict[str, Any]) -> RecordT:
     """The record with the fields of a section that have its fields' names, as Python spells them."""
     named = {"".join([f"_{c.lower()}" if c.isupper() else c for c in name]): name for name in section}
-    values = {field: section[named[field]] for field in default._fields if field in named}
+    values = {field: section[named[field]] for field in field_names(default) if field in named}
     lists = {field: tuple(cast("list[Any]", value)) for field, value in values.items() if isinstance(value, list)}
-    return default._replace(**values | lists)
+    return default.replace(**values | lists)
 
 
 def _rules(section: dict[str, Any]) -> tuple[RuleEntry, ...]:

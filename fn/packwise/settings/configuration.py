@@ -9,7 +9,7 @@ from krmfn import source
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
 from packwise.objects import READABLE, Place, identity
@@ -57,14 +57,14 @@ OPERATOR_GROUP = "operator.config.grove.io"
 OPERATOR_KIND = "OperatorConfiguration"
 
 
-class Operator(NamedTuple):
+class Operator(Record):
     """A Grove OperatorConfiguration: an object, or a document in the data of a ConfigMap."""
 
     place: Place
     value: Mapping[str, Value]
 
 
-class Source(NamedTuple):
+class Source(Record):
     """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
     `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
@@ -107,7 +107,7 @@ def _with_section(operator: Source, settings: TopologyRender) -> Source:
     """Grove's own configuration; its default is that TAS is disabled."""
     if operator.sections:
         return operator
-    return operator._replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
+    return operator.replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
 
 
 def _operator_source(operator: Operator) -> Source:
@@ -162,7 +162,7 @@ def _completed(source: Source, settings: TopologyRender, operator: Source | None
         network, network_place = settings.network, settings_place(settings)
     if network is None and operator is not None:
         network, network_place = operator.network, operator.place
-    return source._replace(
+    return source.replace(
         scheduler=scheduler,
         network=network,
         scheduler_place=place.below("scheduler"),
@@ -192,7 +192,7 @@ RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 """Rules of the topology configuration."""
 
 
-class Configuration(NamedTuple):
+class Configuration(Record):
     """What the configuration says. `levels` stand in its own order; `place` is the topology section.
 
     `key` is the section's key. `makes_kai_topologies` is what the scheduler profiles say, None without profiles.

@@ -12,7 +12,7 @@ from functools import cache
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from packwise.validate.decode import At
 
 
-class API(NamedTuple):
+class API(Record):
     """What an OperatorConfiguration has: the levels of the topology, scheduler profiles."""
 
     levels: bool
@@ -212,7 +212,7 @@ def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Proble
         *((SERVER, problem) for problem in _server(_mapping(value, "server"))),
     ]
     for rule, problem in started:
-        yield rule, problem._replace(operator_message=None) if validated else problem
+        yield rule, problem.replace(operator_message=None) if validated else problem
 
 
 def _log(value: Mapping[str, Value]) -> Iterator[Problem]:

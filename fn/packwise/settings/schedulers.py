@@ -52,7 +52,7 @@ def read_schedulers(
     default = _text(section, "defaultProfileName") or (marked[0] if marked and place.item is settings else KUBE_PROFILE)
     if default not in known:
         findings.append(_wrong_default(default, known, place))
-    ordered = [finding._replace(order=order) for order, finding in enumerate(findings)]
+    ordered = [finding.replace(order=order) for order, finding in enumerate(findings)]
     return Schedulers(tuple(known), default), ordered
 
 

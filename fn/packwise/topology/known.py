@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, go_quote, type_error
@@ -39,14 +39,14 @@ DOMAINS: tuple[str, ...] = ("region", "zone", "datacenter", "block", "rack", "ho
 _RANK = {domain: rank for rank, domain in enumerate(DOMAINS)}
 
 
-class Level(NamedTuple):
+class Level(Record):
     """One level: `domain` is its name, `key` the node label key."""
 
     domain: str
     key: str
 
 
-class ClusterTopology(NamedTuple):
+class ClusterTopology(Record):
     """A named topology; `levels` in hierarchy order, broadest first."""
 
     name: str
@@ -258,7 +258,7 @@ def _places(kind: tuple[str, ...]) -> Iterable[tuple[FieldPath, str]]:
     return next((places for key, places in _LEVELS.items() if key == kind), ())
 
 
-class Use(NamedTuple):
+class Use(Record):
     """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
 
     `scheduled` is the number of its scheduled pods, None where no status tells. `document` is kind, namespace and name
@@ -273,7 +273,7 @@ class Use(NamedTuple):
     queue: str = ""
 
 
-class ListedTopology(NamedTuple):
+class ListedTopology(Record):
     """A topology that workloads can use: of which kind, and its levels, broadest first.
 
     `item` is the object that it is written in, a configuration or the topology itself, and `generated` tells which.
@@ -300,7 +300,7 @@ class ListedTopology(NamedTuple):
 _TYPE = "Ready"
 
 
-class Condition(NamedTuple):
+class Condition(Record):
     """One condition of an object's status, without its times. Source: spec/designs.md#5."""
 
     type: str
@@ -309,14 +309,14 @@ class Condition(NamedTuple):
     message: str
 
 
-class LastError(NamedTuple):
+class LastError(Record):
     """The last error of an operator, in an object's status, without its time."""
 
     code: str
     description: str
 
 
-class Status(NamedTuple):
+class Status(Record):
     """An object's status, as far as a render tells it."""
 
     conditions: tuple[Condition, ...] = ()
@@ -330,7 +330,7 @@ def topology_status(revision: Revision, why: str | None) -> Status:
         return Status()
     if why is None:
         return Status((_condition(texts.ready),))
-    failed = texts.failed._replace(message=texts.failed.message.format(why=why))
+    failed = texts.failed.replace(message=texts.failed.message.format(why=why))
     error = LastError(texts.error_code, texts.error_description.format(why=why))
     return Status((_condition(failed),), (error,))
 
@@ -438,7 +438,7 @@ RULES = (RESERVED, UNUSED)
 _TOPOLOGY_KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
 
 
-class KnownTopology(NamedTuple):
+class KnownTopology(Record):
     """A topology and where it is written: `levels` is the list, `places` the place of each of its levels.
 
     `places` are in the topology's order, which need not be the order of the list. `item` is the object that holds the
@@ -461,7 +461,7 @@ class KnownTopology(NamedTuple):
         return cls(topology, places, levels, item, valid, references)
 
 
-class KnownTopologies(NamedTuple):
+class KnownTopologies(Record):
     """All topologies by name, in order of name; the ClusterTopologies to generate; what is wrong with them.
 
     `written` are the objects of those that users wrote, by name.
@@ -473,7 +473,7 @@ class KnownTopologies(NamedTuple):
     written: Mapping[str, KubeObject]
 
 
-class ConfiguredTopology(NamedTuple):
+class ConfiguredTopology(Record):
     """The operator's own topology, made from its configuration: None while TAS is disabled.
 
     `exists`: whether there is a configuration. `finalizers` are those that ClusterTopologies get.
@@ -501,7 +501,7 @@ def known_topologies(
         from packwise.topology.bindings import known_bindings
 
         known = known_bindings(inventory, definitions, revision, schedulers)
-    return known._replace(findings=(*known.findings, *unused))
+    return known.replace(findings=(*known.findings, *unused))
 
 
 def with_finalizer(item: KubeObject, finalizers: tuple[str, ...]) -> KubeObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class SlurmError(Exception):
     """A file that states no topology; the text says what it must be."""
 
 
-class SlurmTopology(NamedTuple):
+class SlurmTopology(Record):
     """The switches above each node, the nearest first, and the block of each node."""
 
     switches: Mapping[str, tuple[str, ...]]
     blocks: Mapping[str, str]
 
 
-class _ConfEntry(NamedTuple):
+class _ConfEntry(Record):
     """A switch with what is below it, or a block with its nodes, each as a list of names."""
 
     name: str

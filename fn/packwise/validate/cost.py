@@ -7,7 +7,7 @@ entry that `map` adds. The bound is in bytes: of what is kept, and of what is lo
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.validate.structure import match_cost
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     Field = tuple[int, "int | bytes"]
 
 
-class Constant(NamedTuple):
+class Constant(Record):
     """A literal; its bytes are what it takes in memory beyond a scalar. `text` is what one of a text says."""
 
     size: int
     text: str | None = None
 
 
-class Ident(NamedTuple):
+class Ident(Record):
     """A variable."""
 
     name: str
 
 
-class Select(NamedTuple):
+class Select(Record):
     """A field of a mapping; `is_test`: whether it is there (`has`)."""
 
     operand: Node
@@ -45,20 +45,20 @@ class Select(NamedTuple):
     is_test: bool
 
 
-class Call(NamedTuple):
+class Call(Record):
     """A function or an operator; a method's target is the first of its arguments."""
 
     function: str
     arguments: tuple[Node, ...]
 
 
-class ListOf(NamedTuple):
+class ListOf(Record):
     """A literal of a list, or of a mapping with its keys and values in turn."""
 
     elements: tuple[Node, ...]
 
 
-class Comprehension(NamedTuple):
+class Comprehension(Record):
     """A loop over `iterated` that folds into the variable `accumulator`."""
 
     variables: tuple[str, ...]
@@ -207,7 +207,7 @@ _SAME = frozenset({"dyn", "optional.of", "optional.ofNonZeroValue", "value"})
 _ANY_OF = frozenset({"or", "orValue"})
 
 
-class _Weight(NamedTuple):
+class _Weight(Record):
     """The greatest weight of a value, and of each of its entries; `value` is the value itself where it is known."""
 
     weight: int

@@ -481,7 +481,7 @@ class _Walk:
             text = ""
         elif stops and not self._stopped:
             self._stopped = True
-            self.decode = [problem._replace(operator_message=None) for problem in self.decode]
+            self.decode = [problem.replace(operator_message=None) for problem in self.decode]
         elif self.decode:
             text = ""
         self.decode.append(Problem(_path(at), message, text or None, self.stage))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
@@ -26,7 +26,7 @@ VERDICT_RULES = (UNCHECKED,)
 """Rules of CRDs that show where objects are checked by them."""
 
 
-class Verdict(NamedTuple):
+class Verdict(Record):
     """The problems of an object, in the API server's order.
 
     `unchecked` are findings about rules of the CRD that cannot be evaluated here; `by_definition`: whether a CRD was
@@ -85,7 +85,7 @@ RULES = (SCHEMA,)
 """Rules of CRDs."""
 
 
-class Definitions(NamedTuple):
+class Definitions(Record):
     """The CRDs of the kinds that packwise reads or writes, by group and kind; and what is wrong with them.
 
     A kind of which the CRD is wrong is judged by packwise's own table, and everything else is judged as ever.
@@ -217,5 +217,5 @@ def _about(rendered: Generated, problem: Problem, order: int, unknown: Severity)
     message = f"becomes {where}, which its CRD refuses: {format_path(problem.path)} {problem.message}"
     severity = unknown if problem.effect is Effect.UNKNOWN else None
     # The field is one of the rendered object, and the finding is about what it is made from.
-    refusal = problem._replace(path=(), message=message, effect=Effect.REFUSED)
+    refusal = problem.replace(path=(), message=message, effect=Effect.REFUSED)
     return Finding.about(refusal, rendered.subject, OBJECT, order=order, severity=severity)

@@ -684,9 +684,9 @@ def _keys(value: Mapping[str, Value], at: ValuePath) -> Iterator[Problem]:
                 problem = place.refusal(
                     ErrorType.INVALID, f"must be a qualified name; got {describe(key)}: {fault}", fault, key
                 )
-                yield problem._replace(path=(*place.path, key))
+                yield problem.replace(path=(*place.path, key))
             for fault in label_value(str(text or ""), V35) if name == "labels" else ():
                 problem = place.refusal(
                     ErrorType.INVALID, f"must be a label's value; got {describe(text)}: {fault}", fault, text
                 )
-                yield problem._replace(path=(*place.path, key))
+                yield problem.replace(path=(*place.path, key))

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Result, ResultFile
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.select import Package
 
 
-class Before(NamedTuple):
+class Before(Record):
     """What was read in a commit, by real path: `files` were judged, `around` stood around these.
 
     `around_now` are files that stand around those of today, where they differ. `same` are the real paths of all files
@@ -162,7 +162,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
             elif at in same and now.path.left_out == path.left_out:
                 contents[now.path] = now
             else:
-                contents[now.path._replace(left_out=path.left_out)] = base.content(at)
+                contents[now.path.replace(left_out=path.left_out)] = base.content(at)
     before = {path_of(file): file for file in Reader(named.exclude).read_contents(contents)}
     return Before(before, others, others_now, same)
 
@@ -257,7 +257,7 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
         for base in bases:
             base.close()
     narrowed = _narrowed(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
-    return narrowed._replace(results=(*narrowed.results, *hidden))
+    return narrowed.replace(results=(*narrowed.results, *hidden))
 
 
 def _hidden(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
@@ -287,10 +287,10 @@ def _read(named: Named, bases: Iterable[Base]) -> Checkup:
         left = [path for path in named.paths if names_files(path) or not any(base.holds(real(path)) for base in bases)]
         if len(left) == len(named.paths):
             raise
-    return read_groups(named._replace(paths=tuple(left))) if left else Checkup((), (), (), (), ())
+    return read_groups(named.replace(paths=tuple(left))) if left else Checkup((), (), (), (), ())
 
 
-class _Then(NamedTuple):
+class _Then(Record):
     """The state before, by the folder of the configuration that judges now: its files, and whether some are lost."""
 
     files: Mapping[str | None, list[InputFile]]
@@ -321,10 +321,10 @@ def _narrowed(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, i
         if len(unchanged) < len(group.files) or any(folder in state.lost for state in states):
             names = frozenset([str(file.path.name) for file in unchanged])
             packages = [_package(group, state.files.get(folder, ())) for state in states]
-            groups.append(group._replace(unchanged=names, before=tuple(packages)))
+            groups.append(group.replace(unchanged=names, before=tuple(packages)))
     files = tuple(file for path, file in now.items() if path in reached)
     left_out = [each for each in checkup.left_out if each[1].reason.is_of_the_package and _is_new(each[0], befores)]
-    return checkup._replace(
+    return checkup.replace(
         groups=tuple(groups),
         files=files,
         results=tuple(_kept(checkup.results, now, folders, reached)),
@@ -343,7 +343,7 @@ def _package(group: Group, files: Iterable[InputFile]) -> Package:
     """The package of the group where it holds `files`."""
     files, own = list(files), {id(document) for document in documents_of(group.files)}
     beside = [document for document in group.package.documents if id(document) not in own]
-    return group.package._replace(items=readable(files), documents=(*documents_of(files), *beside))
+    return group.package.replace(items=readable(files), documents=(*documents_of(files), *beside))
 
 
 def _digests(

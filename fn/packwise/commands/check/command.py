@@ -14,7 +14,7 @@ from pathlib import Path
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import (
     STDIN,
@@ -85,21 +85,21 @@ FORMATS: tuple[Format, ...] = ("text", "json", "github", "gitlab", "sarif", "jun
 """How findings are printed."""
 
 
-class Output(NamedTuple):
+class Output(Record):
     """Findings in a format, and the file that gets them; None: stdout."""
 
     format: Format = "text"
     file: str | None = None
 
 
-class Fix(NamedTuple):
+class Fix(Record):
     """What `--fix` does: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
 
     unsafe: bool = False
     show: bool = False
 
 
-class Choice(NamedTuple):
+class Choice(Record):
     """Which findings a check reports, and when warnings fail it.
 
     `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
@@ -113,7 +113,7 @@ class Choice(NamedTuple):
     max_warnings: int | None = None
 
 
-class Check(NamedTuple):
+class Check(Record):
     """`packwise check`; `fix` is None where nothing is mended.
 
     `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
@@ -250,7 +250,7 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
 
 def _read(parsed: argparse.Namespace) -> Check:
     return Check(
-        named_of(parsed)._replace(force_exclude=parsed.force_exclude),
+        named_of(parsed).replace(force_exclude=parsed.force_exclude),
         tuple(parsed.output or [Output()]),
         Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
         Choice(
@@ -322,7 +322,7 @@ def _report(command: Check, checked: Checked) -> int:
     choice, absence = command.choice, _absence(command, checked)
     if choice != Choice():
         chosen = _choose(checked.results, choice)
-        checked = checked._replace(results=chosen.results, known=chosen.known)
+        checked = checked.replace(results=chosen.results, known=chosen.known)
         if choice.written is not None:
             known, never = _divided(chosen.results)
             written = _write_findings(choice.written, _findings_text(known), len(known))
@@ -390,7 +390,7 @@ def _hidden(fixed: _Fixed) -> list[str]:
     ]
 
 
-class _Chosen(NamedTuple):
+class _Chosen(Record):
     """`results` are reported; `known` counts those that a file knows, `gone` what it knows and is there no longer."""
 
     results: tuple[Result, ...]
@@ -497,7 +497,7 @@ def _texts(inputs: Inputs, mended: Mended) -> list[tuple[str, str, str]]:
     return [(str(file.path.name), file.text, text) for file, text in edited if text is not None]
 
 
-class Mended(NamedTuple):
+class Mended(Record):
     """The items with what can be mended, in their order; `hidden` of them could be mended further by a decision."""
 
     items: tuple[KubeObject, ...]

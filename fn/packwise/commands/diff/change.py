@@ -8,7 +8,7 @@ from enum import StrEnum
 from krmfn.edit import same
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.source import is_client_key
 from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, stable_identities
 from packwise.objects.kinds import KINDS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.objects import Identity
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """A step into a list: the entry of that name, wherever it stands."""
 
     name: str
@@ -32,7 +32,7 @@ Steps: TypeAlias = "tuple[str | int | Entry, ...]"
 """A field path in which entries of a list may be told by name."""
 
 
-class FieldChange(NamedTuple):
+class FieldChange(Record):
     """The field at `path` was `before` and is `after`; None where there is no such field."""
 
     path: Steps
@@ -330,7 +330,7 @@ class Action(StrEnum):
     """Delete and create: the API server lets no one change the object in place."""
 
 
-class Change(NamedTuple):
+class Change(Record):
     """One object that differs: `before` is None where it is new, `after` where it goes.
 
     `fields` are what differs of an object that is in both; `meaning` are sentences on what that is to the scheduler.

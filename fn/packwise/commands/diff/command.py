@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import (
     STDIN,
@@ -60,7 +60,7 @@ DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
 """How a comparison is printed."""
 
 
-class Diff(NamedTuple):
+class Diff(Record):
     """`packwise diff`: from `before` to `after`; with `exit_code`, a change counts as an error does."""
 
     before: str
@@ -117,7 +117,7 @@ def diff(command: Diff) -> int:
     if inputs[0].is_broken or inputs[1].is_broken:
         say(lines)
         return 1
-    compared = _compared(command, *inputs)._replace(coverage=(before, after))
+    compared = _compared(command, *inputs).replace(coverage=(before, after))
     say(as_lines(compared.unnamed, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if command.output not in ("json", "markdown"):
         say([f"note: {note}" for note in notes(compared)])
@@ -155,7 +155,7 @@ def _names(command: Diff) -> tuple[str, str]:
 
 def sorted_state(state: State, read: Group | Inputs) -> State:
     """The state of what was read, its errors sorted; of variants one says which to name."""
-    return state._replace(results=sort_results(variants_as_one(state.results, read)))
+    return state.replace(results=sort_results(variants_as_one(state.results, read)))
 
 
 _PRINTERS: dict[DiffFormat, Callable[[Compared], str]] = {

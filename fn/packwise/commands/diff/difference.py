@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.commands.diff.change import (
     ORDER,
@@ -54,7 +54,7 @@ _OTHERS = frozenset({CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name})
 """Kinds that users write too: an export of these alone is input like any other."""
 
 
-class State(NamedTuple):
+class State(Record):
     """The compared objects of one state; None where its sources cannot be rendered.
 
     `rendered` tells that they follow from sources; else they are what was found, and `kinds` those that occur.
@@ -89,15 +89,15 @@ def state_after(package: Package, earlier: Package) -> State:
     if not _is_rendered(package):
         return _exported(package)
     before = earlier.items
-    package = package._replace(configured_before=Configured(earlier.function_config, earlier.context))
+    package = package.replace(configured_before=Configured(earlier.function_config, earlier.context))
     running = _running(package, before)
-    state = _rendered(package, (*before, *running))._replace(
+    state = _rendered(package, (*before, *running)).replace(
         unjudged=tuple(format_identity(identity(item.value)) for item in running)
     )
     if state.objects is not None:
         return state
     accepted = _rendered(package, package.items)
-    return accepted._replace(results=state.results, unjudged=state.unjudged)
+    return accepted.replace(results=state.results, unjudged=state.unjudged)
 
 
 def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
@@ -114,7 +114,7 @@ def _part_of(item: KubeObject) -> str | None:
 
 
 def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
-    answer = render(package._replace(baseline=baseline), previews=True)
+    answer = render(package.replace(baseline=baseline), previews=True)
     errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
     objects = None
     if not exit_code(answer.results):
@@ -136,7 +136,7 @@ def _bounded(state: State) -> State:
     message = f"must not be nested deeper than {MAX_DEPTH} levels to be compared"
     deep = [item for item in (state.objects or {}).values() if is_deeper(item.value, MAX_DEPTH)]
     too_deep = tuple(Finding.of(READABLE, item, (), message).to_result() for item in deep)
-    return state._replace(objects=None, results=(*state.results, *too_deep)) if too_deep else state
+    return state.replace(objects=None, results=(*state.results, *too_deep)) if too_deep else state
 
 
 def _is_rendered(package: Package) -> bool:
@@ -177,7 +177,7 @@ _KEYS = (
 )
 
 
-class Constraint(NamedTuple):
+class Constraint(Record):
     """The pods of what stands at `holder` are packed by the node label `key`; `strength` is required or preferred.
 
     `topology` is the one that the constraint itself names.
@@ -280,7 +280,7 @@ class Reason(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Dropped(NamedTuple):
+class Dropped(Record):
     """A constraint that `subject` had and has no more, though what it held for is still there.
 
     `domain` is what the topology before called its level, None where that is not known; `message` says why it went.
@@ -315,9 +315,9 @@ def _renamed(change: Change) -> Change:
     if has_epoch(old.value) == has_epoch(new.value):
         return change
     if identity(new.value)[:2] not in _REPLACED:
-        return change._replace(meaning=("renamed with its PodGang",))
+        return change.replace(meaning=("renamed with its PodGang",))
     meaning = "renamed: the operator makes this PodGang, relabels the pods, which run on, and deletes the other one"
-    return change._replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
+    return change.replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
 
 
 def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
@@ -327,7 +327,7 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
         return change
     text = 'spec.levels: Invalid value: "array": field is immutable'
     if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
-        return change._replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
+        return change.replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
     users = _placed_by(identity(change.subject.value), list(after))
     named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
         users, f"{users} objects are placed by it"
@@ -336,7 +336,7 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
         f"must be deleted and created: in place the API server answers {text}",
         f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
     )
-    return change._replace(action=Action.RECREATE, meaning=meaning)
+    return change.replace(action=Action.RECREATE, meaning=meaning)
 
 
 def _fixed_levels(change: Change, fixed: FixedLevels) -> Change:
@@ -345,14 +345,14 @@ def _fixed_levels(change: Change, fixed: FixedLevels) -> Change:
         return change
     lowest = [_lowest_level(each) for each in (change.before, change.after)]
     if lowest == [_HOSTNAME, _HOSTNAME]:
-        return change._replace(
+        return change.replace(
             meaning=(
                 f"{fixed.releases} answers {fixed.answer}: delete and create it there; from {fixed.since} on it "
                 "changes in place",
             )
         )
     meaning = f"must be deleted and created: in place the API server answers {fixed.answer}"
-    return change._replace(action=Action.RECREATE, meaning=(meaning,))
+    return change.replace(action=Action.RECREATE, meaning=(meaning,))
 
 
 def _lowest_level(item: KubeObject | None) -> Value:
@@ -431,14 +431,14 @@ def _part(value: Value, path: Steps) -> Value:
     return value
 
 
-class _Topology(NamedTuple):
+class _Topology(Record):
     """A ClusterTopology, or whatever the revision calls it; `levels` are its domains and node label keys."""
 
     kind: str
     levels: tuple[tuple[str, str], ...]
 
 
-class _Wanted(NamedTuple):
+class _Wanted(Record):
     """The level that a constraint was for: its topology's name and kind, and what that called the level."""
 
     topology: str | None
@@ -547,7 +547,7 @@ def _pods(key: Identity, item: KubeObject) -> _Pods:
     return group, kind, namespace, str(item.get(_PART_OF)), pods or frozenset([f"\0{name}"])
 
 
-class Difference(NamedTuple):
+class Difference(Record):
     """What changes between two states, in order of kind, namespace and name.
 
     `refusals` are what the operator or an API server would refuse in the state after, `unreadable` the errors of the
@@ -572,13 +572,13 @@ def diff(before: State, after: State) -> Difference:
     """What changes for the scheduler from `before` to `after`."""
     refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
     if before.objects is None or after.objects is None:
-        return refused._replace(compared=False)
+        return refused.replace(compared=False)
     only_before, only_after = _foreign(before, after), _foreign(after, before)
     old, new = _without(before.objects, only_before), _without(after.objects, only_after)
     old, new = rekeyed(old, new), rekeyed(new, old)
     changed = [with_meaning(change, new.values()) for change in changes(old, new)]
     dropped = dropped_constraints(changed, before, after)
-    return refused._replace(
+    return refused.replace(
         changes=tuple(changed),
         dropped=tuple(dropped),
         only_before=only_before,

@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible
 from packwise.cli.coverage import Coverage
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from packwise.commands.diff import Change, Difference, Dropped, FieldChange
 
 
-class Compared(NamedTuple):
+class Compared(Record):
     """What changes from the state that the user calls `before` to the one called `after`.
 
     The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
@@ -80,7 +80,7 @@ _DIGITS = re.compile(r"\d+")
 _PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
 
 
-class _Shown(NamedTuple):
+class _Shown(Record):
     """A change with the constraints it loses."""
 
     change: Change
@@ -291,7 +291,7 @@ def as_markdown(compared: Compared) -> str:
 
 def part_of_comparison(compared: Compared) -> Part:
     """What the comparison is in a comment."""
-    compared = compared._replace(coloured=False)
+    compared = compared.replace(coloured=False)
     difference = compared.difference
     lead = (
         "### What changes for the scheduler",

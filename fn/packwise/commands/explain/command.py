@@ -7,7 +7,7 @@ import re
 import sys
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import (
     STDIN,
@@ -57,7 +57,7 @@ examples:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
-class Explain(NamedTuple):
+class Explain(Record):
     """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
 
     named: Named
@@ -88,7 +88,7 @@ _WIDTH = 120
 """Columns of what is not shown on a terminal."""
 
 
-class _Target(NamedTuple):
+class _Target(Record):
     """What is asked about: a line of a file, or an object by its name; neither: everything."""
 
     name: str = ""
@@ -99,7 +99,7 @@ class _Target(NamedTuple):
 def explain(command: Explain) -> int:
     """Prints the explanations; returns the exit code. Raises UsageError."""
     target, paths = _target(command.target, command.named.paths)
-    checkup = read_groups(command.named._replace(paths=paths))
+    checkup = read_groups(command.named.replace(paths=paths))
     judged = [(group, layers_rendered(group, render(group.package), is_listed=True)) for group in checkup.groups]
     coverage = groups_covered(
         checkup,
@@ -143,7 +143,7 @@ def explain(command: Explain) -> int:
 def _explained(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:
     for group, each in rendered:
         if each.selection is not None:
-            whole = each._replace(results=sort_results(each.results))
+            whole = each.replace(results=sort_results(each.results))
             yield Explained(explanation_of(group.package, whole), group.configurations)
 
 
@@ -172,7 +172,7 @@ def _chosen(target: _Target, explanations: list[Explained], checkup: Checkup) ->
         return _at_line(target, explanations, checkup)
     if not target.name:
         return explanations
-    chosen = [each._replace(chosen=named(each.explanation, target.name)) for each in explanations]
+    chosen = [each.replace(chosen=named(each.explanation, target.name)) for each in explanations]
     there = [each for each in chosen if each.chosen is not None]
     if not there and all(each.explanation.rendered for each in explanations):
         known = [name for each in explanations for name in names(each.explanation)]
@@ -200,7 +200,7 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
         chosen = next((each_at for each_at in at if each_at is not None), None)
         if chosen is not None and chosen not in [other.chosen for other in there]:
             # What all variants read is the same for each.
-            there.append(each._replace(chosen=chosen))
+            there.append(each.replace(chosen=chosen))
     if not is_read:
         raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
     if not there:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from krmfn.source import Location, is_client_key
 from krmfn.yamltext import YamlError
@@ -54,7 +54,7 @@ _GITOPS = "spec/gitops.md"
 _KEPT = "spec/clients.md#5.3"
 
 
-class Cause(NamedTuple):
+class Cause(Record):
     """Why a value is there: `rule` makes it of what stands at `place`.
 
     `through` is the level or topology in which the value is looked up. `is_own`: packwise adds the value itself; its
@@ -67,7 +67,7 @@ class Cause(NamedTuple):
     is_own: bool = False
 
 
-class EmittedValue(NamedTuple):
+class EmittedValue(Record):
     """A leaf of an object: a scalar, or an empty mapping or list; `cause` says why it is there."""
 
     path: FieldPath
@@ -75,7 +75,7 @@ class EmittedValue(NamedTuple):
     cause: Cause
 
 
-class Emitted(NamedTuple):
+class Emitted(Record):
     """An object of a render: `item` as it is written, `generated` what it is written from.
 
     `gang` is the one that it is written for, `before` the object of an earlier render in the input.
@@ -97,7 +97,7 @@ class Emitted(NamedTuple):
         return [] if self.gang is None else self.gang.copies
 
 
-class Lookup(NamedTuple):
+class Lookup(Record):
     """Where the values that are no field of the workload come from: `topologies` maps a name to its place and levels.
 
     `settings` maps a setting to its place, where packwise's own settings have it.
@@ -289,14 +289,14 @@ def _maker(node: Node, kind: Kind) -> str:
     return makers[node.grouper]
 
 
-class LevelNode(NamedTuple):
+class LevelNode(Record):
     """A level of a topology; `place` is that of its node label key."""
 
     level: Level
     place: Place
 
 
-class TopologyNode(NamedTuple):
+class TopologyNode(Record):
     """A topology: its levels, broadest first; `place` is that of their list."""
 
     name: str
@@ -304,7 +304,7 @@ class TopologyNode(NamedTuple):
     place: Place
 
 
-class SetTree(NamedTuple):
+class SetTree(Record):
     """A set of pods, the sets in it, and the pods that are rendered for it."""
 
     pods: PodSet
@@ -312,7 +312,7 @@ class SetTree(NamedTuple):
     members: tuple[Emitted, ...] = ()
 
 
-class GangTree(NamedTuple):
+class GangTree(Record):
     """A gang, the sets in it, the objects that are written for it; `members` are pods that are in none of the sets."""
 
     gang: Gang
@@ -321,7 +321,7 @@ class GangTree(NamedTuple):
     members: tuple[Emitted, ...] = ()
 
 
-class QueuedSet(NamedTuple):
+class QueuedSet(Record):
     """A set of pods that a scheduler places itself, with the levels that its node labels are, where that is known."""
 
     pods: QueuedPods
@@ -330,7 +330,7 @@ class QueuedSet(NamedTuple):
     slices: tuple[tuple[Level, int], ...] = ()
 
 
-class WorkloadTree(NamedTuple):
+class WorkloadTree(Record):
     """A workload, or what else a front end reads. `source` names it as the annotation of its objects does.
 
     `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
@@ -348,7 +348,7 @@ class WorkloadTree(NamedTuple):
     queued: tuple[QueuedSet, ...] = ()
 
 
-class Explanation(NamedTuple):
+class Explanation(Record):
     """The whole render. `objects` are all that it writes, in their order; none where there are errors.
 
     `items` are the objects and documents of the input. `chosen_by` is what chose the revision; `enabled`: whether TAS
@@ -567,14 +567,14 @@ _NEAR = 2
 """How many steps above a field of the line the field around it may be, of which a value is made as a whole."""
 
 
-class ChosenObject(NamedTuple):
+class ChosenObject(Record):
     """An object with those of its values that are asked about."""
 
     emitted: Emitted
     values: tuple[EmittedValue, ...]
 
 
-class Chosen(NamedTuple):
+class Chosen(Record):
     """What a user asked about. `fields` are those of the line; `copies` are objects whose number it states.
 
     `around` is the field from which the values come where none comes from the line alone: the line is a part of it.
@@ -631,9 +631,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
     )
     if around is None:
         return chosen
-    return chosen._replace(
-        objects=_with_values(values, lambda _, each: each.cause.place == around), around=around.field
-    )
+    return chosen.replace(objects=_with_values(values, lambda _, each: each.cause.place == around), around=around.field)
 
 
 def _with_values(

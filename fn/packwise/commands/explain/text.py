@@ -8,7 +8,7 @@ from itertools import groupby
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.console import visible, width
 from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, tinted
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from packwise.topology.known import Level
 
 
-class Explained(NamedTuple):
+class Explained(Record):
     """The explanation of the files that one configuration judges, and what of it is asked about; None: everything.
 
     `configurations` are the names of the configuration's files, empty where there is none.
@@ -58,7 +58,7 @@ _DIGITS = re.compile(r"\d+")
 _BOLD = 1
 
 
-class _Node(NamedTuple):
+class _Node(Record):
     """A line of a tree: `details` follow on the same line where they fit, on lines of their own elsewhere."""
 
     head: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import (
     Command,
@@ -83,7 +83,7 @@ FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
 """The formats in which the summary of a fleet is printed."""
 
 
-class Fleet(NamedTuple):
+class Fleet(Record):
     """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
 
     With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
@@ -270,7 +270,7 @@ def fleet(command: Fleet) -> int:
             for at, each in enumerate(befores):
                 if isinstance(each.tree, CommitTree):
                     old, new = blobs_of(command.crds, top, each.tree)
-                    befores[at], after = each._replace(beside=old), after._replace(beside=new)
+                    befores[at], after = each.replace(beside=old), after.replace(beside=new)
         before = befores[0] if befores else None
         if not after.packages.clients and (before is None or not before.packages.clients):
             raise UsageError(

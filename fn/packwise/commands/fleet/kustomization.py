@@ -19,7 +19,7 @@ from enum import Enum, auto
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.commands.clients import Problem, is_settings_value, words_of
@@ -263,7 +263,7 @@ _ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\
 _HELM = "needs Helm, which a fleet does not run"
 
 
-class BuildInputs(NamedTuple):
+class BuildInputs(Record):
     """The sorted paths of the files that a build reads, and what keeps a fleet from it.
 
     `reads` is how many files it reads, each as often as kustomize does.
@@ -274,7 +274,7 @@ class BuildInputs(NamedTuple):
     reads: int = 0
 
 
-class PluginEntry(NamedTuple):
+class PluginEntry(Record):
     """An entry of a list of plugins: its list and its place there, and the objects that it configures plugins by.
 
     `files` are the paths that hold these, each with its own; "" is the kustomization itself. `folders` are the
@@ -298,7 +298,7 @@ class PluginEntry(NamedTuple):
         return bool(self.objects) and all(is_settings_value(item.value) for item in self.objects)
 
 
-class BuildCopy(NamedTuple):
+class BuildCopy(Record):
     """The files that kustomize gets in the place of a tree, by path, and the problems that keep a fleet from building
     them.
 
@@ -756,7 +756,7 @@ def _at(problem: Problem, text: str, path: FieldPath, *, key: bool = True) -> Pr
         line, column = nearest(text, path, key=key)
     except YamlError:
         return problem
-    return problem._replace(line=line, column=column)
+    return problem.replace(line=line, column=column)
 
 
 def _ambiguous(tree: FileTree, file: str) -> list[Problem]:

@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.cli.git import program_on_path
 from packwise.commands.fleet.kustomization import as_json
 
@@ -56,7 +56,7 @@ _LIBRARIES = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64"
 _LIBRARY_CACHE = "/etc/ld.so.cache"
 
 
-class Confinement(NamedTuple):
+class Confinement(Record):
     """The confinement of a program: through the program `wrapper`, and by Landlock."""
 
     wrapper: tuple[str, ...] = ()

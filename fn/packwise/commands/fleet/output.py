@@ -20,7 +20,7 @@ from time import time_ns
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Result, ResultFile, exit_code
 from packwise.cli.folder import LIST, FolderPlan
 from packwise.cli.input_paths import real
@@ -77,7 +77,7 @@ class OutputFolder:
         digest = plan_digest(payload)
         if not is_new and self._evidence.is_held(folder, digest):
             self._remove_left(folder)
-            return result._replace(status=PackageStatus.UNCHANGED)
+            return result.replace(status=PackageStatus.UNCHANGED)
         before = None if is_new else self._evidence.look(folder)
         changes = survey(folder, plan_of(payload), with_list=True)
         if exit_code(changes.results):
@@ -86,7 +86,7 @@ class OutputFolder:
         if not changes:
             if before is not None and before.is_at_rest():
                 self._evidence.keep(folder, digest, before)
-            return result._replace(status=PackageStatus.UNCHANGED)
+            return result.replace(status=PackageStatus.UNCHANGED)
         after = self._apply(folder, changes)
         if after is not None and after.is_after(before, _written_paths(changes)):
             # Files that stay had two names for a moment, which changes one of their times.
@@ -94,7 +94,7 @@ class OutputFolder:
             if now is not None and now.has(after.entries) and after.has(now.entries):
                 self._evidence.keep(folder, digest, now)
         number = len(changes.contents) + len(changes.removed)
-        return result._replace(status=PackageStatus.ADDED if is_new else PackageStatus.CHANGED, written=number)
+        return result.replace(status=PackageStatus.ADDED if is_new else PackageStatus.CHANGED, written=number)
 
     def _remove_left(self, folder: Path) -> None:
         if folder.is_symlink() or folder.name in self._copied_in(folder.parent):
@@ -119,7 +119,7 @@ def unwritable(path: str, reason: str) -> Result:
 
 def _failing(result: PackageResult, results: Iterable[Result]) -> PackageResult:
     errors, warnings, findings = kept_findings(results)
-    return result._replace(
+    return result.replace(
         status=PackageStatus.FAILING,
         errors=result.errors + errors,
         warnings=result.warnings + warnings,
@@ -183,7 +183,7 @@ _REST = 2 * _SECOND
 """Nanoseconds after which a second change of a file gives it another time, on any file system."""
 
 
-class Look(NamedTuple):
+class Look(Record):
     """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at.
 
     They are in the order of the file system, which keeps it as long as nothing changes.

@@ -10,7 +10,7 @@ from enum import StrEnum
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.source import Source
 from krmfn.yamltext import YamlError
 from packwise.commands.clients import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
@@ -58,14 +58,14 @@ class PackageClient(StrEnum):
     KPT = "kpt"
 
 
-class PackageConfiguration(NamedTuple):
+class PackageConfiguration(Record):
     """The configuration of packwise in a package, beside its items: the object, and whether packwise only validates."""
 
     item: KubeObject | None = None
     validates: bool = False
 
 
-class FleetPackage(NamedTuple):
+class FleetPackage(Record):
     """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way."""
 
     folder: str
@@ -478,7 +478,7 @@ def _is_packwise(entry: Mapping[str, Value]) -> bool:
     return name == "packwise"
 
 
-class Reach(NamedTuple):
+class Reach(Record):
     """The folders of packages, sorted: reached by the change, new with it, gone with it, and those it cannot touch."""
 
     reached: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import indent
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import ResultFile
 from packwise.cli.console import json_text, visible
 from packwise.cli.findings_text import as_lines, tinted
@@ -29,14 +29,14 @@ _MOST_ORPHANS = 3
 _WORDS = {PackageStatus.ADDED: "new", PackageStatus.REMOVED: "gone"}
 
 
-class Orphans(NamedTuple):
+class Orphans(Record):
     """Folders of a render's output that are of no package any more; `are_pruned`: what packwise wrote is removed."""
 
     folders: tuple[str, ...]
     are_pruned: bool = False
 
 
-class FleetReport(NamedTuple):
+class FleetReport(Record):
     """A run of `verb` through the packages below `root`.
 
     `results` are in order of their folders; they are left out where the format needs the summary alone. `since` is the
@@ -66,10 +66,10 @@ def with_user_paths(result: PackageResult, top: str) -> PackageResult:
         return Path(os.path.relpath(Path(top) / below)).as_posix()
 
     findings = [
-        each if each.file is None else each._replace(file=ResultFile(path(each.file.path), each.file.index))
+        each if each.file is None else each.replace(file=ResultFile(path(each.file.path), each.file.index))
         for each in result.findings
     ]
-    return result._replace(folder=path(result.folder), findings=tuple(findings))
+    return result.replace(folder=path(result.folder), findings=tuple(findings))
 
 
 def headline(report: FleetReport) -> str:

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
 from packwise.cli.folder import FolderPlan
@@ -42,7 +42,7 @@ _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL
 """A path below a folder in its shortest form."""
 
 
-class PackageSide(NamedTuple):
+class PackageSide(Record):
     """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it."""
 
     folder: str
@@ -51,7 +51,7 @@ class PackageSide(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-class Request(NamedTuple):
+class Request(Record):
     """A package and what to do with it: `before` is its state before the change, `nodes` the file of its cluster's
     nodes.
 
@@ -78,7 +78,7 @@ class Request(NamedTuple):
         return "" if side is None else side.client.value
 
 
-class Answer(NamedTuple):
+class Answer(Record):
     """An answer as a cache keeps it under `key`, unless it is of this run alone."""
 
     key: str
@@ -176,7 +176,7 @@ class BlobTree(FileTree, Protocol):
         ...
 
 
-class Rooted(NamedTuple):
+class Rooted(Record):
     """The packages in the folder `root` of a tree; `beside` are files that hold for all, with what git calls each."""
 
     tree: BlobTree
@@ -258,7 +258,7 @@ def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
     return reach(old, new)
 
 
-class _Outline(NamedTuple):
+class _Outline(Record):
     """A side of a package by the digests of its files, which is what an answer depends on."""
 
     folder: str
@@ -347,7 +347,7 @@ def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outl
 def _with_complaint(side: S | None, complaint: str) -> S | None:
     if side is None or not complaint:
         return side
-    return side._replace(problems=(*side.problems, Problem(side.folder or ".", complaint)))
+    return side.replace(problems=(*side.problems, Problem(side.folder or ".", complaint)))
 
 
 def _outline(rooted: Rooted, below: str) -> _Outline | None:

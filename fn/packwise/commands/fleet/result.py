@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from krmfn.grouping import form_of
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record, as_dict
 from krmfn.result import Result, Severity
 from packwise.discovery import count_unjudged
 from packwise.findings.finding import Rule
@@ -35,7 +35,7 @@ class PackageStatus(StrEnum):
     UNCHANGED = "unchanged"
 
 
-class PackageResult(NamedTuple):
+class PackageResult(Record):
     """The outcome for the package in `folder`.
 
     `workloads` and `objects` are how many it has, the latter with what was generated. `recreated` are the topologies
@@ -71,7 +71,7 @@ class PackageResult(NamedTuple):
 
     def to_value(self) -> dict[str, Any]:
         """The result as JSON has it."""
-        value = self._asdict()
+        value = as_dict(self)
         return {**value, "status": self.status.value, "findings": [each.to_value() for each in self.findings]}
 
     @classmethod
@@ -97,7 +97,7 @@ def kept_findings(results: Iterable[Result]) -> tuple[int, int, tuple[Result, ..
     return len(errors), len(warnings), tuple([*errors, *warnings][:MOST_FINDINGS])
 
 
-class PackageGroup(NamedTuple):
+class PackageGroup(Record):
     """Packages of which the same is to be said, by their folders; `example` is the worst finding of the first."""
 
     status: PackageStatus
@@ -106,7 +106,7 @@ class PackageGroup(NamedTuple):
     example: Result | None = None
 
 
-class Summary(NamedTuple):
+class Summary(Record):
     """The numbers of a fleet, and its groups: the worst status first, then the largest group.
 
     `statuses` has the number of packages of each status there is. `with_…` are numbers of packages. `passed_over` is
@@ -171,7 +171,7 @@ class Tally:
         statuses = [(status, number) for status, number in self._statuses.items() if number]
         groups = sorted([alike.group() for alike in self._groups.values()], key=_badness)
         over = tuple(sorted(self._passed_over.items()))
-        return Summary(self._packages, tuple(statuses), groups=tuple(groups), passed_over=over)._replace(**self._sums)
+        return Summary(self._packages, tuple(statuses), groups=tuple(groups), passed_over=over).replace(**self._sums)
 
 
 class _Alike:

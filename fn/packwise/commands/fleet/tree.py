@@ -149,7 +149,7 @@ def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
             yield each
         else:
             source, value = each
-            yield KubeObject.cut(source._replace(file=path), value)
+            yield KubeObject.cut(source.replace(file=path), value)
 
 
 def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[Problem]:

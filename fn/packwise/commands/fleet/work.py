@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from krmfn.source import Source
 from packwise.account import one_account
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     Blobs = tuple[tuple[str, str], ...]
 
 
-class SideRead(NamedTuple):
+class SideRead(Record):
     """A side, read. `is_kept` is whether a cache may keep an answer to it.
 
     `crds` are those of its cluster; `values` set the variables of its templates.
@@ -180,10 +180,10 @@ def locate(result: Result, read: SideRead | None) -> Result:
         return result
     path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
     tags = {key: tag for key, tag in result.tags.items() if key not in ("line", "column")}
-    return result._replace(file=ResultFile(path), tags=tags)
+    return result.replace(file=ResultFile(path), tags=tags)
 
 
-class Crds(NamedTuple):
+class Crds(Record):
     """CRDs as a request brings them: `packed` is b"" where none are named. `results` say what cannot be read."""
 
     packed: bytes = b""
@@ -260,7 +260,7 @@ def _answer(request: Request) -> Answer:
     elif request.verb == "diff":
         result = _compare(blank, before, after, request)
     elif after is None:
-        result = blank._replace(status=PackageStatus.REMOVED)
+        result = blank.replace(status=PackageStatus.REMOVED)
     elif request.verb == "render":
         result, plan = _render(blank, after, before)
     elif request.verb == "place":
@@ -275,7 +275,7 @@ def _read(side: PackageSide | None, request: Request) -> SideRead | None:
     if side is None:
         return None
     read = read_side(side, request.kustomize)
-    return read._replace(crds=crds_of(request.crds), values=assigned(request.values))
+    return read.replace(crds=crds_of(request.crds), values=assigned(request.values))
 
 
 def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
@@ -283,7 +283,7 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
     names = [str(item.file) for item in (package.function_config, *package.context) if item is not None]
     names += [str(file.path.name) for file in after.files if traits_of(file).configures]
     judgement = judge(Checkup((Group(package, tuple(names)),), after.files, after.results, after.files, after.left_out))
-    result = _with_findings(blank, judgement.results, after)._replace(objects=len(package.items))
+    result = _with_findings(blank, judgement.results, after).replace(objects=len(package.items))
     return _with_coverage(result, judgement.coverage)
 
 
@@ -295,7 +295,7 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
     if exit_code(rendered.results):
         return _with_coverage(_with_findings(blank, rendered.results, after), coverage), None
     if after.validates:
-        rendered = rendered._replace(kept=package.items, generated=())
+        rendered = rendered.replace(kept=package.items, generated=())
     try:
         outcome = outcome_of(after.files, rendered)
         if after.side.client is PackageClient.KUSTOMIZE:
@@ -305,7 +305,7 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
     except FieldError as error:
         return _with_findings(blank, [*rendered.results, error_result(error)], after), None
     texts = {path: content.decode() for path, content in plan.contents.items()}
-    result = _with_findings(blank, [*rendered.results, *plan.results], after)._replace(
+    result = _with_findings(blank, [*rendered.results, *plan.results], after).replace(
         objects=len(rendered.items), digest=sha256(json.dumps(texts).encode()).hexdigest()
     )
     return _with_coverage(result, coverage), None if exit_code(plan.results) else plan
@@ -336,10 +336,10 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     status = PackageStatus.CHANGED if difference.changes else PackageStatus.UNCHANGED
     if before is None or after is None:
         status = PackageStatus.ADDED if before is None else PackageStatus.REMOVED
-    counted = _with_findings(blank._replace(status=status), findings, after or before)
+    counted = _with_findings(blank.replace(status=status), findings, after or before)
     if after is not None:
-        counted = counted._replace(passed_over=files_covered(after.files, after.left_out).reasons)
-    result = _with_changes(counted, difference.changes, _objects(state))._replace(dropped=len(difference.dropped))
+        counted = counted.replace(passed_over=files_covered(after.files, after.left_out).reasons)
+    result = _with_changes(counted, difference.changes, _objects(state)).replace(dropped=len(difference.dropped))
     if request.nodes is None or after is None or result.status is PackageStatus.FAILING:
         return result
     return _with_places(result, after, before, request.nodes, judges=False)
@@ -360,7 +360,7 @@ def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int
     recreated = [change for change in listed if change.action is Action.RECREATE]
     gangs = [change.action for change, kind in zip(listed, kinds, strict=True) if kind == gang]
     others = [kind for kind in kinds if kind not in _GANGS]
-    return result._replace(
+    return result.replace(
         recreated=tuple(change.subject.name for change in recreated),
         gangs_created=gangs.count(Action.CREATE),
         gangs_deleted=gangs.count(Action.DELETE),
@@ -397,7 +397,7 @@ def _with_places(
         return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple(name for name, gang in gangs.items() if not gang.fits)
     counted = _with_findings(result, rendered.results, after) if judges else result
-    return _with_coverage(counted, coverage_of(after, rendered))._replace(
+    return _with_coverage(counted, coverage_of(after, rendered)).replace(
         placed=True,
         gangs=len(gangs),
         pending=pending,
@@ -414,7 +414,7 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
     name, data = nodes
     objects = tuple(objects_in(data, name))
     snapshot = read_cluster([name], objects)
-    rendered = render(package._replace(nodes=objects))
+    rendered = render(package.replace(nodes=objects))
     if exit_code(rendered.results):
         return rendered, {}
     placing = place_gangs(situation(rendered, snapshot))
@@ -425,7 +425,7 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
 def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
     """The result with what was judged; a package in which nothing was is not a passing one."""
     is_idle = result.status is PackageStatus.PASSING and not coverage.number
-    return result._replace(
+    return result.replace(
         status=PackageStatus.IDLE if is_idle else result.status,
         workloads=coverage.number,
         passed_over=coverage.reasons,
@@ -437,4 +437,4 @@ def _with_findings(result: PackageResult, results: Iterable[Result], read: SideR
     listed = sort_results([locate(each, read) for each in results])
     errors, warnings, kept = kept_findings(listed)
     status = PackageStatus.FAILING if errors else result.status
-    return result._replace(status=status, errors=errors, warnings=warnings, findings=kept)
+    return result.replace(status=status, errors=errors, warnings=warnings, findings=kept)

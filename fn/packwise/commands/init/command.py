@@ -13,7 +13,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from krmfn.errors import FieldError
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import (
     Command,
@@ -66,7 +66,7 @@ TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "
 """What `packwise init` writes a package for: who renders it, or who checks it."""
 
 
-class Init(NamedTuple):
+class Init(Record):
     """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
 
     `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
@@ -149,7 +149,7 @@ _WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
 _TOOLS = {"argocd": "argocd", "flux": "flux"}
 
 
-class _Folder(NamedTuple):
+class _Folder(Record):
     """What the folder of the package holds already: whether a configuration, whether workloads, files with objects."""
 
     is_configured: bool
@@ -192,9 +192,9 @@ def _facts(command: Init) -> tuple[Facts, list[Result]]:
         return Facts(), [*reader.results, error_result(error)]
     if command.levels:
         levels = tuple(Level(*level) for level in command.levels)
-        facts = facts._replace(levels=levels, comments=(), source="", dropped=(), topologies=())
+        facts = facts.replace(levels=levels, comments=(), source="", dropped=(), topologies=())
     if command.revision is not None:
-        facts = facts._replace(revision=command.revision, revision_source="")
+        facts = facts.replace(revision=command.revision, revision_source="")
     return facts, reader.results
 
 

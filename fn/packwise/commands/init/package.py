@@ -12,7 +12,7 @@ from collections import Counter
 from shlex import quote
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext.writer import scalar
 from packwise.objects import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
@@ -54,7 +54,7 @@ _PRUNED = ("beta.kubernetes.io/",)
 """Ends of prefixes whose labels are deprecated names of others."""
 
 
-class Proposal(NamedTuple):
+class Proposal(Record):
     """Levels, broadest first, and a comment for each; `dropped` are those that form no hierarchy with the others."""
 
     levels: tuple[Level, ...] = ()
@@ -114,14 +114,14 @@ def _is_nested(nodes: Sequence[Mapping[str, str]], narrow: str, broad: str) -> b
     )
 
 
-class Topology(NamedTuple):
+class Topology(Record):
     """A topology of the cluster: its name, its levels, broadest first."""
 
     name: str
     levels: tuple[Level, ...]
 
 
-class Facts(NamedTuple):
+class Facts(Record):
     """`levels` are those of the one topology, with a comment for each or none, and `source` is where they come from.
 
     `topologies` are the cluster's own objects. `profiles` are the names of scheduler profiles, the default first.
@@ -146,11 +146,11 @@ def facts_of(items: Iterable[KubeObject]) -> Facts:
     deployed = deployed_release(index)
     facts = _with_levels(Facts(), index, operators)
     if operators:
-        facts = facts._replace(profiles=_profiles(operators[0].value) or facts.profiles)
+        facts = facts.replace(profiles=_profiles(operators[0].value) or facts.profiles)
     shown = _shown_revision(index, operators, deployed)
     if shown is not None:
-        facts = facts._replace(revision=shown[0], revision_source=shown[1])
-    return facts._replace(has_operator=bool(operators) or deployed is not None)
+        facts = facts.replace(revision=shown[0], revision_source=shown[1])
+    return facts.replace(has_operator=bool(operators) or deployed is not None)
 
 
 def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
@@ -190,15 +190,15 @@ def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts
             levels = _levels(section.get("levels")) if isinstance(section, dict) else ()
             if levels:
                 source = f"the OperatorConfiguration in {operator.place.item.kind} {operator.place.item.name}"
-                return facts._replace(levels=levels, comments=(), source=source, topologies=topologies)
+                return facts.replace(levels=levels, comments=(), source=source, topologies=topologies)
     if topologies:
         source = f"the cluster's topology {topologies[0].name}"
-        return facts._replace(levels=topologies[0].levels, comments=(), source=source, topologies=topologies)
+        return facts.replace(levels=topologies[0].levels, comments=(), source=source, topologies=topologies)
     nodes = [_labels(item) for item in index.of_kind("", "Node")]
     proposal = proposed_levels(nodes)
     if not proposal.levels:
         return facts
-    return facts._replace(
+    return facts.replace(
         levels=proposal.levels,
         comments=proposal.comments,
         source=f"the labels of {len(nodes)} nodes: a proposal",
@@ -236,7 +236,7 @@ _TOPOLOGY = "grove-topology"
 """The name that Grove's own topology has. Source: spec/grove.md#9."""
 
 
-class Plan(NamedTuple):
+class Plan(Record):
     """What to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
 
     `is_function`: kustomize starts packwise by the configuration. `with_example`: the folder has no workload.
@@ -494,7 +494,7 @@ CONSTRAINT
 """
 
 
-class Place(NamedTuple):
+class Place(Record):
     """Where the package stands: its folder below the top of the repository, slash-separated, "." for the top itself.
 
     `resources` are the files of the folder that hold objects; `requirement` is what pip installs packwise by,

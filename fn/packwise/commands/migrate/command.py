@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import (
     STDIN,
@@ -56,7 +56,7 @@ examples:
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
-class Migrate(NamedTuple):
+class Migrate(Record):
     """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself.
 
     Without a `target` only objects of schedulers are migrated.
@@ -178,7 +178,7 @@ def _with_own_configuration(package: Package) -> Package:
             f'"{configuration.location().file}" is a ResourceList, which migrate does not write; '
             "mend the files it is made of"
         )
-    return package._replace(function_config=own)
+    return package.replace(function_config=own)
 
 
 def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:

@@ -15,7 +15,7 @@ from krmfn.edit import same
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
@@ -168,7 +168,7 @@ def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_
     rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
         return {}, [
-            result._replace(message=f'as revision "{name}": {result.message}')
+            result.replace(message=f'as revision "{name}": {result.message}')
             for result in rendered.results
             if result.severity is Severity.ERROR
         ]
@@ -197,7 +197,7 @@ def as_admitted(package: Package, admission: str, revision: str) -> Package:
         )
     else:
         config = configuration.set(("data" if configuration.kind == "ConfigMap" else "spec", "admission"), admission)
-    return package._replace(items=items, function_config=config)
+    return package.replace(items=items, function_config=config)
 
 
 def _without_preferred(value: Value) -> Value:
@@ -231,7 +231,7 @@ def refused_workloads(before: Package, after: Package, step: Step) -> tuple[str,
     if not any(item.kind == POD_CLIQUE_SET.name for item in stored.items):
         return None
     earlier = Configured(stored.function_config)
-    changed = after._replace(baseline=stored.items, configured_before=earlier)
+    changed = after.replace(baseline=stored.items, configured_before=earlier)
     rendered = render(as_admitted(changed, "Auto", step.target.name))
     refused = [
         f"{result.resource_ref.namespace}/{result.resource_ref.name}"
@@ -322,10 +322,10 @@ def edited(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) ->
     Raises FieldError where an anchor is in the way.
     """
     if not place.embedded:
-        return place._replace(item=edit(place.item, place.path))
+        return place.replace(item=edit(place.item, place.path))
     text = place.item.get(place.path)
     document = KubeObject.parse(text if isinstance(text, str) else "")
-    return place._replace(item=place.item.set(place.path, edit(document, place.inner).text))
+    return place.replace(item=place.item.set(place.path, edit(document, place.inner).text))
 
 
 def renamed(place: Place, key: str) -> Place:
@@ -337,11 +337,11 @@ def renamed(place: Place, key: str) -> Place:
     if place.embedded and not place.inner:
         # The data of a ConfigMap may spell a field with the path to it.
         key = key if isinstance(last, str) and not last.startswith("spec.") else f"spec.{key}"
-        return place._replace(item=place.item.rename(place.path, key), path=(*path[:-1], key))
+        return place.replace(item=place.item.rename(place.path, key), path=(*path[:-1], key))
     place = edited(place, lambda item, at: item.rename(at, key))
     if place.embedded:
-        return place._replace(inner=(*path[:-1], key))
-    return place._replace(path=(*path[:-1], key))
+        return place.replace(inner=(*path[:-1], key))
+    return place.replace(path=(*path[:-1], key))
 
 
 def text_at(place: Place) -> tuple[str, FieldPath]:
@@ -363,7 +363,7 @@ RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 """Rules of migrations."""
 
 
-class NewFile(NamedTuple):
+class NewFile(Record):
     """An object that gets a file `name` of its own, in the folder of the file that `beside` was read from."""
 
     beside: KubeObject
@@ -371,7 +371,7 @@ class NewFile(NamedTuple):
     item: KubeObject
 
 
-class Migrated(NamedTuple):
+class Migrated(Record):
     """`items` are those of the package in their order, `new` follow; with an error among `results` nothing changed.
 
     `refused` are the workloads whose change the target's webhook refuses where they run already; None where nothing
@@ -450,7 +450,7 @@ def _respelt(package: Package, selection: Selection, revision: Revision, *, conf
         items = tuple(item if is_generated(item.value) else migrate_workload(item, step) for item in package.items)
     except FieldError as error:
         return Migrated(package.items, (), (unreadable(error),))
-    after = package._replace(items=items)
+    after = package.replace(items=items)
     results = changed_meanings(package, after, step) if configured and items != package.items else []
     return Migrated(package.items if exit_code(results) else items, (), tuple(results))
 
@@ -515,7 +515,7 @@ class _Rewriting:
         items = [*(self._now[id(item)] for item in self._package.items), *(file.item for file in self.new)]
         config = self._package.function_config
         config = None if config is None else self._now.get(id(config), config)
-        return self._package._replace(items=tuple(items), function_config=config)
+        return self._package.replace(items=tuple(items), function_config=config)
 
     def run(self) -> None:
         """All steps. Raises FieldError where an anchor is in the way, or a comment could not stay."""
@@ -546,7 +546,7 @@ class _Rewriting:
     def _section(self, configuration: Configuration) -> None:
         source, target = self.step.source, self.step.target
         original = configuration.place.item
-        place = renamed(configuration.place._replace(item=self._now[id(original)]), target.configuration_key)
+        place = renamed(configuration.place.replace(item=self._now[id(original)]), target.configuration_key)
         if configuration.name is not None and not target.named_by_configuration:
             place = _without(place, "name")
             if configuration.name != self.step.topology:
@@ -601,7 +601,7 @@ class _Rewriting:
         if settings.item is not None and settings.scheduler is not None:
             place = settings_place(settings).below("scheduler")
         original = place.item
-        place = place._replace(item=self._now[id(original)])
+        place = place.replace(item=self._now[id(original)])
         if place.embedded and not place.inner and place.item.get(place.path) is None:
             self._now[id(original)] = place.item.set(place.path, f"profiles:\n- name: {KAI_PROFILE}\n")
         else:
@@ -697,11 +697,11 @@ def _without(place: Place, key: str) -> Place:
 def _beside(place: Place, key: str) -> Place:
     """The entry `key` of what holds the section at `place`."""
     if not place.embedded:
-        return place._replace(path=(*place.path[:-1], key))
+        return place.replace(path=(*place.path[:-1], key))
     if place.inner:
-        return place._replace(inner=(*place.inner[:-1], key))
+        return place.replace(inner=(*place.inner[:-1], key))
     long = str(place.path[-1]).startswith("spec.")
-    return place._replace(path=(*place.path[:-1], f"spec.{key}" if long else key))
+    return place.replace(path=(*place.path[:-1], f"spec.{key}" if long else key))
 
 
 def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:

@@ -8,7 +8,7 @@ import sys
 
 from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import (
     NODES,
@@ -87,7 +87,7 @@ PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
 """How a placing is printed."""
 
 
-class PlaceGangs(NamedTuple):
+class PlaceGangs(Record):
     """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
 
     `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
@@ -207,25 +207,25 @@ def _scenario(command: PlaceGangs) -> int:
 
 def _workloads(command: PlaceGangs) -> int:
     inputs = read_inputs(command.named)
-    package = inputs.package._replace(nodes=read_nodes(command.nodes))
+    package = inputs.package.replace(nodes=read_nodes(command.nodes))
     if not inputs.is_broken:
         for text in command.replicas:
-            package = package._replace(items=with_replicas(package.items, text))
-    rendered = rendered_of(inputs._replace(package=package))
+            package = package.replace(items=with_replicas(package.items, text))
+    rendered = rendered_of(inputs.replace(package=package))
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
     coverage = coverage_of(inputs, rendered)
     if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
         say([coverage.line])
         return 1
     snapshot = _snapshot(command, package.nodes)
-    placed = placed_of(rendered, snapshot)._replace(coverage=coverage)
+    placed = placed_of(rendered, snapshot).replace(coverage=coverage)
     there, placing = placed.situation, placed.placing
     if command.further:
-        placed = placed._replace(further=more_replicas(there, placing))
+        placed = placed.replace(further=more_replicas(there, placing))
     if command.exact:
-        placed = placed._replace(seconds=_seconds(there, placing))
+        placed = placed.replace(seconds=_seconds(there, placing))
     if command.named.baseline is not None:
-        placed = placed._replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
+        placed = placed.replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
     if not show(_printed(placed, command)):
         return 1
     say([*_queued_elsewhere(rendered), coverage.line])
@@ -350,7 +350,7 @@ class WhatIfError(Exception):
     """What is asked names nothing that is there; the text says what it must name."""
 
 
-class _Shape(NamedTuple):
+class _Shape(Record):
     """Further nodes: how many, and the labels in which they differ from the node that they are copies of."""
 
     number: int
@@ -384,7 +384,7 @@ def joined(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
     twice = next((node.name for node in listed if node.name in taken), None)
     if twice is not None:
         raise WhatIfError(f'--add-nodes must bring new nodes; got "{twice}", which the cluster has')
-    return snapshot._replace(nodes=tuple(sorted((*snapshot.nodes, *listed), key=lambda node: node.name)))
+    return snapshot.replace(nodes=tuple(sorted((*snapshot.nodes, *listed), key=lambda node: node.name)))
 
 
 def _shape(text: str) -> _Shape:
@@ -407,7 +407,7 @@ def _copy(model: Node, name: str, labels: dict[str, str]) -> Node:
     own = {_HOSTNAME: name} if _HOSTNAME in model.labels else {}
     every = {**model.labels, **own, **labels}
     mig = mig_strategy(every, model.allocatable)
-    return model._replace(name=name, labels=every, used={}, unschedulable=False, unready=(), mig=mig)
+    return model.replace(name=name, labels=every, used={}, unschedulable=False, unready=(), mig=mig)
 
 
 def drained(snapshot: Snapshot, domain: str) -> Snapshot:
@@ -420,7 +420,7 @@ def drained(snapshot: Snapshot, domain: str) -> Snapshot:
         raise WhatIfError(f'--drain must name a node, or label=value of some; got "{domain}", which no node has')
     if len(gone) == len(snapshot.nodes):
         raise WhatIfError(f'--drain "{domain}" must leave a node; it names all of them')
-    return snapshot._replace(
+    return snapshot.replace(
         nodes=tuple(node for node in snapshot.nodes if node.name not in gone),
         pods=tuple(pod for pod in snapshot.pods if pod.node not in gone),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.schedulers.kai.allocate import FITS, JobTree, SetPart, allocate
 from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
@@ -41,14 +41,14 @@ class Verdict(Enum):
     OPEN = "not decided"
 
 
-class Packing(NamedTuple):
+class Packing(Record):
     """The verdict, and where it is `FITS`, a node for each pod."""
 
     verdict: Verdict
     nodes: Mapping[str, str] = {}
 
 
-class _Kind(NamedTuple):
+class _Kind(Record):
     """Pods that are alike: of one part, with one request and one set of rules."""
 
     pods: tuple[Pod, ...]
@@ -190,14 +190,14 @@ _REPLICAS_TRIED = 8
 """How many fewer pods of a set are tried."""
 
 
-class Cure(NamedTuple):
+class Cure(Record):
     """A change of a gang, and the job that it makes."""
 
     change: str
     job: Job
 
 
-class Second(NamedTuple):
+class Second(Record):
     """The exact verdict on a gang that KAI leaves pending.
 
     `hidden_by` is the rule for which KAI does not see the packing, "" where there is none; `change` is the smallest
@@ -239,7 +239,7 @@ def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
     and fewer pods of one set. `words` are the domains of levels by node label.
     """
     for best in _changes(turn, words):
-        if allocate(turn._replace(jobs=(best.job,))).jobs[0].state in FITS:
+        if allocate(turn.replace(jobs=(best.job,))).jobs[0].state in FITS:
             return best
     return None
 
@@ -250,18 +250,18 @@ def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
     for name, constraint in parts:
         if constraint.required and not constraint.preferred:
             change = f"prefer {_word(words, constraint.required)}{_of(name)} too"
-            yield Cure(change, _with(job, name, constraint._replace(preferred=constraint.required)))
+            yield Cure(change, _with(job, name, constraint.replace(preferred=constraint.required)))
     for name, constraint in parts:
         levels = _levels(turn, constraint)
         depth = levels.index(constraint.required) if constraint.required in levels else 0
         for level in reversed(levels[:depth]):
             change = f"require {_word(words, level)} instead of {_word(words, constraint.required)}{_of(name)}"
-            yield Cure(change, _with(job, name, constraint._replace(required=level)))
+            yield Cure(change, _with(job, name, constraint.replace(required=level)))
     for name, constraint in parts:
         if constraint.required:
             level = constraint.preferred or constraint.required
             change = f"prefer {_word(words, level)} instead of requiring {_word(words, constraint.required)}"
-            yield Cure(change + _of(name), _with(job, name, constraint._replace(required="", preferred=level)))
+            yield Cure(change + _of(name), _with(job, name, constraint.replace(required="", preferred=level)))
     yield from _fewer(job)
 
 
@@ -284,11 +284,11 @@ def _with_members(job: Job, name: str, members: int) -> Job:
     gone = {pod.name for pod in own[members:]}
     pods = tuple(pod for pod in job.pods if pod.name not in gone)
     if not job.sub_groups:
-        return job._replace(min_members=members, pods=pods)
+        return job.replace(min_members=members, pods=pods)
     groups = tuple(
-        group._replace(min_members=members) if group.name == name else group for group in job.sub_groups
+        group.replace(min_members=members) if group.name == name else group for group in job.sub_groups
     )  # fmt: skip
-    return job._replace(sub_groups=groups, pods=pods)
+    return job.replace(sub_groups=groups, pods=pods)
 
 
 def _constraints(job: Job) -> list[tuple[str, LevelConstraint]]:
@@ -298,11 +298,11 @@ def _constraints(job: Job) -> list[tuple[str, LevelConstraint]]:
 
 def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
     if not name:
-        return job._replace(constraint=constraint)
+        return job.replace(constraint=constraint)
     groups = tuple(
-        group._replace(constraint=constraint) if group.name == name else group for group in job.sub_groups
+        group.replace(constraint=constraint) if group.name == name else group for group in job.sub_groups
     )  # fmt: skip
-    return job._replace(sub_groups=groups)
+    return job.replace(sub_groups=groups)
 
 
 def _levels(scene: Scene, constraint: LevelConstraint) -> Sequence[str]:

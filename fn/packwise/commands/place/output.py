@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible, width
 from packwise.cli.coverage import Coverage
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import Node
 
 
-class Baseline(NamedTuple):
+class Baseline(Record):
     """The state before a change, which the user calls `name`, placed on the same nodes; what the change moves."""
 
     name: str
@@ -33,7 +33,7 @@ class Baseline(NamedTuple):
     moves: tuple[Move, ...]
 
 
-class Placed(NamedTuple):
+class Placed(Record):
     """The nodes by name, the placing, the reasons of each gang by its place in it, and how many more replicas fit.
 
     `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of

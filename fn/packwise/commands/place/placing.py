@@ -9,7 +9,7 @@ from collections import Counter
 from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.objects import gang_identities
 from packwise.schedulers.kai import NO_TAINT_NAMES
 from packwise.schedulers.kai.allocate import FITS, Queues, allocate, usage_of
@@ -35,7 +35,7 @@ _MOST = 100
 """How many further replicas of a workload are tried."""
 
 
-class Situation(NamedTuple):
+class Situation(Record):
     """Gangs, and the cluster that they come to.
 
     `words` are the domains of levels by node label, as workloads name them. `evictable` is how many other PodGroups
@@ -48,7 +48,7 @@ class Situation(NamedTuple):
     evictable: int = 0
 
 
-class GangAnswer(NamedTuple):
+class GangAnswer(Record):
     """What becomes of a gang.
 
     `spread` has the pods of each pod set by node; `nearest` is the domain that lacks least. `notes` are what the answer
@@ -72,7 +72,7 @@ class GangAnswer(NamedTuple):
         return sum(bool(node) for node in self.answer.nodes.values())
 
 
-class Placing(NamedTuple):
+class Placing(Record):
     """The answers in queue order of creation, and the GPUs of the cluster: all, in use before, in use then."""
 
     gangs: tuple[GangAnswer, ...]
@@ -98,7 +98,7 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
     used: dict[str, dict[str, int]] = {}
     for bound in others:
         add_amounts(used.setdefault(bound.node, {}), (*bound.pod.request, (PODS, 1)))
-    nodes = tuple(node._replace(used=used.get(node.name, {})) for node in snapshot.nodes)
+    nodes = tuple(node.replace(used=used.get(node.name, {})) for node in snapshot.nodes)
     known = () if source is None else topologies(source, rendered.generated, snapshot)
     shares = () if source is None else with_use(queues(source, snapshot.queues or ()), others, snapshot)
     words = {
@@ -147,11 +147,11 @@ def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     placed = (*others, *session.placed[: session.jobs[index].before])
-    return scene._replace(
+    return scene.replace(
         nodes=_with_pods(scene.nodes, placed),
         jobs=(job,),
         queues=(),
-        residents=(*scene.residents, *(pod._replace(node=node) for pod, node in placed)),
+        residents=(*scene.residents, *(pod.replace(node=node) for pod, node in placed)),
         has_all_queues=False,
     )
 
@@ -162,7 +162,7 @@ def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tupl
     for pod, node in placed:
         add_amounts(used.setdefault(node, {}), (*pod.request, (PODS, 1)))
     return tuple(
-        node._replace(used=_sum(node.used, used[node.name])) if node.name in used else node for node in nodes
+        node.replace(used=_sum(node.used, used[node.name])) if node.name in used else node for node in nodes
     )  # fmt: skip
 
 
@@ -181,11 +181,11 @@ def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str
         for pod in job.pods
         if (node := answer.nodes.get(pod.name))
     ]
-    left = situation.scene._replace(
+    left = situation.scene.replace(
         nodes=_with_pods(situation.scene.nodes, placed),
         queues=tuple(_used_queues(situation.scene, answers)),
         jobs=(),
-        residents=(*situation.scene.residents, *(pod._replace(node=node) for pod, node in placed)),
+        residents=(*situation.scene.residents, *(pod.replace(node=node) for pod, node in placed)),
     )
     counts: dict[tuple[str, str], int] = {}
     for gang in situation.gangs:
@@ -207,7 +207,7 @@ def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueSh
             for name, amount in asked.items():
                 own[name] = own.get(name, 0) + amount
     for queue in scene.queues:
-        yield queue._replace(
+        yield queue.replace(
             used=_added(queue.used, used.get(queue.name, {})), kept=_added(queue.kept, kept.get(queue.name, {}))
         )
 
@@ -228,7 +228,7 @@ def _further(left: Scene, replica: list[Job]) -> int:
     free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
     most = min(_MOST, free // asked if asked else _MOST)
     copies = tuple(_copy(job, number) for number in range(most) for job in replica)
-    states = [answer.state in FITS for answer in allocate(left._replace(jobs=copies)).jobs]
+    states = [answer.state in FITS for answer in allocate(left.replace(jobs=copies)).jobs]
     size = len(replica)
     fitting = [all(states[start : start + size]) for start in range(0, len(states), size)]
     return fitting.index(False) if False in fitting else len(fitting)
@@ -236,8 +236,8 @@ def _further(left: Scene, replica: list[Job]) -> int:
 
 def _copy(job: Job, number: int) -> Job:
     """A further replica of the job."""
-    pods = tuple(pod._replace(name=f"{pod.name}+{number}", node="") for pod in job.pods)
-    return job._replace(name=f"{job.name}+{number}", pods=pods)
+    pods = tuple(pod.replace(name=f"{pod.name}+{number}", node="") for pod in job.pods)
+    return job.replace(name=f"{job.name}+{number}", pods=pods)
 
 
 def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
@@ -307,7 +307,7 @@ class Fate(StrEnum):
     REMOVED = "removed"
 
 
-class Move(NamedTuple):
+class Move(Record):
     """A gang whose place the change decides: its answers, None in the state that does not have the gang.
 
     `pods` is how many pods stand on another node, or wait that had one.
@@ -374,7 +374,7 @@ Free = dict[str, dict[str, int]]
 """What nodes have left, by name and resource."""
 
 
-class _Bound(NamedTuple):
+class _Bound(Record):
     """A constraint of a job, and the part that it bounds."""
 
     sub_group: str

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path, PurePath
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import (
     STDIN,
@@ -74,14 +74,14 @@ REPORT_FORMATS: tuple[ReportFormat, ...] = ("html", "svg", "mermaid")
 """How a report is drawn."""
 
 
-class Drawing(NamedTuple):
+class Drawing(Record):
     """A report in a format, and the file that gets it; None: stdout."""
 
     format: ReportFormat
     file: str | None = None
 
 
-class Report(NamedTuple):
+class Report(Record):
     """`packwise report`; `nodes` are files with a cluster's nodes and pods.
 
     `source_url` is what a link into a file is made from, with `{path}` and `{line}`; None: links are relative.
@@ -171,7 +171,7 @@ def report(command: Report) -> int:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
     inputs = read_inputs(command.named)
     if command.nodes:
-        inputs = inputs._replace(package=inputs.package._replace(nodes=read_nodes(command.nodes)))
+        inputs = inputs.replace(package=inputs.package.replace(nodes=read_nodes(command.nodes)))
     rendered = rendered_of(inputs)
     say(stderr_lines(rendered.results, Verbosity.NORMAL, coloured=is_coloured(sys.stderr)), as_they_are=True)
     snapshot = read_cluster(command.nodes, inputs.package.nodes) if command.nodes else Snapshot(())
@@ -195,7 +195,7 @@ def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snap
         comparison = _compared(inputs.package, command.named.baseline, " ".join(paths), snapshot)
         if exit_code(rendered.results):
             # Where an update is refused, the gangs are those that it would lead to.
-            accepted = render(inputs.package._replace(baseline=None))
+            accepted = render(inputs.package.replace(baseline=None))
     after = _side(accepted, snapshot)
     picture = picture_of(
         paths,
@@ -227,7 +227,7 @@ def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> It
         yield f"cluster as of {snapshot.taken[:10]} {snapshot.taken[11:16]} UTC"
 
 
-class _Comparison(NamedTuple):
+class _Comparison(Record):
     """The gangs before the change, None where only its objects are known, and the objects that change.
 
     These are None where a state cannot be rendered.
@@ -255,18 +255,18 @@ def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _C
 def _earlier(package: Package) -> Package:
     """The package before the change; the configuration of today counts where the baseline has workloads and none."""
     items = package.baseline or ()
-    earlier = package._replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
-    bare = earlier._replace(function_config=None, context=())
+    earlier = package.replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
+    bare = earlier.replace(function_config=None, context=())
     if not has_sources(bare):
         # An export, which no configuration makes a source of.
         return bare
     if any(has_topology(item) for item in items):
         return earlier
-    return earlier._replace(context=(*package.context, *(item for item in package.items if has_topology(item))))
+    return earlier.replace(context=(*package.context, *(item for item in package.items if has_topology(item))))
 
 
 def _sorted(state: State) -> State:
-    return state._replace(results=sort_results(state.results))
+    return state.replace(results=sort_results(state.results))
 
 
 def _side(rendered: Rendered, snapshot: Snapshot) -> Side:

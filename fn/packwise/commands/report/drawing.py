@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.console import visible, width
 from packwise.cli.findings_text import sentence
@@ -37,7 +37,7 @@ _MOST_GANGS = 40
 _MOST_DOMAINS = 160
 
 
-class State(NamedTuple):
+class State(Record):
     """A state of a gang in words, and a sign for it, since colour says nothing to everybody."""
 
     sign: str
@@ -62,7 +62,7 @@ INK = "#10151c"
 """The text on a colour of the palette."""
 
 
-class Drawn(NamedTuple):
+class Drawn(Record):
     """The picture; `root` is the folder that files are named from, as a path from the drawing's own folder.
 
     `source_url` is what links are made from in its place.
@@ -177,7 +177,7 @@ def as_svg(drawn: Drawn) -> str:
     return "".join([f"{line}\n" for line in lines])
 
 
-class _Area(NamedTuple):
+class _Area(Record):
     """Where a domain is drawn."""
 
     x: float
@@ -222,7 +222,7 @@ class _Canvas:
             bottom = y + _LINE + _PAD
             if self._with_nodes:
                 bottom = self._nodes(drawn.outside, _Area(area.x + _PAD, bottom, area.width - 2 * _PAD))
-            self._frame(frame, area._replace(y=y), bottom)
+            self._frame(frame, area.replace(y=y), bottom)
             y = bottom + _PAD
         return y
 
@@ -294,7 +294,7 @@ class _Canvas:
     def _nodes(self, nodes: Sequence[int], area: _Area) -> float:
         y = area.y
         for index in nodes:
-            self._node(self._picture.nodes[index], area._replace(y=y))
+            self._node(self._picture.nodes[index], area.replace(y=y))
             y += _BAR + 6
         return y + 4
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.commands.place.placing import common_domain, topology_of
 from packwise.objects import PLACEHOLDER, gang_identities, without_epoch
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
@@ -33,7 +33,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 _NUMBER = re.compile("([0-9]+)")
 
 
-class Share(NamedTuple):
+class Share(Record):
     """Pods of a gang on a node, and the GPUs that they take; `gang` is its position in the picture."""
 
     gang: int
@@ -41,7 +41,7 @@ class Share(NamedTuple):
     gpus: int
 
 
-class NodeBox(NamedTuple):
+class NodeBox(Record):
     """A node: its GPUs, those that pods of no gang take, and the pods of gangs; `notes` are why it takes no pods.
 
     `in_use_before` are the GPUs that pods of no gang took, when gangs that are gone counted as gangs.
@@ -56,7 +56,7 @@ class NodeBox(NamedTuple):
     in_use_before: int = 0
 
 
-class DomainBox(NamedTuple):
+class DomainBox(Record):
     """A domain of `level`; the innermost ones hold `nodes`, by their positions in the picture, the others `domains`.
 
     `gpus` are those of all its nodes, `in_use` those that pods of no gang take, `after` and `before` those of gangs.
@@ -74,7 +74,7 @@ class DomainBox(NamedTuple):
     in_use_before: int
 
 
-class TopologyMap(NamedTuple):
+class TopologyMap(Record):
     """The cluster by a topology: its levels as words, without the last where that is of single hosts.
 
     `outside` are nodes without a label of each level, of which KAI puts none in a domain.
@@ -156,7 +156,7 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
     return tuple((text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True))
 
 
-class Side(NamedTuple):
+class Side(Record):
     """A state of the workloads: its gangs, and where nodes are known, KAI's answers, each with the reasons of it."""
 
     situation: Situation
@@ -164,7 +164,7 @@ class Side(NamedTuple):
     reasons: tuple[tuple[str, ...], ...] = ()
 
 
-class Part(NamedTuple):
+class Part(Record):
     """A set of pods in a gang, `depth` sets below the gang itself; of `pods`, the gang needs `members`.
 
     The levels are words, as workloads name them; "" where there is none. `place` is that of the constraint, or of the
@@ -181,7 +181,7 @@ class Part(NamedTuple):
     nodes: tuple[tuple[int, int], ...] = ()
 
 
-class Outcome(NamedTuple):
+class Outcome(Record):
     """What becomes of a gang. `state` is KAI's word, as in JobAnswer; "" where no nodes are known.
 
     `domain` is the domain that all of its pods share. `nearest` is the id of the domain that lacks least, for a gang
@@ -196,7 +196,7 @@ class Outcome(NamedTuple):
     nearest: str = ""
 
 
-class GangBox(NamedTuple):
+class GangBox(Record):
     """A gang; `parts` begin with the gang itself. `after` is None where the change takes it away.
 
     `title` is its name, without an epoch that nothing tells yet.
@@ -223,7 +223,7 @@ class GangBox(NamedTuple):
         return self.after or self.before or Outcome()
 
 
-class Changed(NamedTuple):
+class Changed(Record):
     """Objects of a kind that change for the scheduler; each of `objects` is lines."""
 
     kind: str
@@ -231,7 +231,7 @@ class Changed(NamedTuple):
     objects: tuple[tuple[str, ...], ...]
 
 
-class Picture(NamedTuple):
+class Picture(Record):
     """All that is drawn. `maps` are the cluster by each topology that gangs name; without nodes there are none.
 
     `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
@@ -370,7 +370,7 @@ class _Drawer:
         pods = Counter(pod.sub_group or DEFAULT_POD_SET for pod in known.job.pods)
         spread = {} if answer is None else dict(answer.spread)
         whole = self._part(gang.name, gang.bounds, gang.origin)
-        yield whole._replace(pods=len(known.job.pods), members=gang.members or 0)
+        yield whole.replace(pods=len(known.job.pods), members=gang.members or 0)
         inner: dict[str, int] = {}
         for each in gang.sets:
             # Parents are listed first; a clique and a replica of its group may have one name.
@@ -381,7 +381,7 @@ class _Drawer:
             nodes = tuple((self._positions[node], count) for node, count in spread.get(each.name, ()) if is_leaf)
             number = pods[each.name] if is_leaf else 0
             part = self._part(each.name, each.bounds, each.origin)
-            yield part._replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)
+            yield part.replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)
 
     def _part(self, name: str, bounds: Bounds | None, origin: Origin) -> Part:
         if bounds is None:

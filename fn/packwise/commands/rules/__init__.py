@@ -10,7 +10,7 @@ from textwrap import fill, indent
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import read, split_documents
 from packwise.cli.applications import RULES as APPLICATION_RULES
 from packwise.cli.arguments import Command, UsageError, add_text_or_json
@@ -56,7 +56,7 @@ examples:
 exit codes: 0 no error, 2 wrong usage"""
 
 
-class Rules(NamedTuple):
+class Rules(Record):
     """`packwise rules`; without a `name`, all of them."""
 
     name: str | None = None

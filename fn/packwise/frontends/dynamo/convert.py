@@ -9,7 +9,7 @@ where it was after the way back. Values of a wrong type are left out: `schema` r
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-class Written(NamedTuple):
+class Written(Record):
     """The place of a derived value: `path`, or (`at_key`) the key there.
 
     `through`: each part of the value stands at the same path below it; otherwise the whole value stands for its parts.
@@ -30,7 +30,7 @@ class Written(NamedTuple):
     at_key: bool = False
 
 
-class Trace(NamedTuple):
+class Trace(Record):
     """The places in the file, by the path of the derived value; the longest path that leads to a value counts."""
 
     entries: Mapping[FieldPath, Written]
@@ -50,7 +50,7 @@ class Trace(NamedTuple):
         entries: dict[FieldPath, Written] = {}
         for path, written in self.entries.items():
             whole = first.find(written.path)
-            entries[path] = whole._replace(
+            entries[path] = whole.replace(
                 through=whole.through and written.through, at_key=whole.at_key or written.at_key
             )
             if written.through:
@@ -126,7 +126,7 @@ _RESOURCES = {"cpu": "cpu", "memory": "memory"}
 _GPU = "nvidia.com/gpu"
 
 
-class Converted(NamedTuple):
+class Converted(Record):
     """A DynamoGraphDeployment of v1beta1, and where each part of it is written."""
 
     value: Mapping[str, Value]

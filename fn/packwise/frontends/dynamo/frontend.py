@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1, mapping
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from packwise.validate.definitions import Definitions
 
 
-class DerivedSet(NamedTuple):
+class DerivedSet(Record):
     """A PodCliqueSet that was derived from `workload`; `trace` says where there each part of it is written."""
 
     item: KubeObject
@@ -70,9 +70,9 @@ class DerivedSet(NamedTuple):
             return finding
         written = self.trace.find(finding.path)
         if written.through:
-            return finding._replace(subject=self.workload, path=written.path, location=None)
+            return finding.replace(subject=self.workload, path=written.path, location=None)
         derived = f" (`{format_path(finding.path)}` of the PodCliqueSet that Dynamo makes)" if finding.path else ""
-        return finding._replace(
+        return finding.replace(
             subject=self.workload,
             path=written.path,
             message=finding.message + derived,
@@ -90,7 +90,7 @@ class DerivedSet(NamedTuple):
 
     def placement(self, placement: Placement) -> Placement:
         """`placement` as one of the graph's."""
-        return placement._replace(node=self._node(placement.node), source=self.source, subject=self.workload)
+        return placement.replace(node=self._node(placement.node), source=self.source, subject=self.workload)
 
     def origins(self) -> Mapping[FieldPath, Origin]:
         """The origin of each part of the derived object."""
@@ -99,9 +99,9 @@ class DerivedSet(NamedTuple):
     def _node(self, node: Node) -> Node:
         if not isinstance(node, Gang):
             return node
-        return node._replace(
+        return node.replace(
             sets=tuple([
-                pods._replace(origin=self.origin(pods.origin), bounds=self._bounds(pods.bounds)) for pods in node.sets
+                pods.replace(origin=self.origin(pods.origin), bounds=self._bounds(pods.bounds)) for pods in node.sets
             ]),
             bounds=None if node.bounds is None else self._bounds(node.bounds),
             origin=self.origin(node.origin),
@@ -110,7 +110,7 @@ class DerivedSet(NamedTuple):
         )  # fmt: skip
 
     def _bounds(self, bounds: Bounds) -> Bounds:
-        return bounds if bounds.origin is None else bounds._replace(origin=self.origin(bounds.origin))
+        return bounds if bounds.origin is None else bounds.replace(origin=self.origin(bounds.origin))
 
     def origin(self, origin: Origin) -> Origin:
         """`origin` in the graph, where it is in the derived object."""
@@ -146,9 +146,9 @@ class _Dynamo:
             _GraphJudgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
         ]
         once = told_once([each.findings for each in judgements])
-        judgements = [each._replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
+        judgements = [each.replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
         plans = judge.plans(_without_clashes(judgements), self._sets, definitions)
-        plans[0] = plans[0]._replace(findings=(*about_release, *plans[0].findings))
+        plans[0] = plans[0].replace(findings=(*about_release, *plans[0].findings))
         return plans
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
@@ -203,7 +203,7 @@ def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[Rel
     return release, []
 
 
-class _GraphJudgement(NamedTuple):
+class _GraphJudgement(Record):
     """A graph and what is wrong with it; `derived` is the PodCliqueSet that it becomes, None where it becomes none."""
 
     item: KubeObject
@@ -262,15 +262,15 @@ class _GraphJudge:
         if derived:
             items = tuple([each.item for each in derived.values()])
             # What of pods nobody knows is dropped from the graph already.
-            settings = self._settings._replace(unknown_fields="Warn")
-            inventory = self._inventory._replace(
+            settings = self._settings.replace(unknown_fields="Warn")
+            inventory = self._inventory.replace(
                 items=_with_sets(self._inventory.items, items), baseline=self._baseline()
             )
             for plan in sets.plans(inventory, self._cluster, settings, definitions):
                 origin = derived[identity(plan.workload.value)]
                 plans[origin.workload] = _of_graph(plan, origin)
         return [
-            plan._replace(findings=(*each.findings, *plan.findings))
+            plan.replace(findings=(*each.findings, *plan.findings))
             if (plan := plans.get(each.item)) is not None
             else WorkloadPlan(each.item, each.findings)
             for each in judgements
@@ -396,7 +396,7 @@ def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: C
     for rule, problem in problems:
         written = converted.trace.find(problem.path)
         at_key = written.at_key or (problem.at_key and written.through)
-        located.append((rule, problem._replace(path=written.path, at_key=at_key)))
+        located.append((rule, problem.replace(path=written.path, at_key=at_key)))
     return findings_of(located, item)
 
 
@@ -415,7 +415,7 @@ def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
 def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
     """`index` with these PodCliqueSets alone."""
     by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {**index.by_kind, POD_CLIQUE_SET.key: sets}
-    return index._replace(by_kind=by_kind)
+    return index.replace(by_kind=by_kind)
 
 
 def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
@@ -439,7 +439,7 @@ def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
         emit_by_default=True,
         judged=True,
     )
-    return plan._replace(
+    return plan.replace(
         workload=derived.workload,
         findings=findings,
         placements=tuple([derived.placement(placement) for placement in plan.placements]),

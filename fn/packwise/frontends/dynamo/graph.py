@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, texts, whole
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ _MODULE = re.compile(r"-m\s")
 _BACKEND = re.compile(r"dynamo\.(vllm|sglang|trtllm)")
 
 
-class GraphConstraint(NamedTuple):
+class GraphConstraint(Record):
     """A topologyConstraint; of a component without a topology's name."""
 
     pack_domain: str
     topology_name: str = ""
 
 
-class Override(NamedTuple):
+class Override(Record):
     """A providerOverride: its target, None where it names none, and the value."""
 
     api_version: str
@@ -50,7 +50,7 @@ class Override(NamedTuple):
     path: FieldPath
 
 
-class Component(NamedTuple):
+class Component(Record):
     """One entry of `spec.components`; `place` is its index. `nodes` is 1 where it is not multinode."""
 
     place: int
@@ -102,7 +102,7 @@ class Component(NamedTuple):
         return ("spec", "components", self.place, *steps)
 
 
-class Graph(NamedTuple):
+class Graph(Record):
     """A DynamoGraphDeployment. Values of a wrong type read as absent: `schema` reports those."""
 
     name: str

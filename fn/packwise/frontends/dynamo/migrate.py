@@ -11,7 +11,7 @@ from itertools import pairwise
 from krmfn.edit import same
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments
 from packwise.frontends.dynamo.convert import BETA, SAVED, mapping, mappings, to_v1beta1
@@ -63,7 +63,7 @@ def migrate(item: KubeObject, step: Step) -> KubeObject:
     if not isinstance(value, dict) or not same(value, converted):
         raise item.error(("spec",), _IN_PLACE)
     _refuse_other_shape(item, value)
-    return KubeObject.cut(item.source._replace(text=text), value)
+    return KubeObject.cut(item.source.replace(text=text), value)
 
 
 def _refuse_homeless(item: KubeObject) -> None:
@@ -99,7 +99,7 @@ def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
         raise item.error(("spec",), "must become the same PodCliqueSet as v1beta1, and does not; move it by hand")
 
 
-class _Entry(NamedTuple):
+class _Entry(Record):
     """An entry of a mapping in block style: its lines from `first` on, its key's line, and where it ends."""
 
     key: str

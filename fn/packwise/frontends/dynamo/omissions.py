@@ -45,7 +45,7 @@ def omissions(of_sets: OmissionsOf) -> OmissionsOf:
             if release is None or not plan.previews or identity(plan.workload.value)[:2] != DYNAMO_GRAPH.key:
                 continue
             asked = _Asked(plan.workload, release, settings, cluster)
-            for _, omission in of_sets([plan._replace(workload=asked.derived.item)], inventory, cluster, settings):
+            for _, omission in of_sets([plan.replace(workload=asked.derived.item)], inventory, cluster, settings):
                 if asked.is_written(omission):
                     yield plan, asked.relocate(omission)
             yield from ((plan, omission) for omission in asked.own())
@@ -79,7 +79,7 @@ class _Asked:
                 remedy = f"Dynamo {first.name} is the first whose gangs wait for all nodes of a replica"
             elif self._release.min_available is Known.NO:
                 remedy = f"a component of Dynamo {self._release.name} has no minAvailable"
-        return omission._replace(origin=self.derived.origin(omission.origin), remedy=remedy)
+        return omission.replace(origin=self.derived.origin(omission.origin), remedy=remedy)
 
     def own(self) -> Iterator[Omission]:
         """The omissions of Dynamo's operator from the PodCliqueSet."""

@@ -123,7 +123,7 @@ def shape_problems(value: Mapping[str, Value]) -> list[Problem]:
     """Wrong types of a DynamoGraphDeployment's fields, and fields that nobody knows, in the file's order."""
     is_alpha = value.get("apiVersion") == ALPHA
     problems = [
-        problem if problem.effect is Effect.UNKNOWN else problem._replace(stage=Stage.SCHEMA)
+        problem if problem.effect is Effect.UNKNOWN else problem.replace(stage=Stage.SCHEMA)
         for problem in field_problems(value, _ROOTS[is_alpha], (), partial(_unknown_field, is_alpha=is_alpha))
     ]
     order = {path: place for place, path in enumerate(paths_of(value, ()))} if problems else {}

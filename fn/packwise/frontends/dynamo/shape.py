@@ -7,7 +7,7 @@ beside (probes, variables, volumes, flags of the launch) is left out, spec/dynam
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written, mapping, mappings, text, texts, whole
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.kubernetes.validation import natural
@@ -88,7 +88,7 @@ _TEMPLATE: FieldPath = ("spec", "template")
 _GPU = "nvidia.com/gpu"
 
 
-class Shape(NamedTuple):
+class Shape(Record):
     """A PodCliqueSet, and where in the graph, in the words of v1beta1, each part of it is written."""
 
     value: Mapping[str, Any]
@@ -100,7 +100,7 @@ def shape_of(graph: Graph, release: Release, settings: Dynamo) -> Shape:
     return _Builder(graph, release, settings).build()
 
 
-class _Role(NamedTuple):
+class _Role(Record):
     """One clique of a component; `written` is the field of the component that its replicas are read from."""
 
     name: str

@@ -9,7 +9,7 @@ next render tells by it whether a known workload is unchanged or was edited.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.grove.default import default
@@ -53,7 +53,7 @@ Named = tuple[str, str]
 """Namespace and name."""
 
 
-class Replicas(NamedTuple):
+class Replicas(Record):
     """The replicas of live scaling groups and cliques, by namespace and name."""
 
     groups: Mapping[Named, int] = {}
@@ -110,20 +110,20 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
     sets = [_preferring(pods, groups if pods.members is None else leaves) for pods in gang.sets]
     kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
     parents = {pods.name for pods in kept if pods.members is None}
-    return gang._replace(
+    return gang.replace(
         bounds=_preferred_bounds(spec, gang.origin),
-        sets=tuple([pods if pods.parent in parents else pods._replace(parent=None) for pods in kept]),
+        sets=tuple([pods if pods.parent in parents else pods.replace(parent=None) for pods in kept]),
     )
 
 
 def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
-    return pods._replace(bounds=_preferred_bounds(earlier.get(pods.name), pods.origin))
+    return pods.replace(bounds=_preferred_bounds(earlier.get(pods.name), pods.origin))
 
 
 def _preferred_bounds(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
     key = _part(_part(value, "topologyConstraint"), "packConstraint").get("preferred")
     # Which domain the label key was of is not recorded.
-    return Bounds(None, Level("", key), origin._replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
+    return Bounds(None, Level("", key), origin.replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
 
 
 def _entries_by_name(spec: Mapping[str, Value], key: str) -> dict[str, Mapping[str, Value]]:
@@ -141,7 +141,7 @@ _ROLLING = "rollingUpdate"
 _LISTS = ("cliques", "podCliqueScalingGroups")
 
 
-class EarlierRender(NamedTuple):
+class EarlierRender(Record):
     """The render before a change, for all workloads of a run.
 
     `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline was written for, None
@@ -163,7 +163,7 @@ class EarlierRender(NamedTuple):
         return run(STORED, _Change(value, stored, pcs, self), context)
 
 
-class _Change(NamedTuple):
+class _Change(Record):
     value: Mapping[str, Value]
     stored: Mapping[str, Value] | None
     pcs: PodCliqueSet
@@ -283,7 +283,7 @@ STORED: tuple[Check[_Change], ...] = (
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-class Stored(NamedTuple):
+class Stored(Record):
     """A defaulted workload; `added`: the value of the MNNVL annotation where the webhook wrote it, not the author."""
 
     value: Mapping[str, Value]
@@ -384,11 +384,11 @@ def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
         return None
     cliques, groups = _mapping(fields.get(_CLIQUES)), _mapping(fields.get(_GROUPS))
     name = fields.get(_NAME)
-    return pcs._replace(
+    return pcs.replace(
         topology_name=name if isinstance(name, str) else None,
         topology=_constraint(fields.get(_SET, fields.get(_CONSTRAINT))),
-        cliques=tuple([clique._replace(topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
-        groups=tuple([group._replace(topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
+        cliques=tuple([clique.replace(topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
+        groups=tuple([group.replace(topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
     )
 
 
@@ -430,7 +430,7 @@ def _text(value: Mapping[str, Value], key: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-class History(NamedTuple):
+class History(Record):
     """A workload's past, as far as it is known: its baseline as written, the record of an earlier render.
 
     `revision` is the one that the baseline was stored by, None where it is the same.
@@ -441,7 +441,7 @@ class History(NamedTuple):
     revision: Revision | None = None
 
 
-class Admitted(NamedTuple):
+class Admitted(Record):
     """The defaulted workload, what the webhook refuses in it, and whether the cluster knows it already."""
 
     pcs: PodCliqueSet
@@ -454,7 +454,7 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
     if is_new(value, history, admission):
         pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
-    past = context if history.revision is None else context._replace(revision=history.revision)
+    past = context if history.revision is None else context.replace(revision=history.revision)
     stored = _stored_baseline(history.baseline, past)
     defaulted = default(value, context.revision, create=False)
     new = PodCliqueSet.read(defaulted if stored is None else inherit_annotation(defaulted, stored, past))

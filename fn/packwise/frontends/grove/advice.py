@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import QUEUE
@@ -111,7 +111,7 @@ def _list(value: Value) -> Sequence[Value]:
 _KAI = "kai-scheduler"
 
 
-class _Advised(NamedTuple):
+class _Advised(Record):
     """A workload as it was written, with its pod templates, and as it is defaulted."""
 
     workload: KubeObject

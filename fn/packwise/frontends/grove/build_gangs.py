@@ -6,7 +6,7 @@ Source: spec/grove.md#7, #6, spec/grove-releases.md#3.3.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.source import is_client_key
 from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
@@ -147,7 +147,7 @@ def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
     return group.min_available * (1 + members) + scaled * (gang + members)
 
 
-class _Part(NamedTuple):
+class _Part(Record):
     """A clique or scaling group, translated: its bounds and whether there are any, and its origin."""
 
     bounds: Bounds
@@ -155,7 +155,7 @@ class _Part(NamedTuple):
     is_bounded: bool
 
 
-class _Members(NamedTuple):
+class _Members(Record):
     """The part of all gangs that is the same for all replicas of a scaling group.
 
     `pods` are its cliques; `total` is the number of pods that they need, `is_bounded` whether any of them has bounds.
@@ -225,7 +225,7 @@ class _Builder:
         self._scheduler = self._scheduler or default
         if self._scheduler == VOLCANO:
             self._queue, self._queues = volcano_queue(self._pcs), ()
-            self._owner = self._owner._replace(fields={**_OWNER_FIELDS, "queue": ("metadata", "annotations")})
+            self._owner = self._owner.replace(fields={**_OWNER_FIELDS, "queue": ("metadata", "annotations")})
         if self._scheduler or always:
             self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
 
@@ -311,7 +311,7 @@ class _Builder:
             tuple([self._pods(clique, own) for clique, own in members]),
             sum([clique.min_available for clique, _ in members]),
             any(own.is_bounded for _, own in members),
-            bounding._replace(origin=origin),
+            bounding.replace(origin=origin),
         )
 
     def _pods(self, clique: Clique, part: _Part) -> _Pods:
@@ -414,7 +414,7 @@ def _is_bookkeeping(annotation: str) -> bool:
     return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)
 
 
-class GangPlan(NamedTuple):
+class GangPlan(Record):
     """One PodGang: of `replica`, with `cliques` (standalone ones, by name) and `groups` (replicas by position).
 
     `cliques` maps to the most pods that the gang needs, None where minAvailable alone says. `is_base` tells the gang

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends.grove.schema.table import known_fields
 from packwise.kubernetes.validation import format_duration, parse_duration
 
@@ -293,7 +293,7 @@ def _without_empty(value: dict[str, Value], keys: Iterable[str]) -> dict[str, Va
     return value
 
 
-class _Part(NamedTuple):
+class _Part(Record):
     """A mapping or a list of mappings: its fields in Go's order; `whole`, those that are parts in turn.
 
     `zeros` are written where they are absent; what else is absent or empty is left out.

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from krmfn.errors import describe
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
@@ -44,7 +44,7 @@ class EntryRole(StrEnum):
     """Those that an autoscaler added."""
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """An entry of a PodGangMap: an anchor is one PodGang, any other one for each replica of a scaling group in it.
 
     `cliques` are the pods of standalone cliques by name, `groups` the replicas of scaling groups by name, ascending.
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
     depends_on: tuple[str, ...] = ()
 
 
-class Epochs(NamedTuple):
+class Epochs(Record):
     """The epochs of the entries of a replica that has no PodGangMap; `origins` are theirs, by role."""
 
     anchor: str
@@ -95,7 +95,7 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
         generation=epochs.generation,
         depends_on=(epochs.anchor,),
     )
-    scale_out = tail._replace(
+    scale_out = tail.replace(
         epoch=epochs.scale_out, role=EntryRole.SCALE_OUT, origin=epochs.origins[EntryRole.SCALE_OUT], groups={}
     )
     return (anchor, *([tail] if tail.groups else []), *([scale_out] if pcs.groups else []))
@@ -150,12 +150,12 @@ def _with_live_pods(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replica
         name: live.cliques.get((pcs.namespace, standalone_clique(pcs.name, replica, name)), count)
         for name, count in entry.cliques.items()
     }
-    return entry._replace(cliques=counts)
+    return entry.replace(cliques=counts)
 
 
 def _with_indices(entry: Entry, group: str, indices: Sequence[int]) -> Entry:
     groups = {**entry.groups, group: tuple(indices)}
-    return entry._replace(groups={name: members for name, members in groups.items() if members})
+    return entry.replace(groups={name: members for name, members in groups.items() if members})
 
 
 def _indices(entry: Entry, group: str) -> Iterator[int]:
@@ -184,7 +184,7 @@ _ENTRIES = ("spec", "entries")
 _MOST_DIGITS = 20
 
 
-class MapEntries(NamedTuple):
+class MapEntries(Record):
     """The entries of each replica of a workload; `placeholders` are the replicas whose epochs nothing tells."""
 
     by_replica: tuple[tuple[Entry, ...], ...] = ()

@@ -6,7 +6,7 @@ Source: spec/grove.md#8, spec/designs.md#5, #1, #6, #8.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of, has_errors
 from packwise.frontends.grove.admission import (
@@ -193,7 +193,7 @@ def _with_reason(finding: Finding) -> Iterator[Finding]:
 
 def _removed_finding(finding: Finding, path: FieldPath) -> Finding:
     message = f"must be taken out: the API has no such field any more; {_instead(path)}"
-    return finding._replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
+    return finding.replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
 
 
 def _instead(path: FieldPath) -> str | None:
@@ -300,7 +300,7 @@ def _with_notice(
 
     notice = placeholder_notice(placeholders, settings)
     first = placeholders[0]
-    return [plan._replace(findings=(*plan.findings, notice)) if plan.workload is first else plan for plan in plans]
+    return [plan.replace(findings=(*plan.findings, notice)) if plan.workload is first else plan for plan in plans]
 
 
 def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
@@ -313,10 +313,10 @@ def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
 
 def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     """A workload that stands in the input already is refused; what it would become is told there."""
-    return plan if repeat is None else plan._replace(findings=(*plan.findings, repeat), placements=())
+    return plan if repeat is None else plan.replace(findings=(*plan.findings, repeat), placements=())
 
 
-class _Judgement(NamedTuple):
+class _Judgement(Record):
     """A workload, what is wrong with it, and what admission makes of it; None where it is refused.
 
     `record` is that of its constraints; `is_recorded`: whether an earlier render recorded them.
@@ -407,7 +407,7 @@ class _Planner:
         findings = self._shape_findings(workload, problems, None if new else baseline or value)
         if problems and any(problem.stage is Stage.DECODE for problem in problems):
             return _Judgement(workload, findings)
-        context = self._context._replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
+        context = self._context.replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += findings_of(admitted.problems, workload)
         findings += self._advice(workload, admitted.pcs, context)
@@ -422,7 +422,7 @@ class _Planner:
         """Findings about the pods of a workload. Of one that `is_refused` itself nobody creates any."""
         findings = findings_of(
             [
-                (rule, problem._replace(path=(*path, *problem.path)).bounded)
+                (rule, problem.replace(path=(*path, *problem.path)).bounded)
                 for path, spec in pod_specs(workload)
                 for rule, problem in pod_problems(spec, self._image_of, has_unique_names=True)
             ],
@@ -430,7 +430,7 @@ class _Planner:
         )
         if not is_refused:
             return findings
-        return tuple([each._replace(operator_message=None, stage=None) for each in findings])
+        return tuple([each.replace(operator_message=None, stage=None) for each in findings])
 
     def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
         """Advice about a workload: a warning where it changes what people do, else information."""
@@ -441,7 +441,7 @@ class _Planner:
         # Flux refuses a workload without a namespace, whoever makes what follows from it.
         asking = {"namespace-missing"} if "flux" in settings.gitops else set[str]()
         quiet = OF_WHAT_IS_APPLIED - asking
-        return tuple([each._replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings])
+        return tuple([each.replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings])
 
     def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
         workload, findings, admitted = judgement.workload, judgement.findings, judgement.admitted

@@ -6,7 +6,7 @@ Source: spec/designs.md#7.8, spec/grove.md#7, #4.4, spec/grove-releases.md#2.3, 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.settings import KAI_PROFILE
@@ -101,14 +101,14 @@ ON_DELETE = "OnDelete"
 _EMPTY: Mapping[str, Value] = {}
 
 
-class Pack(NamedTuple):
+class Pack(Record):
     """`topologyConstraint.pack`: the domain that must hold a replica, and the one that should."""
 
     required: str | None = None
     preferred: str | None = None
 
 
-class TopologyConstraint(NamedTuple):
+class TopologyConstraint(Record):
     """The packing of each replica: by `pack`, or (all revisions before it) within one `pack_domain`.
 
     `topology_name` chooses the topology whose domains are meant, where the revision has that field here.
@@ -134,21 +134,21 @@ class TopologyConstraint(NamedTuple):
         return tuple(dict.fromkeys([domain for domain in (self.required, self.preferred) if domain]))
 
 
-class AutoScaling(NamedTuple):
+class AutoScaling(Record):
     """Bounds of an autoscaler, in replicas."""
 
     min_replicas: int | None
     max_replicas: int
 
 
-class RollingUpdate(NamedTuple):
+class RollingUpdate(Record):
     """The pace of an update: how many replicas at a time, and how long without progress; "" for ever."""
 
     max_unavailable: int | None = None
     progress_deadline: str = ""
 
 
-class Clique(NamedTuple):
+class Clique(Record):
     """One entry of `spec.template.cliques`."""
 
     name: str
@@ -170,7 +170,7 @@ class Clique(NamedTuple):
         return _text(self.pod_spec, "schedulerName")
 
 
-class ScalingGroup(NamedTuple):
+class ScalingGroup(Record):
     """One entry of `spec.template.podCliqueScalingGroups`; `lists_cliques`: whether cliqueNames is there."""
 
     name: str
@@ -185,7 +185,7 @@ class ScalingGroup(NamedTuple):
     rolling_update: RollingUpdate | None = None
 
 
-class PodCliqueSet(NamedTuple):
+class PodCliqueSet(Record):
     """A defaulted PodCliqueSet. Values of a wrong type read as absent: `schema.check_shape` reports those."""
 
     name: str

@@ -10,7 +10,7 @@ from functools import partial
 from krmfn.errors import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
@@ -39,7 +39,7 @@ __all__ = ["Documents", "read_documents"]
 _KINDS = ("pool", "workflow")
 
 
-class Documents(NamedTuple):
+class Documents(Record):
     """The documents that were read, in the input's order; one with errors lacks parts, and `findings` say why.
 
     `pod_templates` are laid over the pods of pools.
@@ -56,7 +56,7 @@ class Documents(NamedTuple):
         return one_of_each(self.pools)
 
 
-class Raw(NamedTuple):
+class Raw(Record):
     """A document: its own `text`, and the `value` that OSMO's own reader makes of it, templates filled in."""
 
     place: Place
@@ -108,7 +108,7 @@ def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
         return _workflow_text(place, text, fill_in)
     if not raw.holds_pools:
         return _workflow_text(place, text, fill_in)
-    return raw._replace(value=_mapping_as_osmo(text, raw.value)), []
+    return raw.replace(value=_mapping_as_osmo(text, raw.value)), []
 
 
 def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
@@ -152,22 +152,22 @@ def _read_once(filled: Filled) -> Read:
 def _derive(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
     """`place`, whose findings stand where the lines of the filled-in text come from."""
     item = place.item if place.path else KubeObject.cut(place.item.source, value)
-    return place._replace(item=item, derived=Derived(filled.text, filled.lines))
+    return place.replace(item=item, derived=Derived(filled.text, filled.lines))
 
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
     """Findings about the sections of a text that is no YAML: there are lines in it, but no fields."""
     lines = {section.key: section.line for section in sections(text)}
     for order, (below, problem) in enumerate(SECTIONS.problems((place, text))):
-        finding = below.about(problem._replace(stage=SECTIONS.stage), SECTIONS.rule, order=order)
+        finding = below.about(problem.replace(stage=SECTIONS.stage), SECTIONS.rule, order=order)
         line = lines.get(str((below.inner or below.path)[-1]), 1)
-        yield finding._replace(path=place.path, location=place.location_of(line), at_key=False)
+        yield finding.replace(path=place.path, location=place.location_of(line), at_key=False)
 
 
 def _unfilled_finding(place: Place, unfilled: Unfilled) -> Finding:
     stage = None if unfilled.error is None else Stage.DECODE
     finding = place.finding(TEMPLATE, unfilled.message, operator_message=unfilled.error, stage=stage)
-    return finding._replace(location=place.location_of(unfilled.line, unfilled.column))
+    return finding.replace(location=place.location_of(unfilled.line, unfilled.column))
 
 
 def _unreadable(place: Place, filled: Filled, error: YamlError) -> Finding:
@@ -175,13 +175,13 @@ def _unreadable(place: Place, filled: Filled, error: YamlError) -> Finding:
     line = _line(filled, error.line)
     if place.embedded:
         message = f"must hold a YAML document; line {line}, column {error.column} of it: {message}"
-    return place.finding(READABLE, message)._replace(location=place.location_of(line, error.column))
+    return place.finding(READABLE, message).replace(location=place.location_of(line, error.column))
 
 
 def _duplicate(place: Place, filled: Filled, duplicate: Duplicate) -> Finding:
     message = f'key "{duplicate.key}" must stand once in its mapping; OSMO takes the last: take the others out'
     finding = place.finding(DUPLICATE_KEY, message)
-    return finding._replace(location=place.location_of(_line(filled, duplicate.line), duplicate.column))
+    return finding.replace(location=place.location_of(_line(filled, duplicate.line), duplicate.column))
 
 
 def _line(filled: Filled, line: int) -> int:
@@ -211,7 +211,7 @@ def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]
     if raw is None or not raw.holds_pools:
         message = "must be a pool config, with `pools`, or `backend` and `name`, at the top"
         return None, [place.finding(DOCUMENT, message)]
-    return raw._replace(value=_mapping_as_osmo(text, raw.value)), []
+    return raw.replace(value=_mapping_as_osmo(text, raw.value)), []
 
 
 def _embedded_workflow(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
@@ -251,7 +251,7 @@ def _pools(raw: Raw, *, layered: bool) -> tuple[list[Pool], list[Finding]]:
                 )
                 continue
             pool = read_pool(model.name if name is None else name, place, model, backends)
-            pools.append(pool._replace(layered=layered))
+            pools.append(pool.replace(layered=layered))
     return pools, findings
 
 

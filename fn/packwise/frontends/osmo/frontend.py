@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Stage, has_errors
 from packwise.frontends.osmo.document import read_documents
@@ -159,7 +159,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
     placed = {id(each.workflow): each for each in submissions}
     repeats = [
         # OSMO takes both; what is rendered of them would have the same names.
-        finding._replace(when_written=Severity.ERROR)
+        finding.replace(when_written=Severity.ERROR)
         for finding in run(WORKFLOWS, tuple([each for each in documents.workflows if id(each) in placed]))
     ]
     chosen = list(_about_pools(workflows, pools, broken=_has_broken_pools(documents)))
@@ -168,7 +168,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
         plan = _plan_without_pool(workflow, settings) if submission is None else _plan(submission, names, settings)
         own = [finding for finding in repeats if finding.subject is workflow.place.item]
         about = [finding for finding in chosen if finding.subject is workflow.place.item]
-        yield plan._replace(findings=(*about, *plan.findings, *own), placements=() if own else plan.placements)
+        yield plan.replace(findings=(*about, *plan.findings, *own), placements=() if own else plan.placements)
 
 
 def _plan_without_pool(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
@@ -199,7 +199,7 @@ def _tokens(workflow: Workflow) -> Iterator[Finding]:
             return
 
 
-class _Unsettled(NamedTuple):
+class _Unsettled(Record):
     """Why a workflow has no pool, or one that it does not name; all to which it applies are one finding."""
 
     rule: Rule
@@ -226,7 +226,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: 
         finding = alike[0].at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
         # What does not depend on the pool is checked all the same; a render would lack the workflow.
         is_left_out = reason.rule is POOL_KNOWN
-        yield finding._replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
+        yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
 
 
 def _unsettled_reason(near: list[Pool], known: list[str]) -> _Unsettled | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.placement import Bounds, GpuShare
 from packwise.topology.known import Level
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 DEFAULT_SCHEDULER = "kai-scheduler"
 
 
-class TopologyKey(NamedTuple):
+class TopologyKey(Record):
     """A level: the name that workflows use, and the label of the nodes."""
 
     key: str
     label: str
 
 
-class Backend(NamedTuple):
+class Backend(Record):
     """A cluster that OSMO sends pods to; `scheduler_type` is None where no file says it."""
 
     scheduler_type: str | None = None
     scheduler_name: str = DEFAULT_SCHEDULER
 
 
-class Pool(NamedTuple):
+class Pool(Record):
     """A pool; `keys` stand broadest first, as OSMO wants them. `place` is where it is written.
 
     `layered` tells that it stands in Helm values, which are laid over others. `templates` are the names of the pod
@@ -143,7 +143,7 @@ def one_of_each(pools: Iterable[Pool]) -> tuple[Pool, ...]:
     return tuple(taken.values())
 
 
-class Requirement(NamedTuple):
+class Requirement(Record):
     """Tasks of one `group` stand within one domain of the level `key`."""
 
     key: str
@@ -151,7 +151,7 @@ class Requirement(NamedTuple):
     required: bool
 
 
-class Resource(NamedTuple):
+class Resource(Record):
     """The resources that tasks ask for; `path` is where they are written."""
 
     name: str
@@ -165,7 +165,7 @@ class Resource(NamedTuple):
     nodes_excluded: tuple[str, ...] = ()
 
 
-class Task(NamedTuple):
+class Task(Record):
     """One pod; `resource` is the name of its Resource."""
 
     name: str
@@ -178,7 +178,7 @@ class Task(NamedTuple):
     lead: bool = False
 
 
-class Group(NamedTuple):
+class Group(Record):
     """Tasks that are scheduled together. `path` is that of the task where it stands alone, outside any group."""
 
     name: str
@@ -186,7 +186,7 @@ class Group(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-class Workflow(NamedTuple):
+class Workflow(Record):
     """A workflow; `place` is its document, and all paths start there. `pool` is "" where it names none."""
 
     name: str
@@ -308,7 +308,7 @@ PADDED = "unconstrained"
 """The name of the node that holds the tasks which ask for nothing at its level."""
 
 
-class Levelled(NamedTuple):
+class Levelled(Record):
     """A requirement at a level of the pool, 0 being the broadest: tasks of one `group` are placed together."""
 
     level: int
@@ -316,7 +316,7 @@ class Levelled(NamedTuple):
     required: bool = True
 
 
-class TreeStep(NamedTuple):
+class TreeStep(Record):
     """A step of a path: the level, and the group there; None for tasks that are padded at this level."""
 
     level: int
@@ -327,7 +327,7 @@ Path = tuple[TreeStep, ...]
 """A node: the steps that lead to it from the root."""
 
 
-class TaskNode(NamedTuple):
+class TaskNode(Record):
     """A node below the branching point; `wanted` is its name before it is made safe.
 
     A leaf holds `members` tasks; an inner node (None) holds the nodes whose parent it is.
@@ -341,7 +341,7 @@ class TaskNode(NamedTuple):
     bounds: Bounds
 
 
-class TaskTree(NamedTuple):
+class TaskTree(Record):
     """`bounds` hold for the whole group, along `shared`, the path that all its tasks have in common.
 
     `nodes` stand parents first; `leaves` is the name of each task's node, in the tasks' order, None where there are no

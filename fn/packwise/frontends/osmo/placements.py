@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends.osmo.model import (
     MAX_NAME,
     Group,
@@ -55,7 +55,7 @@ _POD_FIELDS: Mapping[str, FieldPath] = {
 """The fields of a task by those of its pod."""
 
 
-class Names(NamedTuple):
+class Names(Record):
     """Names of objects: queues by pool, gangs and pods by workflow and then group or task."""
 
     parent: str
@@ -167,7 +167,7 @@ def _with_origin(bounds: Bounds, workflow: Workflow, part: Group | Task) -> Boun
     """`bounds` with the place of the resource that states the requirement of a task, or of a group's first task."""
     task = part.tasks[0] if isinstance(part, Group) else part
     path = (*workflow.resources[task.resource].path, "topology")
-    return bounds._replace(origin=Origin(workflow.at(path), "spec/osmo.md#4"))
+    return bounds.replace(origin=Origin(workflow.at(path), "spec/osmo.md#4"))
 
 
 def _group_labels(workflow: Workflow, group: Group, gang: str, settings: Osmo) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-class Check(NamedTuple, Generic[S]):
+class Check(Record, Generic[S]):
     """A rule, and the function that answers what breaks it: each problem with the place that its path is below.
 
     `stage`: when OSMO would refuse; its pool configs at the service's start, workflows when they are submitted.
@@ -52,7 +52,7 @@ def run(checks: Iterable[Check[S]], subject: S, order: int = 0) -> Iterator[Find
     for check in checks:
         for place, problem in check.problems(subject):
             stage = None if problem.operator_message is None else check.stage
-            yield place.about(problem._replace(stage=stage), check.rule, order=order)
+            yield place.about(problem.replace(stage=stage), check.rule, order=order)
             order += 1
 
 
@@ -226,7 +226,7 @@ _BREADTH = {
 """The rank of a level, for labels that tell it: by the whole label, else by what follows its slash."""
 
 
-class PoolAt(NamedTuple):
+class PoolAt(Record):
     """A pool, and the names of the cluster's schedulers; none where nobody configured any."""
 
     pool: Pool
@@ -360,7 +360,7 @@ def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterat
 
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
-        yield place.about(problem._replace(path=("spec", *problem.path)).bounded, rule)
+        yield place.about(problem.replace(path=("spec", *problem.path)).bounded, rule)
     for rule, problem in pod_key_problems(template):
         yield place.about(problem.bounded, rule)
 
@@ -371,7 +371,7 @@ _UNITS = frozenset({"T", "Ti", "TiB", "G", "Gi", "GiB", "M", "Mi", "MiB", "K", "
 _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?P<unit>[a-zA-Z]*)")
 
 
-class Submission(NamedTuple):
+class Submission(Record):
     """A workflow, submitted to a pool with these settings."""
 
     workflow: Workflow
@@ -599,7 +599,7 @@ def _conflict(at: Submission, task: Task, other: Task, key: str) -> ProblemAt:
     )
 
 
-class _Built(NamedTuple):
+class _Built(Record):
     """A node as OSMO makes it: told by the names of its path joined by dashes, whatever levels they are of."""
 
     task: Task

@@ -29,7 +29,7 @@ from jinja2.utils import Cycler, Joiner
 from jinja2.visitor import NodeTransformer
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,14 +66,14 @@ _LONGEST = 4_000
 """Characters of an error's text."""
 
 
-class Rendered(NamedTuple):
+class Rendered(Record):
     """A template filled in; `lines` are, for each line of `text`, the 1-based line of the template it comes from."""
 
     text: str
     lines: tuple[int, ...]
 
 
-class Failure(NamedTuple):
+class Failure(Record):
     """Why a template cannot be filled in: `message` says it, about `line` of it, 1-based.
 
     `error` is Jinja's own text, None where Jinja has none. `missing` are the variables without a value.

@@ -11,7 +11,7 @@ import re
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise import account as accounts
 from packwise.account import current_account
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_DEPTH = 500
 
 
-class Duplicate(NamedTuple):
+class Duplicate(Record):
     """A key that its mapping has already; `line` and `column` are 1-based."""
 
     key: str
@@ -37,7 +37,7 @@ class Duplicate(NamedTuple):
     column: int
 
 
-class Read(NamedTuple):
+class Read(Record):
     """The value of a text, and the keys that stand in it again."""
 
     value: Value
@@ -122,7 +122,7 @@ _TO_BRACE = re.compile(r"([^}]*)(\}\}?|\Z)")
 _WORD = re.compile(r"\w+")
 
 
-class TextSection(NamedTuple):
+class TextSection(Record):
     """A part of a workflow spec: `text` from the line of its key on, which is line `line` of the spec, 1-based."""
 
     key: str
@@ -130,7 +130,7 @@ class TextSection(NamedTuple):
     line: int
 
 
-class Filled(NamedTuple):
+class Filled(Record):
     """A spec without templates. `lines` are, for each line of `text`, the 1-based line of the spec that it comes from.
 
     There are none where the text is the spec's own.
@@ -140,7 +140,7 @@ class Filled(NamedTuple):
     lines: tuple[int, ...] = ()
 
 
-class Unfilled(NamedTuple):
+class Unfilled(Record):
     """Why a spec cannot be filled in, at `line` and `column` of it, 1-based.
 
     `error` is OSMO's own text, None where it has none.

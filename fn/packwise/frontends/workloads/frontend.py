@@ -160,14 +160,14 @@ class _Workloads:
             for workload in workloads:
                 is_flat = any(_is_flat_group(group, workload) for group in groups)
                 own = workload if outer is None else workload.below(outer)
-                plan = _plan(own._replace(stays_flat=is_flat), settings.limits.gangs)
+                plan = _plan(own.replace(stays_flat=is_flat), settings.limits.gangs)
                 plans += [] if plan is None else [plan]
             if plans:
                 yield _of_one(item, plans)
         for outer, job_set in derived_job_sets(inventory.items):
             for workload in read_workloads(job_set, release, settings.kai_name, classes):
                 place = Place(outer, _RUNTIME)
-                plan = _plan(workload._replace(made_from=place).below(outer), settings.limits.gangs)
+                plan = _plan(workload.replace(made_from=place).below(outer), settings.limits.gangs)
                 if plan is not None:
                     yield _of_train_job(plan, outer)
 
@@ -231,10 +231,10 @@ def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
     findings: list[Finding] = []
     for finding in plan.findings:
         message = f"makes a JobSet of which {format_path(finding.path)} {finding.message}"
-        findings.append(finding._replace(subject=item, path=_RUNTIME, message=message))
+        findings.append(finding.replace(subject=item, path=_RUNTIME, message=message))
     source = f"{item.kind} {identity(item.value)[2]}/{item.name}"
-    placements = tuple([placement._replace(source=source, subject=item) for placement in plan.placements])
-    return plan._replace(workload=item, findings=tuple(findings), placements=placements)
+    placements = tuple([placement.replace(source=source, subject=item) for placement in plan.placements])
+    return plan.replace(workload=item, findings=tuple(findings), placements=placements)
 
 
 def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding, ...]:
@@ -242,7 +242,7 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
     if release.is_run:
         return tuple(findings)
     return tuple([
-        finding._replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+        finding.replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
         for finding in findings
     ])  # fmt: skip
 

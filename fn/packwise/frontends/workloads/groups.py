@@ -7,7 +7,7 @@ spec/podgrouper.md#3, #4 and #5.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends.workloads.leaders import (
     has_segments,
     leader_worker_set,
@@ -161,7 +161,7 @@ def _min_scale(workload: Workload) -> int:
     return 1 if isinstance(number, str) else number
 
 
-class ReplicatedJob(NamedTuple):
+class ReplicatedJob(Record):
     """An entry of `replicatedJobs`, at `path`."""
 
     name: str

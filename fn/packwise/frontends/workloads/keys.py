@@ -150,7 +150,7 @@ _ROWS = (
     Key(
         "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",
     ),
-    ALL_KEYS["kai.scheduler/preemptibility"]._replace(
+    ALL_KEYS["kai.scheduler/preemptibility"].replace(
         labels=_PREEMPTIBLE, annotations=(), releases=None, elsewhere=_OF_BOTH, otherwise="others are passed over",
         instead=_OF_A_REVISION,
     ),
@@ -166,7 +166,7 @@ _ROWS = (
         )
         for strength in ("required", "preferred")
     ],
-    ALL_KEYS["kai.scheduler/skip-podgrouper"]._replace(
+    ALL_KEYS["kai.scheduler/skip-podgrouper"].replace(
         annotations=(*_ANY, *_ABOVE, *_JOBS), since=15,
     ),
     Key(
@@ -256,7 +256,7 @@ def _table_of(kind: WorkloadKind) -> KeyTable:
         return WORKLOAD_KEYS
     own, pods = (Part(kind.key, part.path, part.title) for part in kind.metadata)
     keys = {
-        key.name: key._replace(
+        key.name: key.replace(
             labels=(pods,) if _BARE_POD in key.labels else (),
             annotations=(pods,) if _BARE_POD in key.annotations else (),
             since_of={},
@@ -274,8 +274,8 @@ def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
         yield from key_places(item.value, part)
         return
     for path, template in pod_templates_in(item.value):
-        for place in key_places(template, part._replace(path=part.path[1:])):
-            yield place._replace(part=part, path=(*path, *place.path))
+        for place in key_places(template, part.replace(path=part.path[1:])):
+            yield place.replace(part=part, path=(*path, *place.path))
 
 
 def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:

@@ -7,7 +7,7 @@ be segments, too. Source: spec/podgrouper.md#6, #7 and #8.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.frontends.workloads.workload import (
     SEGMENT_PREFERRED,
     SEGMENT_REQUIRED,
@@ -60,7 +60,7 @@ _BODY = ("spec", "leaderWorkerTemplate")
 _POLICIES = (None, "LeaderCreated", "LeaderReady")
 
 
-class Segments(NamedTuple):
+class Segments(Record):
     """Parts of so many pods, as what stands at `path` says; `leads`: the leader is in the first one."""
 
     size: int
@@ -357,7 +357,7 @@ _RAY_RULE = "spec/podgrouper.md#8"
 _HEAD = "headgroup"
 
 
-class WorkerGroup(NamedTuple):
+class WorkerGroup(Record):
     """An entry of `workerGroupSpecs`, at `path`; `hosts` are the pods of each replica."""
 
     name: str
@@ -425,7 +425,7 @@ def ray_cluster(workload: Workload) -> list[GroupShape]:
         if group.needed_pods and group.template is not None:
             sets.append(_workers(workload, group, group.template))
     if workload.stays_flat:
-        sets = [each._replace(is_named=False) for each in sets]
+        sets = [each.replace(is_named=False) for each in sets]
     return [GroupShape(tuple(sets), Origin(workload.at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
 
 

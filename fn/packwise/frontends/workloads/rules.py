@@ -467,7 +467,7 @@ def pod_findings(workload: Workload) -> Iterator[Finding]:
                 # The container of Argo's template is no entry of a list.
                 field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
                 path = (*template.path, field, *problem.path[2:])
-            yield Finding.about(problem._replace(path=path).bounded, workload.item, rule, order=order)
+            yield Finding.about(problem.replace(path=path).bounded, workload.item, rule, order=order)
 
 
 def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Problem]]:
@@ -485,6 +485,6 @@ def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Pr
     for rule, problem in pod_problems(template.spec):
         if problem.operator_message is not None:
             stage = Stage.SCHEMA if is_refused else Stage.POD
-            yield rule, problem._replace(operator_message=f"{prefix}{problem.operator_message}", stage=stage)
+            yield rule, problem.replace(operator_message=f"{prefix}{problem.operator_message}", stage=stage)
         else:
             yield rule, problem

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.kubernetes.validation import format_duration, parse_duration
 from packwise.objects import Origin, Place, identity
 from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
@@ -94,7 +94,7 @@ _FIRST = "00001"
 """The number of the first revision of a Knative Service."""
 
 
-class Owner(NamedTuple):
+class Owner(Record):
     """The object that groups are of: the workload itself, or one that is made of it; `path` leads to its metadata.
 
     `of_labels` leads to the metadata that have its labels, where these are others.
@@ -114,7 +114,7 @@ class Owner(NamedTuple):
         return self.of_labels or self.path
 
 
-class Template(NamedTuple):
+class Template(Record):
     """A template of pods: `path` leads to it, `part` names it among the templates of its workload."""
 
     part: str
@@ -135,7 +135,7 @@ class Template(NamedTuple):
         return (*self.path, "metadata")
 
 
-class TypeDefault(NamedTuple):
+class TypeDefault(Record):
     """The configured default of KAI for workloads of a type that say nothing themselves; "" for nothing."""
 
     priority_class: str
@@ -143,7 +143,7 @@ class TypeDefault(NamedTuple):
     place: Place
 
 
-class Classes(NamedTuple):
+class Classes(Record):
     """The PriorityClasses that there are, None where nobody says; the `defaults` by type, `Kind.group` or `Kind`."""
 
     names: frozenset[str] | None = None
@@ -159,7 +159,7 @@ class Classes(NamedTuple):
         return self.defaults.get(f"{kind}.{group}" if slash else kind) or self.defaults.get(kind)
 
 
-class Workload(NamedTuple):
+class Workload(Record):
     """One workload; `grouping` is the rule by which its pods become groups, `kind` its row where it has one.
 
     `templates` stand in the order in which their pods are made. `body` is what is counted, at the path `body_path`.
@@ -217,7 +217,7 @@ class Workload(NamedTuple):
         metadata, owner = mapping(outer.value.get("metadata")), self.owner
         labels = {**self._labels_by_type(outer), **_texts(metadata, "labels"), **owner.labels}
         annotations = {**_texts(metadata, "annotations"), **owner.annotations}
-        return self._replace(owner=owner._replace(labels=labels, annotations=annotations))
+        return self.replace(owner=owner.replace(labels=labels, annotations=annotations))
 
     def _labels_by_type(self, outer: KubeObject) -> Mapping[str, str]:
         default = self.classes.default_of(outer.api_version or "", outer.kind) if self.release.passes_defaults else None
@@ -295,7 +295,7 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
 
 def _of_ray(template: Template, scheduler: str) -> Template:
     """A template as KubeRay completes it, where KAI is its batch scheduler: a queue is how it is asked for."""
-    return template if template.scheduler else template._replace(spec={**template.spec, "schedulerName": scheduler})
+    return template if template.scheduler else template.replace(spec={**template.spec, "schedulerName": scheduler})
 
 
 def _owner(
@@ -393,7 +393,7 @@ def _at(value: Value, path: FieldPath) -> Value:
     return value
 
 
-class Read(NamedTuple):
+class Read(Record):
     """A value, and the path of the field that it is read from; () where nobody wrote it.
 
     `place` is that of a field in another object.
@@ -527,7 +527,7 @@ class RefusedError(Exception):
         self.text = text
 
 
-class GroupShape(NamedTuple):
+class GroupShape(Record):
     """A group of pods. `suffix` is what its name ends with, after that of its owner.
 
     It needs `members` pods, or `needed` of its topmost sets. So many groups are `alike`, of which it stands for all.

@@ -7,7 +7,7 @@ from functools import partial
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
@@ -71,7 +71,7 @@ __all__ = [
 # The versions of KAI that packwise knows, and ranges of them. Source: spec/kai.md (v0.12 to v0.18).
 
 
-class Versions(NamedTuple):
+class Versions(Record):
     """The minor versions from `first` to `last`, both included: (15, 17) is v0.15 to v0.17."""
 
     first: int
@@ -237,7 +237,7 @@ def _of_spec(spec: Value) -> Iterator[Problem]:
             message = f"must hold at most {_MAX_LEVELS} levels; got {len(levels)}"
             detail = f"must have at most {_MAX_LEVELS} items"
             problem = _refusal(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
-            yield problem._replace(cause=Cause.TYPE)
+            yield problem.replace(cause=Cause.TYPE)
         for position, level in enumerate(levels):
             yield from _of_level((*_LEVELS, position), level)
 
@@ -253,7 +253,7 @@ def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
         message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
         text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
         if len(label) > _MAX_LABEL:
-            yield _refusal(field, message, ErrorType.TOO_LONG, label, detail)._replace(cause=Cause.TYPE)
+            yield _refusal(field, message, ErrorType.TOO_LONG, label, detail).replace(cause=Cause.TYPE)
             return
         detail = f"{text} in body should " + (f"match '{LABEL_PATTERN}'" if label else "be at least 1 chars long")
         yield _refusal(field, message, ErrorType.INVALID, label, detail)
@@ -293,7 +293,7 @@ def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
     else:
         message, error = type_error(format_path(at), value, wanted)
         problem = Problem(at, message, error.text(), Stage.SCHEMA)
-    return problem._replace(cause=Cause.TYPE)
+    return problem.replace(cause=Cause.TYPE)
 
 
 def _refusal(at: FieldPath, message: str, kind: ErrorType, value: Value, detail: str) -> Problem:
@@ -305,7 +305,7 @@ RULES = (REFUSED,)
 """Rules of Topologies."""
 
 
-class KaiTopologies(NamedTuple):
+class KaiTopologies(Record):
     """The Topologies in the topologies' order, what is wrong with them, and why KAI refuses which.
 
     `refusals` holds its API server's answer by name of the topology. `conditions` are those of the objects that hold
@@ -366,7 +366,7 @@ def level_origins(levels: Place, places: tuple[Place, ...], field: str, rule: st
     return origins
 
 
-class TopologyAnswer(NamedTuple):
+class TopologyAnswer(Record):
     """The answer of KAI's API server to a Topology: its `answer`, None where it takes it.
 
     `surely_valid`: every rule of its CRD was checked, and is kept.
@@ -405,7 +405,7 @@ def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
         value,
         source.definitions.of_kind(*TOPOLOGY.key),
         # What was run beside an operator that makes Topologies had an API server that prints the type.
-        lambda: [problem._replace(stage=None) for problem in topology_problems(value, of_rules="array")],
+        lambda: [problem.replace(stage=None) for problem in topology_problems(value, of_rules="array")],
         # A GitOps tool creates it anew, so that nothing need be the same as before.
         before=None if source.settings.gitops else source.inventory.before(value),
     )
@@ -445,7 +445,7 @@ def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
 
 def _own_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None, minor: int) -> list[Problem]:
     problems = topology_problems(value, before, minor=minor)
-    return [problem._replace(consequence=f"{NAME} refuses it") for problem in problems]
+    return [problem.replace(consequence=f"{NAME} refuses it") for problem in problems]
 
 
 # The KAI Scheduler, v0.12 and newer: all of its objects. Source: spec/kai.md.

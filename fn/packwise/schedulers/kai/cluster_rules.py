@@ -8,7 +8,7 @@ KAI says none of it where the object is applied: the pods wait.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects import Place, is_placeholder
@@ -57,7 +57,7 @@ NODE_RULES = (UNUSED, OUTSIDE, SPLIT, STALE)
 _SHOWN = 3
 
 
-class _Listed(NamedTuple):
+class _Listed(Record):
     """A topology, and the place of each of its levels."""
 
     name: str
@@ -319,7 +319,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 text = f"no PriorityClass with name {named} was found"
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
                 # What is written may go to a cluster that has the class.
-                yield finding._replace(when_written=Severity.WARNING)
+                yield finding.replace(when_written=Severity.WARNING)
 
 
 def _class_place(place: Place) -> Place:

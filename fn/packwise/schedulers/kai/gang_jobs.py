@@ -6,7 +6,7 @@ Source: spec/placement.md#1, spec/grove.md#10.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
 from packwise.schedulers.kai import MissingBindingError, topology_names
@@ -51,7 +51,7 @@ class TooManyPodsError(Exception):
     """The gangs have more pods than are placed."""
 
 
-class GangJob(NamedTuple):
+class GangJob(Record):
     """A gang and the job that KAI makes of it; `notes` are what the answer leaves out of account."""
 
     gang: Gang
@@ -61,7 +61,7 @@ class GangJob(NamedTuple):
     def with_number(self, number: int) -> GangJob:
         """One of several jobs that are alike."""
         name = f"{self.gang.name}-{number}"
-        return self._replace(gang=self.gang._replace(name=name, alike=1), job=self.job._replace(name=name))
+        return self.replace(gang=self.gang.replace(name=name, alike=1), job=self.job.replace(name=name))
 
 
 def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]:
@@ -131,16 +131,16 @@ class _Jobs:
                 ),
                 self._known,
             )
-            pods.append(read.pod._replace(sub_group=manifest.pod_set or ""))
+            pods.append(read.pod.replace(sub_group=manifest.pod_set or ""))
             notes |= {f"its pods {note}": None for note in read.notes}
         for leaf in gang.leaves if not manifests else ():
             here = self._running.get((gang.namespace, gang.name, leaf.name), ())[: _size(leaf)]
-            pods += [bound.pod._replace(sub_group=leaf.name) for bound in here]
+            pods += [bound.pod.replace(sub_group=leaf.name) for bound in here]
             pod_of = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
             read = read_pod("", pod_of, self._known)
-            fresh = read.pod._replace(sub_group=leaf.name if leaf.is_named else "")
+            fresh = read.pod.replace(sub_group=leaf.name if leaf.is_named else "")
             # KAI takes pods by UID, which is random: pods of one set are alike, so any order says the same.
-            pods += [fresh._replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
+            pods += [fresh.replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
             notes |= {f'pods of "{leaf.name}" {note}': None for note in read.notes}
         name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")
         if gang.priority_class and not self._has_all_classes and gang.priority_class not in self._classes:

@@ -9,7 +9,7 @@ parent. They differ in fields, which follow from who makes the PodGroup.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.objects.kinds import PODGROUP
 from packwise.placement import Grouper
 from packwise.schedulers.kai import SEGMENT_COUNTS, SUBGROUP_COUNTS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai import Versions
 
 
-class TopologyConstraint(NamedTuple):
+class TopologyConstraint(Record):
     """Node label keys of the Topology named `topology`: `required` bounds the pods, `preferred` is a wish within.
 
     With an empty name there is no constraint, and the mapping is written empty.
@@ -44,7 +44,7 @@ class TopologyConstraint(NamedTuple):
         return value
 
 
-class SubGroup(NamedTuple):
+class SubGroup(Record):
     """A node of the tree. A leaf holds pods and has `min_member`; an inner node has `min_sub_group` or neither."""
 
     name: str
@@ -67,7 +67,7 @@ class SubGroup(NamedTuple):
         return value
 
 
-class PodGroup(NamedTuple):
+class PodGroup(Record):
     """One PodGroup; `sub_groups` stand parents first."""
 
     name: str

@@ -10,7 +10,7 @@ import re
 from krmfn.errors import describe
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.objects import identity, is_placeholder
@@ -34,7 +34,7 @@ _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 _NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-class _FieldRule(NamedTuple):
+class _FieldRule(Record):
     """`type` as JSON Schema has it. `minimum`: the least value, by the versions in which it holds."""
 
     type: str
@@ -180,7 +180,7 @@ def _type_of(value: Value) -> str:
     return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
-class SubGroupNode(NamedTuple):
+class SubGroupNode(Record):
     """A subgroup as the webhook reads it; what has another type counts as absent. `path` is where it stands."""
 
     path: FieldPath
@@ -191,7 +191,7 @@ class SubGroupNode(NamedTuple):
     constraint: Value
 
 
-class SubGroupTree(NamedTuple):
+class SubGroupTree(Record):
     """The subgroups in their order, and how many children each has, by name; roots are those of no parent (None)."""
 
     nodes: tuple[SubGroupNode, ...]
@@ -230,7 +230,7 @@ def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions
     counts = _counts(spec, tree, update=update) if new and not graph else ()
     if structural:
         yield structural[0]
-        yield from (problem._replace(operator_message=None, stage=None) for problem in (*structural[1:], *counts))
+        yield from (problem.replace(operator_message=None, stage=None) for problem in (*structural[1:], *counts))
     else:
         yield from counts
 
@@ -354,7 +354,7 @@ def _count(holder: Mapping[str, Value], key: str) -> int | None:
 _REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"
 
 
-class Topologies(NamedTuple):
+class Topologies(Record):
     """The Topologies that are known, by name; `of_users`: whether users' own are among them.
 
     Where they are, one that is not known is probably nowhere; otherwise it may stand in another repository.
@@ -364,7 +364,7 @@ class Topologies(NamedTuple):
     of_users: bool = False
 
 
-class Search(NamedTuple):
+class Search(Record):
     """The scheduler's search under one constraint: it tries `levels`, from the finest to the coarsest, or nothing.
 
     Without levels and texts nothing is constrained. `pod_message` is what pods see, `log` what stands in the
@@ -396,14 +396,14 @@ def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology
             continue
         topology = topologies.get(constraint.topology)
         if topology is None:
-            yield search._replace(pod_message=no_such_topology(constraint.topology))
+            yield search.replace(pod_message=no_such_topology(constraint.topology))
             continue
         levels = levels_of(topology, constraint, sub_group)
         if isinstance(levels, Silent):
-            yield search._replace(log=f"Failed to run SubsetNodes on job <{namespace}/{name}>: {levels.text}")
+            yield search.replace(log=f"Failed to run SubsetNodes on job <{namespace}/{name}>: {levels.text}")
         else:
             tried = range(levels.finest, levels.coarsest - 1, -1)
-            yield search._replace(levels=tuple([topology.levels[depth] if depth >= 0 else ROOT for depth in tried]))
+            yield search.replace(levels=tuple([topology.levels[depth] if depth >= 0 else ROOT for depth in tried]))
 
 
 def search_problems(podgroup: Mapping[str, Value], topologies: Topologies) -> Iterator[Problem]:
@@ -456,7 +456,7 @@ def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> T
     has_aliases = minor_of(source.settings.kai_version) >= LEVEL_ALIASES
     users = [item.value for item in source.inventory.items.of_kind(*TOPOLOGY.key)]
     topologies = [read_topology(value) for value in (*(topology.value for topology in rendered), *reversed(users))]
-    by_name = {each.name: each if has_aliases else each._replace(aliases={}) for each in topologies}
+    by_name = {each.name: each if has_aliases else each.replace(aliases={}) for each in topologies}
     return Topologies(by_name, bool(users))
 
 

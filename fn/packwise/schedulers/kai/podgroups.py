@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.objects import Generated, format_identity, identity
@@ -90,7 +90,7 @@ def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
     return f"becomes {of}: {field}{problem.full_message}"
 
 
-class _Workload(NamedTuple):
+class _Workload(Record):
     """A workload, and what was reported of its PodGroups: place, field and consequence of each problem."""
 
     item: KubeObject
@@ -192,7 +192,7 @@ class _Writer:
         self.findings += verdict.unchecked
         for problem in verdict.problems:
             # A field that the CRD does not know is refused here: packwise writes none.
-            yield problem._replace(effect=Effect.REFUSED, consequence="the cluster's CRD refuses it")
+            yield problem.replace(effect=Effect.REFUSED, consequence="the cluster's CRD refuses it")
         yield from podgroup_problems(value, self.suits, self._topologies, schema=not verdict.by_definition)
 
     def _finding(
@@ -208,7 +208,7 @@ class _Writer:
 def _part_of_kai(gang: Gang) -> Gang | None:
     """The sets of a gang of another scheduler whose pods KAI schedules; None where there are none."""
     sets = tuple([pods for pods in gang.sets if pods.scheduler == PROFILE])
-    return gang._replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
+    return gang.replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
 
 
 def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
@@ -310,7 +310,7 @@ def own_podgroups(
                 if (key := (finding.path, finding.rule)) not in reported:
                     reported.add(key)
                     # Of a release that nobody ran, nothing is sure.
-                    findings.append(finding if record.is_run else finding._replace(severity=Severity.WARNING))
+                    findings.append(finding if record.is_run else finding.replace(severity=Severity.WARNING))
             origins = partial(podgroup_origins, gang)
             generated.append(Generated(value, placement.source, placement.subject, origins, judged=True, preview=True))
     return generated, findings

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.kubernetes.validation import amounts, container_requests, natural
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
@@ -35,7 +35,7 @@ _AMD = "amd.com/gpu"
 _SHARED_CONFIG_MAP = "runai/shared-gpu-configmap"
 
 
-class KnownObjects(NamedTuple):
+class KnownObjects(Record):
     """Objects that pods need, by namespace and name; None where nobody listed those of the kind."""
 
     config_maps: frozenset[tuple[str, str]] | None = None
@@ -44,7 +44,7 @@ class KnownObjects(NamedTuple):
     runtime_classes: Mapping[str, Mapping[str, Value]] | None = None
 
 
-class Manifest(NamedTuple):
+class Manifest(Record):
     """The template of a pod: its namespace, spec, labels and annotations."""
 
     namespace: str
@@ -53,7 +53,7 @@ class Manifest(NamedTuple):
     annotations: Mapping[str, str] = {}
 
 
-class ReadPod(NamedTuple):
+class ReadPod(Record):
     """A pod, and what was left out of account."""
 
     pod: Pod

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.schedulers.kai.allocate import existing_queues, usage_of
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
@@ -72,7 +72,7 @@ class SnapshotError(Exception):
     """Objects that show no cluster; the text says what must be there."""
 
 
-class BoundPod(NamedTuple):
+class BoundPod(Record):
     """A pod that runs, or is about to, on its node. `gang` and `pod_set` are what its labels say that it is part of.
 
     `group` is its PodGroup, `queue` the queue by its own label. `gpus` are the GPUs that it shares, by their groups.
@@ -93,7 +93,7 @@ class BoundPod(NamedTuple):
         return self.pod.node
 
 
-class Group(NamedTuple):
+class Group(Record):
     """A PodGroup: its queue, its class, and `preemptibility` where that is stated."""
 
     queue: str
@@ -101,14 +101,14 @@ class Group(NamedTuple):
     preemptibility: str = ""
 
 
-class Priorities(NamedTuple):
+class Priorities(Record):
     """The values of PriorityClasses by name, and that of the default class, None where there is none."""
 
     by_name: Mapping[str, int] = {}
     default: int | None = None
 
 
-class Snapshot(NamedTuple):
+class Snapshot(Record):
     """The cluster. `nodes` are in order of name, none of their resources in use; `pods` are what uses them.
 
     `waiting` are the PodGroups, by namespace and name, of pods that have no node yet. `queues`, `groups` and
@@ -190,7 +190,7 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     pods.sort(key=lambda pod: (pod.pod.namespace, pod.pod.name))
     shared = _shared_memory(nodes, pods)
     return Snapshot(
-        tuple([node._replace(shared=shared[node.name]) if node.name in shared else node for node in nodes]),
+        tuple([node.replace(shared=shared[node.name]) if node.name in shared else node for node in nodes]),
         tuple(pods),
         tuple([read_topology(value) for value in by_kind.get("Topology", ())]),
         tuple([queue_share(value) for value in by_kind.get("Queue", ())]) if _is_listed(by_kind, "Queue") else None,
@@ -270,10 +270,10 @@ def _pod(
     bound, selected = bindings.get((namespace, name), ("", ()))
     if labels.get("app") == _RESERVATION:
         # It holds a GPU for the pods that share it, which are counted themselves.
-        pod = pod._replace(request=tuple([entry for entry in pod.request if entry[0] != GPU]))
+        pod = pod.replace(request=tuple([entry for entry in pod.request if entry[0] != GPU]))
     groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
-        pod._replace(node=_text(spec, "nodeName") or bound),
+        pod.replace(node=_text(spec, "nodeName") or bound),
         labels.get("grove.io/podgang") or annotations.get("pod-group-name", ""),
         labels.get("grove.io/podclique") or labels.get("kai.scheduler/subgroup-name", ""),
         annotations.get("pod-group-name", ""),
@@ -399,7 +399,7 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
             for name, amount in asked.items():
                 own[name] = own.get(name, 0) + amount
     return tuple([
-        queue._replace(used=used.get(queue.name, {}), kept=kept.get(queue.name, {})) for queue in queues
+        queue.replace(used=used.get(queue.name, {}), kept=kept.get(queue.name, {})) for queue in queues
     ])  # fmt: skip
 
 
@@ -427,7 +427,7 @@ def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tup
     common = tuple(_common(gangs, snapshot))
     rivals = _rivals(gangs, known)
     return tuple([
-        gang._replace(notes=(*gang.notes, *_of_queue(gang, known, rivals, snapshot), *common)) for gang in gangs
+        gang.replace(notes=(*gang.notes, *_of_queue(gang, known, rivals, snapshot), *common)) for gang in gangs
     ])  # fmt: skip
 
 

@@ -301,7 +301,7 @@ def _annotation(key: str, value: Value, message: str, detail: str, kind: ErrorTy
 
 
 def _meta(form: str, key: str, message: str, error: OperatorError) -> Problem:
-    return refusal(("metadata", form, key), message, error._replace(field=f"metadata.{form}[{key}]"))
+    return refusal(("metadata", form, key), message, error.replace(field=f"metadata.{form}[{key}]"))
 
 
 def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:

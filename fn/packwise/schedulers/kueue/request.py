@@ -401,7 +401,7 @@ def _layer_problems(template: PodTemplate, layers: tuple[SliceLayer, ...]) -> It
 
     def of_entry(index: int, part: str, message: str, error: OperatorError) -> Problem:
         detail = error.detail + template.suffix
-        text = error._replace(field=f"{field}[{index}].{part}", detail=detail)
+        text = error.replace(field=f"{field}[{index}].{part}", detail=detail)
         return refusal(path, f"entry {index}: {message}", text)
 
     for index, layer in enumerate(layers):

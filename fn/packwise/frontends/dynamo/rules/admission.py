@@ -9,7 +9,7 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.convert import mappings
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from packwise.topology.known import ClusterTopology
 
 
-class Subject(NamedTuple):
+class Subject(Record):
     """A graph, and what is known beside it.
 
     `before` is the graph of the baseline, None where there is none; `is_new`: whether the cluster does not know it.
@@ -56,7 +56,7 @@ class Subject(NamedTuple):
     nodes: tuple[Mapping[str, Value], ...] = ()
 
 
-class Check(NamedTuple):
+class Check(Record):
     """A rule, and the function that answers what breaks it; paths are those of v1beta1."""
 
     rule: Rule

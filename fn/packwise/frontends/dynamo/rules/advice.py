@@ -358,7 +358,7 @@ def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ..
                 is_told = True
                 others = "1 other graph lacks" if graphs == 2 else f"{graphs - 1} other graphs lack"
                 more = f"; {others} it too" if graphs > 1 else ""
-                kept.append(finding._replace(message=finding.message + more))
+                kept.append(finding.replace(message=finding.message + more))
         answer.append(tuple(kept))
     return answer
 

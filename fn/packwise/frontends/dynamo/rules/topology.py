@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.convert import mapping
@@ -46,7 +46,7 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
             problem = field_error(
                 _SPEC, ErrorType.REQUIRED, None, "is required when any component topology constraint is set", message
             )
-            yield problem._replace(path=path)
+            yield problem.replace(path=path)
         else:
             yield refusal(
                 path,
@@ -248,7 +248,7 @@ _API = "grove.io/v1alpha1"
 _LARGEST = 2**31 - 1
 
 
-class _Scope(NamedTuple):
+class _Scope(Record):
     """The scope of an override: the target it has, and the path of its parts in the value."""
 
     target: str

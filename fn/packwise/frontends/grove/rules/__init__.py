@@ -129,7 +129,7 @@ def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
     """The webhook's refusals of a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
     book = rulebook(context.revision)
-    return run(book.create, pcs, context if context.create else context._replace(create=True))
+    return run(book.create, pcs, context if context.create else context.replace(create=True))
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
@@ -138,7 +138,7 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
     Both are read from defaulted values. Where the revision lets a workload change its constraints, their rules run as
     for a new workload when it does.
     """
-    context, book = context._replace(create=False), rulebook(context.revision)
+    context, book = context.replace(create=False), rulebook(context.revision)
     update = Update(old, new)
     problems = run(book.whole, new, context) + run(book.mnnvl_update, update, context) + run(book.backend, new, context)
     if problems:
@@ -210,7 +210,7 @@ ALPHA7 = Rulebook(
 """The rules of that webhook."""
 
 
-DESIGN = ALPHA7._replace(constraints=DESIGN_TOPOLOGY, update=update_rules())
+DESIGN = ALPHA7.replace(constraints=DESIGN_TOPOLOGY, update=update_rules())
 """The rules of the webhook of the first two designs."""
 
 ALPHA_8 = Rulebook(
@@ -228,7 +228,7 @@ ALPHA_8 = Rulebook(
 """The rules of that webhook. Its schedulers ask for nothing."""
 
 
-ALPHA_9 = ALPHA_8._replace(
+ALPHA_9 = ALPHA_8.replace(
     constraints=PACK,
     whole=whole_rules(
         sharing=SET_SHARING,
@@ -244,13 +244,13 @@ ALPHA_9 = ALPHA_8._replace(
 )
 """The rules of alpha.9's webhook."""
 
-ALPHA_10 = ALPHA_9._replace(
+ALPHA_10 = ALPHA_9.replace(
     update=sharing_update(*NAMED_UPDATE, *PACK_UPDATE),
     backend=(*BACKEND_ENABLED, *OTHER_SCHEDULERS),
 )
 """Of alpha.10's and alpha.11's: Volcano and LPX refuse what they do not know."""
 
-ALPHA_12_RC1 = ALPHA_10._replace(
+ALPHA_12_RC1 = ALPHA_10.replace(
     whole=whole_rules(
         sharing=SET_SHARING,
         cliques_any=CLIQUES_ANY_HEAD,
@@ -261,14 +261,14 @@ ALPHA_12_RC1 = ALPHA_10._replace(
 )
 """Of alpha.12-rc1's: a clique without a name is one error."""
 
-HEAD = ALPHA_12_RC1._replace(backend=(*BACKEND_ENABLED, *KAI_QUEUE, *OTHER_SCHEDULERS))
+HEAD = ALPHA_12_RC1.replace(backend=(*BACKEND_ENABLED, *KAI_QUEUE, *OTHER_SCHEDULERS))
 """Of HEAD's, alpha.12's and alpha.13's: KAI wants a queue."""
 
 
-ALPHA_14_RC1 = HEAD._replace(whole=(*HEAD.whole, *UNDETERMINED))
+ALPHA_14_RC1 = HEAD.replace(whole=(*HEAD.whole, *UNDETERMINED))
 """Those of HEAD's webhook, and warnings of what this release candidate may or may not know."""
 
-ALPHA_14 = HEAD._replace(
+ALPHA_14 = HEAD.replace(
     whole=whole_rules(
         sharing=SET_SHARING,
         cliques_any=CLIQUES_ANY_HEAD,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Problem, Stage
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.kubernetes.validation import ErrorType, OperatorError
@@ -50,7 +50,7 @@ __all__ = [
 S = TypeVar("S")
 
 
-class Context(NamedTuple):
+class Context(Record):
     """The surroundings of a workload that rules may depend on.
 
     `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
@@ -76,7 +76,7 @@ class Context(NamedTuple):
         return self.knows_mnnvl and not self.auto_mnnvl
 
 
-class Check(NamedTuple, Generic[S]):
+class Check(Record, Generic[S]):
     """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only."""
 
     rule: Rule
@@ -84,7 +84,7 @@ class Check(NamedTuple, Generic[S]):
     create_only: bool = False
 
 
-class Scope(NamedTuple, Generic[S]):
+class Scope(Record, Generic[S]):
     """Checks that run once for each part of a subject, all of them for one part before the next part."""
 
     parts: Callable[[S, Context], Iterable[Any]]
@@ -94,7 +94,7 @@ class Scope(NamedTuple, Generic[S]):
 Node: TypeAlias = "Check[Any] | Scope[Any]"
 
 
-class CliqueAt(NamedTuple):
+class CliqueAt(Record):
     """A clique and its position in the list; `grouped`: whether a scaling group has it as a member."""
 
     pcs: PodCliqueSet
@@ -107,7 +107,7 @@ class CliqueAt(NamedTuple):
         return (*TEMPLATE, "cliques", self.position, *steps)
 
 
-class GroupAt(NamedTuple):
+class GroupAt(Record):
     """A scaling group and its position in the list; `clique_names` are those of all cliques of the set."""
 
     pcs: PodCliqueSet
@@ -120,14 +120,14 @@ class GroupAt(NamedTuple):
         return (*TEMPLATE, "podCliqueScalingGroups", self.position, *steps)
 
 
-class Update(NamedTuple):
+class Update(Record):
     """A PodCliqueSet before and after, both defaulted."""
 
     old: PodCliqueSet
     new: PodCliqueSet
 
 
-class Rulebook(NamedTuple):
+class Rulebook(Record):
     """The rules of one webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
 
     `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
@@ -181,7 +181,7 @@ def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[
         elif problem.path not in paths_by_text[text]:
             # Another place in the file, which the operator's text covers already.
             paths_by_text[text].add(problem.path)
-            problems.append((rule, problem._replace(operator_message=None, stage=None)))
+            problems.append((rule, problem.replace(operator_message=None, stage=None)))
     return problems
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import (
     TEMPLATE,
@@ -108,7 +108,7 @@ def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 def _any_clique_without_text(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     # Grove's HEAD panics before it can say so.
     for problem in _any_clique(pcs, context):
-        yield problem._replace(operator_message=None, stage=None)
+        yield problem.replace(operator_message=None, stage=None)
 
 
 def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -233,7 +233,7 @@ TERMINATION = (
 _AT_LEAST = "must be greater than or equal to"
 
 
-class _Scaled(NamedTuple):
+class _Scaled(Record):
     """A clique that has an autoscaler."""
 
     at: CliqueAt
@@ -292,7 +292,7 @@ _SPREAD_FIELDS = (
 )
 
 
-class _Env(NamedTuple):
+class _Env(Record):
     """The environment of one container, names only."""
 
     path: FieldPath
@@ -377,7 +377,7 @@ EXPLICIT = "CliqueStartupTypeExplicit"
 """The startup type in which cliques name those that they wait for."""
 
 
-class _Dependency(NamedTuple):
+class _Dependency(Record):
     at: CliqueAt
     position: int
     name: str
@@ -427,7 +427,7 @@ def _unknown_dependencies(pcs: PodCliqueSet, _context: Context) -> Iterator[Prob
     problem = refusal((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
     for i, j, dep in unknown:
         message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{closest(dep, names)}'
-        yield problem._replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
+        yield problem.replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
 
 
 def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -444,7 +444,7 @@ def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     for circle in circles:
         first = next(index for index, clique in enumerate(pcs.cliques) if clique.name in circle)
         message = f"must not go round in a circle; these cliques wait for each other: {list_known(circle)}"
-        yield problem._replace(path=(*TEMPLATE, "cliques", first, "spec", "startsAfter"), message=message)
+        yield problem.replace(path=(*TEMPLATE, "cliques", first, "spec", "startsAfter"), message=message)
 
 
 def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -539,7 +539,7 @@ def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
     problem = refusal((), "", error)
     for name in unknown:
         message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{closest(name, names)}'
-        yield problem._replace(path=at.path("cliqueNames", first[name]), message=message)
+        yield problem.replace(path=at.path("cliqueNames", first[name]), message=message)
 
 
 def _group_replicas(at: GroupAt, _context: Context) -> Iterator[Problem]:
@@ -631,7 +631,7 @@ _TEMPLATES = (*TEMPLATE, "resourceClaimTemplates")
 _SCOPES = ("AllReplicas", "PerReplica")
 
 
-class _Sharing(NamedTuple):
+class _Sharing(Record):
     """One list of references: `children` are the names that a filter may have, by its field."""
 
     pcs: PodCliqueSet
@@ -640,7 +640,7 @@ class _Sharing(NamedTuple):
     children: Mapping[str, Sequence[str]] = {}
 
 
-class _Reference(NamedTuple):
+class _Reference(Record):
     """One entry of such a list."""
 
     sharing: _Sharing

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.rules.check import (
     TEMPLATE,
@@ -203,7 +203,7 @@ MAX_COMBINED_LENGTH = 45
 _LIMIT = "exceeds 45-character limit required for pod naming. Consider shortening:"
 
 
-class _Member(NamedTuple):
+class _Member(Record):
     at: GroupAt
     position: int
     clique: str
@@ -273,7 +273,7 @@ _GROUP = "grove.io/mnnvl-group"
 _OPT_OUT = "none"
 
 
-class _Annotated(NamedTuple):
+class _Annotated(Record):
     """The annotations of one part, and their path. `key` identifies the part, before and after a change."""
 
     path: FieldPath

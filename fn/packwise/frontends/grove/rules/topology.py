@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import chosen_topology, resolve_topology
@@ -48,7 +48,7 @@ NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduli
 """The operator's detail for `DISABLED`."""
 
 
-class ConstraintAt(NamedTuple):
+class ConstraintAt(Record):
     """A place for a constraint, and the constraint there, if any. `kind` and `name` are of the part that owns it.
 
     `name` is None for the PodCliqueSet itself.
@@ -167,7 +167,7 @@ def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
     )
 
 
-class _Constrained(NamedTuple):
+class _Constrained(Record):
     """A workload with its constraints, and the domains that these may name.
 
     `known` is in the operator's order; it is None while TAS is disabled and where no topology applies.
@@ -305,7 +305,7 @@ _NAME = "topologyName"
 _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
 
 
-class Named(NamedTuple):
+class Named(Record):
     """The topology that a constraint names: `name`, None where it names none; `inherited`, that of its parent."""
 
     place: ConstraintAt
@@ -346,7 +346,7 @@ def _misses_domain(place: ConstraintAt, revision: Revision) -> bool:
     return revision.names_missing_domain and not place.domain
 
 
-class _Packed(NamedTuple):
+class _Packed(Record):
     """A workload with its constraints, TAS being enabled.
 
     `nameless` name another topology than they would inherit, or neither; `names` are those of all others, each once.
@@ -380,7 +380,7 @@ def _read_packs(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
     names = tuple(dict.fromkeys([constraint.name for constraint in named if constraint.name is not None]))
     packed = _Packed(pcs, places, nameless, names, None)
     topology = context.topologies.get(packed.name)
-    return (packed if topology is None else packed._replace(known=topology.domains),)
+    return (packed if topology is None else packed.replace(known=topology.domains),)
 
 
 def _of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
@@ -513,7 +513,7 @@ PACK = (
 """Rules of a new PodCliqueSet's constraints; they come before all others."""
 
 
-class _DesignConstraints(NamedTuple):
+class _DesignConstraints(Record):
     """A workload with its constraints; `topology` is None while TAS is disabled."""
 
     pcs: PodCliqueSet

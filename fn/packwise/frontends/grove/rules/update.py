@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, chosen_topology
@@ -557,7 +557,7 @@ ROLLING = "rollingUpdate"
 _POSITIVE = "must be greater than 0"
 
 
-class Rolled(NamedTuple):
+class Rolled(Record):
     """A clique or scaling group that has a rollingUpdate, at `path`, and what that is compared with."""
 
     strategy: str

@@ -41,7 +41,7 @@ def field_at(path: FieldPath, root: Object) -> Field | None:
             kind = owner.item
         elif isinstance(owner, Quantities) and field is not None:
             kind = Quantity()
-            field = field._replace(kind=kind)
+            field = field.replace(kind=kind)
         elif not isinstance(owner, TextMap):
             return None
     return field
@@ -54,13 +54,13 @@ def is_alike(path: FieldPath, revisions: Iterable[Revision]) -> bool:
 
 
 def _itself(field: Field | None) -> object:
-    return field if field is None else field._replace(kind=_shallow(field.kind))
+    return field if field is None else field.replace(kind=_shallow(field.kind))
 
 
 def _shallow(kind: Kind) -> Kind:
     if isinstance(kind, Object):
-        return kind._replace(fields={})
-    return kind._replace(item=_shallow(kind.item)) if isinstance(kind, Array) else kind
+        return kind.replace(fields={})
+    return kind.replace(item=_shallow(kind.item)) if isinstance(kind, Array) else kind
 
 
 def judge_workload(
@@ -85,7 +85,7 @@ def judge_workload(
         for problem in verdict.problems
         if not _is_decoded(problem, decoded) and not _is_healed(problem, revision) and not _is_webhooks(problem)
     ]
-    return decode, verdict._replace(problems=tuple(beyond))
+    return decode, verdict.replace(problems=tuple(beyond))
 
 
 def _heal(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:

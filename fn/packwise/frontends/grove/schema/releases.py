@@ -153,14 +153,14 @@ HEAD = WorkloadApi(
 """The API of Grove's HEAD."""
 
 
-ALPHA_8 = HEAD._replace(
+ALPHA_8 = HEAD.replace(
     constraint=ALPHA7.constraint,
     group={name: field for name, field in HEAD.group.items() if name != "annotations"},
     rules=(),
 )
 """alpha.8: resources are shared; a constraint is one of seven domains."""
 
-ALPHA_9 = HEAD._replace(
+ALPHA_9 = HEAD.replace(
     constraint=Object("TopologyConstraint", {
         "packDomain": Field(
             Text(go="v1alpha1.TopologyDomain", pattern="^[a-z][a-z0-9-]*$", max_length=63, min_length=1),
@@ -179,14 +179,14 @@ _ROLLING_UPDATE = {
     })),
 }  # fmt: skip
 
-ALPHA_14 = HEAD._replace(
+ALPHA_14 = HEAD.replace(
     clique={**HEAD.clique, **_ROLLING_UPDATE},
     group={**HEAD.group, **_ROLLING_UPDATE},
     update_strategies=("Coherent", *HEAD.update_strategies),
 )
 """alpha.14: updates roll through cliques and scaling groups."""
 
-ALPHA_14_RC1 = ALPHA_14._replace(
+ALPHA_14_RC1 = ALPHA_14.replace(
     clique={**HEAD.clique, "rollingUpdate": Field(Open())},
     group={**HEAD.group, "rollingUpdate": Field(Open())},
 )

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.fields import (
     Array,
     Duration,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
-class WorkloadApi(NamedTuple):
+class WorkloadApi(Record):
     """The difference of one API of PodCliqueSets from the others: fields beside those that all have, and rules."""
 
     constraint: Object
@@ -136,7 +136,7 @@ ALPHA7 = WorkloadApi(Object("TopologyConstraint", {
 """The API of Grove v0.1.0-alpha.7."""
 
 
-class KnownFields(NamedTuple):
+class KnownFields(Record):
     """Names of the fields of each part of a PodCliqueSet.
 
     `constraint` and `pack` are those of a topologyConstraint, of which Go writes `constraint_texts` even when empty;
@@ -257,4 +257,4 @@ class _SetDecoder(Decoder):
 def _root(revision: Revision, new: bool) -> ObjectTable:
     root = podcliqueset(revision)
     rules = tuple([rule for rule in root.rules if new or not rule.new_only])
-    return ObjectTable(lambda: root._replace(rules=rules))
+    return ObjectTable(lambda: root.replace(rules=rules))

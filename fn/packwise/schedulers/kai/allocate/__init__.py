@@ -13,7 +13,7 @@ from collections import Counter
 from heapq import heappop, heappush
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.schedulers.kai.allocate.candidates import (
     Rankings,
     Wanted,
@@ -487,7 +487,7 @@ FITS = ("allocated", "partial")
 """The states of a job that runs."""
 
 
-class JobAnswer(NamedTuple):
+class JobAnswer(Record):
     """The result for one job. `nodes` has the node of each pod by the pod's name, "" where there is none.
 
     `state`: `allocated`, `partial` (the minimum runs, further pods do not), `pending` (nothing new runs) or `notready`
@@ -508,7 +508,7 @@ class JobAnswer(NamedTuple):
         return summary(self.errors)
 
 
-class SessionAnswer(NamedTuple):
+class SessionAnswer(Record):
     """The answers for the jobs in the order of creation.
 
     `attempts` are the names of jobs in the order of turns, `placed` the pods with their nodes in the order of placing.

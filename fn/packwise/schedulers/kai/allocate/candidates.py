@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from itertools import chain
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.schedulers.kai.allocate.fit_errors import (
     FitError,
     Shortage,
@@ -103,7 +103,7 @@ class Accounting:
             if held is not None
             else insufficient(domain.id, self._idle(domain), self.total, sub_group)
         )
-        return error._replace(shortage=self.shortage(domain, sub_group))
+        return error.replace(shortage=self.shortage(domain, sub_group))
 
     def shortage(self, domain: Domain, sub_group: str) -> Shortage:
         """The resources that the domain lacks, by KAI's own accounting."""
@@ -234,7 +234,7 @@ def _scores(count: int) -> tuple[int, ...]:
     return tuple([int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count)])
 
 
-class Candidates(NamedTuple):
+class Candidates(Record):
     """The sets of nodes to try under a constraint, or `errors`, or a mistake that KAI keeps to itself.
 
     `scores` are those of nodes, where a level is preferred.
@@ -247,7 +247,7 @@ class Candidates(NamedTuple):
     silent: Silent | None = None
 
 
-class Wanted(NamedTuple):
+class Wanted(Record):
     """The pods to place: `pods` of `sub_group`, which `constraint` bounds.
 
     `running` are the nodes of pods that run already and pin the others.
@@ -284,7 +284,7 @@ def _candidates_within(
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
         error = constraint_error(job, sub_group, constraint, where)
-        return Candidates(start=start, errors=(error._replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
+        return Candidates(start=start, errors=(error.replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
     if isinstance(levels, Silent):
         return Candidates(start=start, silent=levels)
     ordered = accounting.levels(levels.finest)

@@ -9,7 +9,7 @@ from collections import Counter
 from math import ceil
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 from packwise.schedulers.kai.allocate.state import MIG, gpus_of, portion_of
 
@@ -50,7 +50,7 @@ OVER_LIMIT = "OverLimit"
 OVER_QUOTA = "NonPreemptibleOverQuota"
 
 
-class Shortage(NamedTuple):
+class Shortage(Record):
     """A domain that is too small: it has room for `held` of `wanted` pods, None where KAI compares sums.
 
     `domain` is its id in `topology`, `level` its node label ("" for the whole topology), `sub_group` the part of the
@@ -68,7 +68,7 @@ class Shortage(NamedTuple):
     is_counted: bool
 
 
-class FitError(NamedTuple):
+class FitError(Record):
     """A reason against a job: the status of the PodGroup holds `messages`, or `detail` where KAI is asked for details.
 
     `shortage` is the domain that is too small, where the error is about one.

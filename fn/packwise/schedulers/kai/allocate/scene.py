@@ -6,7 +6,7 @@ Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, byt
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.kubernetes.validation import natural
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ CountedRequest = tuple[tuple[str, float], ...]
 """A request with the portions of GPUs that a pod shares."""
 
 
-class Taint(NamedTuple):
+class Taint(Record):
     """A taint of a node."""
 
     key: str
@@ -69,7 +69,7 @@ class Taint(NamedTuple):
     effect: str
 
 
-class Toleration(NamedTuple):
+class Toleration(Record):
     """A toleration of a pod; an empty `key` tolerates every key, an empty `effect` every effect."""
 
     key: str
@@ -78,7 +78,7 @@ class Toleration(NamedTuple):
     effect: str
 
 
-class Node(NamedTuple):
+class Node(Record):
     """A node; `used` is what its pods take, their number included; GPUs that pods share are in `shared` alone.
 
     `unready` are KAI's reasons against a node by its conditions. `shared` is the memory, in KAI's measure, that pods
@@ -116,7 +116,7 @@ class Node(NamedTuple):
         return memory - memory % 100
 
 
-class KaiTopology(NamedTuple):
+class KaiTopology(Record):
     """A topology: node label keys, broadest first. `aliases` are other names of levels (v0.17)."""
 
     name: str
@@ -124,7 +124,7 @@ class KaiTopology(NamedTuple):
     aliases: Mapping[str, str] = {}
 
 
-class Share(NamedTuple):
+class Share(Record):
     """An amount of one resource of a queue, None where it is unbounded.
 
     `quota` is for pods that cannot be preempted, `limit` for all pods; `weight` is that of what is left over.
@@ -135,7 +135,7 @@ class Share(NamedTuple):
     weight: float = 1.0
 
 
-class QueueShare(NamedTuple):
+class QueueShare(Record):
     """A queue below `parent`, with its shares: millicores, bytes and GPUs. `title` is how messages name it.
 
     `used` are the shares that pods of other PodGroups take, and `kept` those of them that cannot be preempted.
@@ -152,7 +152,7 @@ class QueueShare(NamedTuple):
     kept: Mapping[str, float] = {}
 
 
-class LevelConstraint(NamedTuple):
+class LevelConstraint(Record):
     """The topology constraint of a job or a subgroup; "" where a level is not given."""
 
     topology: str
@@ -160,7 +160,7 @@ class LevelConstraint(NamedTuple):
     preferred: str = ""
 
 
-class SubGroupInfo(NamedTuple):
+class SubGroupInfo(Record):
     """A part of a job. That of pods has `min_members`, that of subgroups `min_sub_groups` (None: all of them)."""
 
     name: str
@@ -174,7 +174,7 @@ LabelRequirement = tuple[str, str, tuple[str, ...]]
 """A key, an operator and its values."""
 
 
-class AffinityTerm(NamedTuple):
+class AffinityTerm(Record):
     """A required term about other pods: those that `selector` selects in `namespaces` ("*": in all).
 
     `selector` is None where the term selects no pod.
@@ -185,7 +185,7 @@ class AffinityTerm(NamedTuple):
     namespaces: tuple[str, ...]
 
 
-class HostPort(NamedTuple):
+class HostPort(Record):
     """A port of its node that a pod takes; an empty `address` or 0.0.0.0 stands for every address."""
 
     port: int
@@ -193,7 +193,7 @@ class HostPort(NamedTuple):
     address: str
 
 
-class PodRules(NamedTuple):
+class PodRules(Record):
     """A pod's constraints on its node: `spec.nodeSelector`, required node affinity, tolerations, ports, other pods.
 
     `affinity` are the terms, of which one must hold; each is a tuple of requirements, which all must hold. None: no
@@ -208,7 +208,7 @@ class PodRules(NamedTuple):
     apart: tuple[AffinityTerm, ...] = ()
 
 
-class GpuPortion(NamedTuple):
+class GpuPortion(Record):
     """Shares of `devices` GPUs that a pod asks for, of each a `portion`, or `memory` in MiB where that is not 0."""
 
     devices: int
@@ -216,7 +216,7 @@ class GpuPortion(NamedTuple):
     memory: int = 0
 
 
-class Pod(NamedTuple):
+class Pod(Record):
     """A pod of a job, in the subgroup `sub_group` ("" in a job without any); `node` is where it runs already.
 
     A pod with a `share` of GPUs asks for no whole one. `is_gated`: a scheduling gate keeps it back. `lacks` are KAI's
@@ -235,7 +235,7 @@ class Pod(NamedTuple):
     lacks: tuple[str, ...] = ()
 
 
-class Job(NamedTuple):
+class Job(Record):
     """A gang as KAI reads it from a PodGroup. Jobs are listed in order of creation.
 
     `priority` of 100 and more cannot be preempted. With `sub_groups`, `min_members` means nothing.
@@ -257,7 +257,7 @@ class Job(NamedTuple):
         return self.priority >= NOT_PREEMPTIBLE
 
 
-class Scene(NamedTuple):
+class Scene(Record):
     """All that a session starts from.
 
     `residents` are the pods of no job, with their nodes: what they use is in the nodes, their ports and labels are

@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
-from krmfn.record import NamedTuple
+from krmfn.record import Record
 from packwise.kubernetes.validation import natural
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 
@@ -142,13 +142,13 @@ def add_amounts(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign:
         total[name] = total.get(name, 0) + sign * amount
 
 
-class Silent(NamedTuple):
+class Silent(Record):
     """A mistake in a constraint that KAI writes into its log only: the job is pending without any error."""
 
     text: str
 
 
-class Levels(NamedTuple):
+class Levels(Record):
     """The levels of a constraint as indexes: candidates stand from the `finest` up to the `coarsest` (-1: the root).
 
     `required` and `preferred` are None where the constraint does not name them.
