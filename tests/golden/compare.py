@@ -45,6 +45,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,14 @@ def kind_of(files: dict) -> str:
 
 # ---- running packwise
 
+Packwise = Callable[..., tuple[int, str, str]]
+"""Runs the command with these words, and `stdin`: exit code, stdout, stderr."""
+
+
+def command(path: str) -> Packwise:
+    """An executable."""
+    return lambda *words, stdin="": k.run([path, *words], stdin)
+
 
 def function_config(record: Record, admission: str | None) -> str:
     lines = [
@@ -249,11 +258,11 @@ def existing_items(record: Record) -> str:
     return "---\n".join(docs)
 
 
-def fn(packwise: list[str], record: Record, files: list[tuple[str, str]], admission: str | None) -> Answer:
+def fn(packwise: Packwise, record: Record, files: list[tuple[str, str]], admission: str | None) -> Answer:
     docs = []
     for name, text in files:
         docs += [k.annotate(d, k.client_annotations(name, i)) for i, d in enumerate(k.documents(text))]
-    code, out, err = k.run([*packwise, "fn"], k.resource_list(docs, function_config(record, admission)))
+    code, out, err = packwise("fn", stdin=k.resource_list(docs, function_config(record, admission)))
     given = set()
     for _, text in files:
         # Inputs that no reader takes are part of the goldens.
@@ -285,7 +294,7 @@ def extra(record: Record) -> list[tuple[str, str]]:
     return [("existing.yaml", text)] if text else []
 
 
-def answers(packwise: list[str], record: Record) -> tuple[Answer, Answer]:
+def answers(packwise: Packwise, record: Record) -> tuple[Answer, Answer]:
     """(at admission, when reconciled)."""
     if record.kind == "update":
         return update(packwise, record)
@@ -303,7 +312,7 @@ def answers(packwise: list[str], record: Record) -> tuple[Answer, Answer]:
     return admitted, admitted
 
 
-def update(packwise: list[str], record: Record) -> tuple[Answer, Answer]:
+def update(packwise: Packwise, record: Record) -> tuple[Answer, Answer]:
     with tempfile.TemporaryDirectory() as tmp:
         new, old = Path(tmp, "new"), Path(tmp, "old")
         new.mkdir()
@@ -313,7 +322,7 @@ def update(packwise: list[str], record: Record) -> tuple[Answer, Answer]:
         (new / "packwise.yaml").write_text(function_config(record, None))
         for name, text in named(record, "config.yaml", "topologies.yaml") + extra(record):
             (new / name).write_text(text)
-        code, out, err = k.run([*packwise, "check", str(new), "--baseline", str(old), "-o", "json"])
+        code, out, err = packwise("check", str(new), "--baseline", str(old), "-o", "json")
         try:
             answer = Answer(code, results=k.findings(out))
         except ValueError as error:
@@ -322,7 +331,7 @@ def update(packwise: list[str], record: Record) -> tuple[Answer, Answer]:
             )
             return answer, answer
         if answer.accepted and record.expected.get("podGangs") is not None:
-            code, out, err = k.run([*packwise, "render", str(new), "--baseline", str(old), "-o", "-"])
+            code, out, err = packwise("render", str(new), "--baseline", str(old), "-o", "-")
             rendered = Answer(code, trouble="" if code == 0 else f"render: {k.short(err.strip(), 200)}")
             rendered.items = k.load_all(out) if code == 0 else []
             return answer, rendered
@@ -659,15 +668,15 @@ OSMO_CONFIG = (
 )
 
 
-def osmo_answer(packwise: list[str], record: Record) -> Answer:
+def osmo_answer(packwise: Packwise, record: Record) -> Answer:
     with tempfile.TemporaryDirectory() as tmp:
         for name, text in record.files.items():
             if name in ("pool.yaml", "workflow.yaml"):
                 Path(tmp, name).write_text(text)
         Path(tmp, "packwise.yaml").write_text(OSMO_CONFIG.format(priority=priority_of(record)))
         paths = [str(Path(tmp, n)) for n in ("packwise.yaml", "pool.yaml", "workflow.yaml") if Path(tmp, n).exists()]
-        code, out, err = k.run([*packwise, "render", *paths, "-o", "-"])
-        checked, found, _ = k.run([*packwise, "check", *paths, "-o", "json"])
+        code, out, err = packwise("render", *paths, "-o", "-")
+        checked, found, _ = packwise("check", *paths, "-o", "json")
     try:
         results = k.findings(found)
     except ValueError:
@@ -933,7 +942,7 @@ def lost_required(record: Record, answer: Answer) -> str | None:
 # ---- main
 
 
-def examine(packwise: list[str], record: Record) -> list[tuple[str, str | None]]:
+def examine(packwise: Packwise, record: Record) -> list[tuple[str, str | None]]:
     if record.revision == "osmo":
         answer = osmo_answer(packwise, record)
         return list(osmo_compare(record, answer))
@@ -956,7 +965,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=0, help="cases per path at most")
     parser.add_argument("--jobs", type=int, default=min(16, os.cpu_count() or 4))
     options = parser.parse_args()
-    packwise = [str(Path(options.packwise).absolute()) if os.sep in options.packwise else options.packwise]
+    packwise = command(str(Path(options.packwise).absolute()) if os.sep in options.packwise else options.packwise)
     paths = [Path(p) for p in options.paths] or [GOLDEN]
     chosen: list[tuple[str, Record]] = []
     for path in paths:
@@ -988,7 +997,7 @@ def main() -> int:
     return 0 if agree == total and total else 1
 
 
-def guarded(packwise: list[str], record: Record) -> list[tuple[str, str | None]]:
+def guarded(packwise: Packwise, record: Record) -> list[tuple[str, str | None]]:
     try:
         return examine(packwise, record)
     except Exception as error:  # one broken case must not hide the others
