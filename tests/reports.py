@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import json
+import os
 import re
 import sys
 from collections.abc import Generator, Iterator, Sequence
@@ -48,6 +49,27 @@ class Site(NamedTuple):
     text: str
 
 
+class Maker(NamedTuple):
+    """A function that may make what is reported: the class it returns, and the calls to which it hands on `message`."""
+
+    name: str
+    returns: str
+    hands_on: tuple[ast.Call, ...]
+
+
+class Module(NamedTuple):
+    """What of a module counts: its calls and functions, in one walk through its tree."""
+
+    calls: tuple[ast.Call, ...]
+    functions: tuple[Maker, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> Module:
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        functions = [maker(node) for node in nodes if isinstance(node, ast.FunctionDef)]
+        return cls(tuple([node for node in nodes if isinstance(node, ast.Call)]), tuple(functions))
+
+
 class Reports(NamedTuple):
     """The functions that make what is reported: those of each module, and by name those that others import."""
 
@@ -55,47 +77,45 @@ class Reports(NamedTuple):
     public: frozenset[str]
 
     @classmethod
-    def read(cls) -> Reports:
+    def of(cls, modules: dict[Path, Module]) -> Reports:
         """Makers return one of CLASSES, or hand on a parameter `message` to what makes one."""
-        trees = {path: parsed(path) for path in sorted(PACKAGE.rglob("*.py"))}
-        found = cls(dict.fromkeys(trees, frozenset[str]()), frozenset())
+        found = cls(dict.fromkeys(modules, frozenset[str]()), frozenset())
         while True:
-            own = {path: frozenset(found.makers(path, tree)) for path, tree in trees.items()}
+            own = {path: frozenset(found.makers(path, module)) for path, module in modules.items()}
             public = frozenset(name for names in own.values() for name in names if not name.startswith("_"))
             after = cls(own, public)
             if after == found:
                 return found
             found = after
 
-    def makers(self, path: Path, tree: ast.AST) -> Iterator[str]:
+    def makers(self, path: Path, module: Module) -> Iterator[str]:
         """The names of a module's functions and methods that make what is reported."""
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                returns = ast.unparse(node.returns) if node.returns is not None else ""
-                arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
-                hands_on = any(argument.arg == "message" for argument in arguments) and any(
-                    isinstance(call, ast.Call) and self.is_report(path, call) and "message" in names_in(call)
-                    for call in ast.walk(node)
-                )
-                # `Finding.of` goes by its class.
-                if (returns in CLASSES or hands_on) and node.name != "of":
-                    yield node.name
+        for function in module.functions:
+            # `Finding.of` goes by its class.
+            if function.name != "of" and (
+                function.returns in CLASSES or any(self.is_report(path, call) for call in function.hands_on)
+            ):
+                yield function.name
 
     def is_report(self, path: Path, call: ast.Call) -> bool:
         """Whether `call`, in the module at `path`, constructs what is reported or calls a maker."""
         function = call.func
         if isinstance(function, ast.Name):
-            return function.id in CLASSES | self.public | self.own[path]
+            return function.id in CLASSES or function.id in self.public or function.id in self.own[path]
         if not isinstance(function, ast.Attribute):
             return False
         if function.attr == "of":
             return isinstance(function.value, ast.Name) and function.value.id in CLASSES
-        return function.attr in self.public | self.own[path]
+        return function.attr in self.public or function.attr in self.own[path]
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def maker(function: ast.FunctionDef) -> Maker:
+    returns = ast.unparse(function.returns) if function.returns is not None else ""
+    arguments = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
+    if not any(argument.arg == "message" for argument in arguments):
+        return Maker(function.name, returns, ())
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call) and "message" in names_in(node)]
+    return Maker(function.name, returns, tuple(calls))
 
 
 def names_in(call: ast.Call) -> set[str]:
@@ -109,11 +129,19 @@ def site(path: Path, call: ast.Call) -> Site:
 
 
 @cache
+def read() -> tuple[Reports, frozenset[Site]]:
+    """What reports in packwise, and every place that does."""
+    modules = {path: Module.read(path) for path in sorted(PACKAGE.rglob("*.py"))}
+    reports = Reports.of(modules)
+    found = [
+        site(path, call) for path, module in modules.items() for call in module.calls if reports.is_report(path, call)
+    ]
+    return reports, frozenset(found)
+
+
 def sites() -> frozenset[Site]:
     """Every place in packwise that reports something."""
-    reports = Reports.read()
-    calls = [(path, node) for path in reports.own for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
-    return frozenset([site(path, call) for path, call in calls if reports.is_report(path, call)])
+    return read()[1]
 
 
 class _Noting(ast.NodeTransformer):
@@ -146,14 +174,16 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    def __init__(self, reports: Reports) -> None:
-        self._reports = reports
+    """Modules in which nothing reports are imported as ever."""
+
+    def __init__(self, reports: Reports, files: set[str]) -> None:
+        self._reports, self._files = reports, files
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] == "packwise" else None
-        if spec is not None and spec.origin is not None and Path(spec.origin) in self._reports.own:
+        if spec is not None and spec.origin in self._files:
             spec.loader = _Loader(fullname, spec.origin, self._reports)
         return spec
 
@@ -171,14 +201,18 @@ def reads_crds(path: Path) -> bool:
 
 
 class _Plugin:
-    """The places that one process comes by; the one that distributes the tests joins those of the others."""
+    """The places that one process comes by. Where others run the tests, it joins theirs, and reads no code itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, runs_tests: bool) -> None:
         self._seen = set[str]()
+        self._all = set[str]()
         self._in_case = False
         self._missed: list[str] | None = None
-        builtins.__dict__["__note_report__"] = self._note
-        sys.meta_path.insert(0, _Finder(Reports.read()))
+        if runs_tests:
+            reports, found = read()
+            self._all = {json.dumps(place) for place in found}
+            builtins.__dict__["__note_report__"] = self._note
+            sys.meta_path.insert(0, _Finder(reports, {str(ROOT / place.file) for place in found}))
 
     def _note(self, place: str) -> None:
         if self._in_case:
@@ -193,16 +227,18 @@ class _Plugin:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self._seen |= set(getattr(node, "workeroutput", {}).get("reports", ()))
+        seen, found = getattr(node, "workeroutput", {}).get("reports", ((), ()))
+        self._seen |= set(seen)
+        self._all |= set(found)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output["reports"] = sorted(self._seen)
+            output["reports"] = (sorted(self._seen), sorted(self._all))
             return
-        seen = {Site(*json.loads(place)) for place in self._seen}
-        self._missed = [f"{place.file}:{place.line}: {place.text}" for place in sorted(sites() - seen)]
+        missed = sorted(Site(*json.loads(place)) for place in self._all - self._seen)
+        self._missed = [f"{place.file}:{place.line}: {place.text}" for place in missed]
         if self._missed and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -216,4 +252,6 @@ class _Plugin:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Instruments packwise before a conftest imports it."""
-    early_config.pluginmanager.register(_Plugin())
+    distributes = bool(getattr(early_config.known_args_namespace, "numprocesses", None))
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    early_config.pluginmanager.register(_Plugin(runs_tests=is_worker or not distributes))
