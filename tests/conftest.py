@@ -20,6 +20,8 @@ if not in_ci():
     # Like Hypothesis' own profile for CI, but with new examples every time: how long one takes is the machine's affair.
     settings.register_profile("packwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("packwise")
+# A law tries a hundred examples; `pytest -m hypothesis --hypothesis-profile thorough` is for a change of what it holds.
+settings.register_profile("thorough", parent=settings.default, max_examples=3000)
 
 CHANGES = pytest.StashKey[list[str]]()
 """What `--update` rewrote, as unified diffs."""

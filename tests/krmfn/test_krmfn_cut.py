@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn import KubeObject, ResourceList, ResourceListError, envelope
@@ -90,7 +90,6 @@ def cut_and_kept(text: str) -> tuple[Envelope, dict[str, Tree]]:
         return cut(text), kept
 
 
-@settings(max_examples=1500, deadline=None)
 @given(lists())
 def test_each_piece_is_told_as_it_is_alone(text: str) -> None:
     try:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from random import Random
 from typing import cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn import KubeObject, ResourceList, Result, Value
@@ -38,7 +38,6 @@ def lists(draw: st.DrawFn) -> tuple[str, list[dict[str, Value]]]:
 
 
 @given(lists())
-@settings(max_examples=200, deadline=None)
 def test_nothing_changes_by_itself(drawn: tuple[str, list[dict[str, Value]]]) -> None:
     text, values = drawn
     parsed = ResourceList.parse(text)
@@ -47,7 +46,6 @@ def test_nothing_changes_by_itself(drawn: tuple[str, list[dict[str, Value]]]) ->
 
 
 @given(lists(), st.data())
-@settings(max_examples=200, deadline=None)
 def test_an_edit_leaves_the_other_items_bytes(drawn: tuple[str, list[dict[str, Value]]], data: st.DataObject) -> None:
     text, values = drawn
     if not values:
@@ -66,7 +64,6 @@ def test_an_edit_leaves_the_other_items_bytes(drawn: tuple[str, list[dict[str, V
 
 
 @given(lists(), lists(), st.randoms())
-@settings(max_examples=100, deadline=None)
 def test_any_items_in_any_order(
     one: tuple[str, list[dict[str, Value]]], two: tuple[str, list[dict[str, Value]]], random: Random
 ) -> None:
@@ -79,14 +76,12 @@ def test_any_items_in_any_order(
 
 
 @given(lists())
-@settings(max_examples=100, deadline=None)
 def test_an_item_as_a_document(drawn: tuple[str, list[dict[str, Value]]]) -> None:
     for item in ResourceList.parse(drawn[0]).items:
         assert read(item.text) == item.value
 
 
 @given(st.text(alphabet="ab:-[]{}\"'#&*!|>\n ", max_size=60))
-@settings(max_examples=500, deadline=None)
 def test_whatever_stands_between_the_cut_agrees_with_yaml(inside: str) -> None:
     text = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- a: {inside}\n- kind: B\nz: 1\n"
     try:

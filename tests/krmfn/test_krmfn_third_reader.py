@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -73,7 +73,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(st.data(), VALUES, st.sampled_from(["replace", "insert", "remove"]))
 def test_spliced_texts(data: st.DataObject, value: Value, edit: str) -> None:
     text = data.draw(st.sampled_from(documents()))
@@ -92,7 +91,6 @@ def test_spliced_texts(data: st.DataObject, value: Value, edit: str) -> None:
         assert Counter(comments(text)) <= Counter(comments(spliced))
 
 
-@settings(max_examples=50)
 @given(st.data(), TEXTS)
 def test_annotated_objects(data: st.DataObject, value: str) -> None:
     item = KubeObject.parse(data.draw(st.sampled_from(documents())))

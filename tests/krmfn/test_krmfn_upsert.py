@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn import FieldError, KubeObject, ResourceList, Severity, Value
@@ -89,7 +89,6 @@ TEXTS = [
 ]
 
 
-@settings(max_examples=200)
 @given(st.sampled_from(TEXTS), VALUES)
 def test_what_comes_out_has_the_new_value(text: str, spec: Value) -> None:
     """And reads as that, whatever the old text is."""

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -40,8 +40,6 @@ IN_JSON = [flow_list([UNCONSTRAINED], config(revision="design-2"), indent=indent
 
 VALIDATOR: Any = Draft202012Validator(json_schema())
 
-laws = settings(max_examples=120, deadline=None)
-
 
 @st.composite
 def packages(draw: st.DrawFn) -> Listed:
@@ -51,7 +49,6 @@ def packages(draw: st.DrawFn) -> Listed:
     return draw(lists(draw(st.permutations(documents)), config(**draw(render_specs))))
 
 
-@laws
 @given(packages())
 def test_rendering_the_output_again_changes_no_byte(package: Listed) -> None:
     once = render(package.text)
@@ -63,7 +60,6 @@ def test_rendering_the_output_again_changes_no_byte(package: Listed) -> None:
     assert render(twice.stdout) == twice
 
 
-@laws
 @given(packages())
 def test_what_is_no_workload_stays_byte_for_byte(package: Listed) -> None:
     answer = render(package.text)
@@ -76,7 +72,6 @@ def test_what_is_no_workload_stays_byte_for_byte(package: Listed) -> None:
             at = found + len(entry)
 
 
-@laws
 @given(packages())
 @example(IN_JSON[0])
 @example(IN_JSON[1])
@@ -94,7 +89,6 @@ def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
         assert new.without_annotation(CONDITIONS).value == old.without_annotation(CONDITIONS).value
 
 
-@laws
 @given(packages())
 def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
     """Both GitOps tools delete the live object before they apply what is forced."""
@@ -103,7 +97,6 @@ def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
             assert (item.api_version, item.kind) == ("kai.scheduler/v1alpha1", "Topology")
 
 
-@laws
 @given(st.data(), st.randoms())
 def test_the_order_of_the_items_makes_no_difference_to_what_is_generated(data: st.DataObject, random: Random) -> None:
     documents = [*(data.draw(workloads(name)) for name in ("w", "w-0", "a")), *(data.draw(others("o")) for _ in "ab")]
@@ -118,7 +111,6 @@ def test_the_order_of_the_items_makes_no_difference_to_what_is_generated(data: s
     assert one == render(block_list(items, function_config))
 
 
-@laws
 @given(st.data())
 def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObject) -> None:
     documents = [data.draw(workloads("w")), data.draw(others("o"))]
@@ -132,7 +124,6 @@ def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObj
     assert again.generated == straight.generated
 
 
-@laws
 @given(st.data())
 def test_a_render_of_a_render_is_that_render_whatever_went_before(data: st.DataObject) -> None:
     """Levels that went and replicas that went, down to the last one."""
@@ -153,7 +144,6 @@ def test_a_render_of_a_render_is_that_render_whatever_went_before(data: st.DataO
     assert [item.source.text for item in twice.items] == [item.source.text for item in once.items]
 
 
-@settings(max_examples=400, deadline=None)
 @given(mangled_packages())
 @example(EVERYTHING)
 @example(DISABLED)
@@ -169,7 +159,6 @@ def test_slips_of_the_pen_lead_to_results_and_never_to_a_crash(items: list[Any])
         assert not errors or [item.value for item in answer.items] == items
 
 
-@settings(max_examples=400, deadline=None)
 @given(mangled(SPEC, most=2))
 def test_what_the_json_schema_refuses_is_refused(spec: Any) -> None:
     item = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "t"}, "spec": spec}

@@ -8,7 +8,7 @@ import sys
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
@@ -150,7 +150,6 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(schema=ANYTHING, now=ANYTHING, before=ANYTHING)
 def test_no_schema_and_no_object_is_a_crash(schema: Any, now: Any, before: Any) -> None:
     try:

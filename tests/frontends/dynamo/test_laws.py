@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
@@ -119,7 +119,6 @@ def beta(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(SPECS)
-@settings(max_examples=300)
 def test_v1beta1_is_the_same_after_the_way_to_v1alpha1_and_back(spec: dict[str, Any]) -> None:
     value = beta(spec)
 
@@ -130,7 +129,6 @@ def test_v1beta1_is_the_same_after_the_way_to_v1alpha1_and_back(spec: dict[str, 
 
 
 @given(SPECS)
-@settings(max_examples=200)
 def test_v1alpha1_is_the_same_after_the_way_to_v1beta1_and_back(spec: dict[str, Any]) -> None:
     value = to_v1alpha1(beta(spec))
 
@@ -158,7 +156,6 @@ def test_what_v1beta1_has_no_field_for_is_back_at_its_place() -> None:
 
 
 @given(SPECS)
-@settings(max_examples=200)
 def test_a_graph_becomes_the_same_set_whatever_version_says_it(spec: dict[str, Any]) -> None:
     value = beta(spec)
     before = to_v1beta1(to_v1alpha1(value)).value
@@ -184,7 +181,6 @@ def test_no_name_is_longer_than_pods_names_allow_unless_the_webhook_refuses_it(s
 
 
 @given(WILD, st.sampled_from(["v1alpha1", "v1beta1"]), st.sampled_from([release.name for release in RELEASES]))
-@settings(max_examples=200, deadline=None)
 def test_nothing_that_anyone_writes_stops_packwise_and_a_render_of_a_render_is_the_same(
     spec: dict[str, Any], version: str, release: str
 ) -> None:

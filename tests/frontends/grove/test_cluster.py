@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
@@ -156,7 +156,6 @@ PLACES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
 @given(place=st.sampled_from(PLACES), value=VALUES)
 def test_nothing_at_any_place_is_a_crash(place: str, value: Any) -> None:
     written = json.loads(json.dumps(edited({place: value if value is not None else 5})))

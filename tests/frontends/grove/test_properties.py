@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn import KubeObject
@@ -83,7 +83,6 @@ sets: st.SearchStrategy[Any] = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(sets, sets, st.booleans(), st.sampled_from(sorted(REVISIONS)))
 def test_nothing_crashes_and_nothing_given_changes(old: Any, new: Any, enabled: bool, revision: str) -> None:
     before = copy.deepcopy((old, new))

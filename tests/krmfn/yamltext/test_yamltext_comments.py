@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_yamltext_edit import paths_of, without
 from yamltext_documents import documents
@@ -63,7 +63,6 @@ def test_a_removed_entry_leaves_its_comments(text: str, path: FieldPath, kept: s
     assert remove_value(text, path, keep_comments=True) == kept
 
 
-@settings(max_examples=300, deadline=None)
 @given(documents(), st.data())
 def test_no_comment_is_lost(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
     text, value = document

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.yamltext import read, split_documents
@@ -28,7 +28,6 @@ def test_a_stream_is_cut_at_its_markers(text: str, parts: list[tuple[str, int]])
     assert "".join(d.separator + d.text for d in split_documents(text)) == text
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["---", "...", "--- a", "# c", "a: 1", "", "%YAML 1.1", " ---", "---x", "b: |", "  x"])),
     st.booleans(),

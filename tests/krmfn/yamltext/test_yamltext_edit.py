@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from yamltext_calls import calls_of
 from yamltext_documents import KEYS, SCALARS, VALUES, documents
@@ -75,7 +75,6 @@ def unchanged(text: str, new: str) -> tuple[int, int]:
     return start, len(text) - back
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents(), st.data(), VALUES)
 def test_a_replaced_value_is_read_back_and_nothing_else_changes(
     document: tuple[str, dict[str, Value]], data: st.DataObject, new: Value
@@ -97,7 +96,6 @@ def test_a_replaced_value_is_read_back_and_nothing_else_changes(
     assert set_value(edited, path, new) == edited
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents(), st.data(), KEYS, VALUES)
 def test_an_inserted_key_is_read_back_and_removing_it_gives_the_text_back(
     document: tuple[str, dict[str, Value]], data: st.DataObject, key: str, new: Value
@@ -115,7 +113,6 @@ def test_an_inserted_key_is_read_back_and_removing_it_gives_the_text_back(
         assert remove_value(edited, path) == text
 
 
-@settings(max_examples=300, deadline=None)
 @given(documents(), st.data())
 def test_a_removed_value_is_gone_and_nothing_else(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
     text, value = document
@@ -124,7 +121,6 @@ def test_a_removed_value_is_gone_and_nothing_else(document: tuple[str, dict[str,
     assert read(edited) == without(value, path), edited
 
 
-@settings(max_examples=200, deadline=None)
 @given(documents(), st.data(), SCALARS)
 def test_missing_parents_are_created_and_pruned(
     document: tuple[str, dict[str, Value]], data: st.DataObject, new: Value
@@ -138,7 +134,6 @@ def test_missing_parents_are_created_and_pruned(
         assert remove_value(edited, path, prune=True) == text
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents(), st.data(), st.text(alphabet="ab: -?[]{}\"'#&*!|>%\n", max_size=8))
 def test_the_lines_of_a_changed_entry_mean_alone_what_the_whole_means_there(
     document: tuple[str, dict[str, Value]], data: st.DataObject, noise: str
@@ -200,7 +195,6 @@ def test_no_entry_means_alone_what_another_place_says(text: str) -> None:
     assert changed_entry(text, text.replace("1", "2"), ("a",), 0) == ("", 0)
 
 
-@settings(deadline=None)
 @given(documents(), st.data())
 def test_setting_what_is_there_changes_nothing(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
     text, value = document
@@ -208,7 +202,6 @@ def test_setting_what_is_there_changes_nothing(document: tuple[str, dict[str, Va
     assert set_value(text, path, at(read(text), path)) == text
 
 
-@settings(deadline=None)
 @given(documents(), st.data())
 def test_the_span_of_a_value_reads_as_the_value(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
     text, value = document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from test_yamltext_edit import paths_of
 from yamltext_documents import documents
 
@@ -23,7 +23,6 @@ def by_walking(text: str, path: FieldPath, *, key: bool) -> tuple[int, int]:
     return span.line, span.column
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents())
 def test_every_place_is_found_as_by_walking(document: tuple[str, dict[str, Value]]) -> None:
     text, value = document

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from yamltext_calls import calls_of
 from yamltext_documents import documents
 
@@ -35,7 +35,6 @@ def test_each_document_of_the_suite_reads_as_written_beside_it(case: Path) -> No
     assert json.dumps(read(text), indent=2, ensure_ascii=False) + "\n" == expected
 
 
-@settings(deadline=None)
 @given(documents())
 def test_a_spelled_document_reads_as_its_value(document: tuple[str, dict[str, Value]]) -> None:
     text, value = document

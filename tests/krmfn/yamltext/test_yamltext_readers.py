@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from yamltext_documents import TEXT, VALUES, documents
 
@@ -56,7 +56,6 @@ def test_of_mutated_texts(seed: int) -> None:
 
 
 @needs_core
-@settings(max_examples=500, deadline=None)
 @given(documents().map(lambda document: document[0]) | VALUES.map(write) | TEXT)
 def test_of_documents_in_any_style(text: str) -> None:
     assert_told_alike(text)
@@ -109,7 +108,6 @@ def lines(draw: st.DrawFn, choices: Sequence[str]) -> str:
 
 
 @needs_core
-@settings(max_examples=3000, deadline=None)
 @given(lines(LINES))
 def test_of_lines_in_any_order(text: str) -> None:
     assert_told_alike(text)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from yamltext_documents import KEYS, OBJECTS, VALUES, WORDS
 
@@ -20,7 +20,6 @@ def load_yaml_1_1(text: str) -> Any:
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
-@settings(max_examples=300, deadline=None)
 @given(VALUES)
 def test_every_reader_gives_back_what_was_written(value: Value) -> None:
     text = write(value)
@@ -29,7 +28,6 @@ def test_every_reader_gives_back_what_was_written(value: Value) -> None:
     assert repr(load_yaml_1_1(text)) == repr(value)
 
 
-@settings(deadline=None)
 @given(OBJECTS, st.sampled_from(["", " ", "    "]))
 def test_an_entry_is_the_list_of_it_moved_to_its_column(value: dict[str, Value], indent: str) -> None:
     lines = write([value]).removesuffix("\n").split("\n")
@@ -37,7 +35,6 @@ def test_an_entry_is_the_list_of_it_moved_to_its_column(value: dict[str, Value],
     assert write_entry({}, indent) == f"{indent}- {{}}\n"
 
 
-@settings(deadline=None)
 @given(OBJECTS)
 def test_lines_without_literals_are_one_for_each_scalar(value: dict[str, Value]) -> None:
     lines = block_lines(value, "  ", literals=False)
@@ -45,7 +42,6 @@ def test_lines_without_literals_are_one_for_each_scalar(value: dict[str, Value])
     assert repr(read("\n".join(lines) + "\n")) == repr(value)
 
 
-@settings(deadline=None)
 @given(KEYS | WORDS)
 def test_keys_and_values_are_spelled_alike(text: str) -> None:
     assert load_yaml_1_1(write({text: text})) == {text: text}
