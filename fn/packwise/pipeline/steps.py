@@ -269,9 +269,9 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
 @cache
 def _differing_rules() -> frozenset[str]:
     """Names of the rules that releases do not have alike: those of webhooks, and those about epochs."""
+    from packwise.frontends.grove.admission import differing_rules
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
     from packwise.frontends.grove.podcliqueset import NAME_RULES
-    from packwise.frontends.grove.rules import differing_rules
     from packwise.revisions.grove import RELEASES
 
     return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}

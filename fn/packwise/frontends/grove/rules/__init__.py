@@ -1,299 +1,229 @@
-"""The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: spec/grove.md#4 and #5."""
+"""Checks: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
+
+Source: spec/grove.md#4 and #5.
+"""
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.grove.rules.check import (
-    CliqueAt,
-    Context,
-    Rulebook,
-    Scope,
-    Update,
-    checks_of,
-    cliques_of,
-    groups_of,
-    itself,
-    rules_of,
-    run,
-)
-from packwise.frontends.grove.rules.cliques import (
-    AUTOSCALING,
-    CLIQUE_NAME,
-    CLIQUE_NAME_DNS,
-    CLIQUE_SHARING,
-    CLIQUE_SIZE,
-    CLIQUES_ANY,
-    CLIQUES_ANY_HEAD,
-    CLIQUES_UNIQUE,
-    DEPENDENCIES,
-    DEPENDENCY_GRAPH,
-    GROUP_NAMES,
-    GROUP_SHARING,
-    GROUP_SIZE,
-    GROUPS_TOGETHER,
-    ONE_SCHEDULER,
-    POD_SPEC,
-    SET,
-    SET_SHARING,
-    TERMINATION,
-)
-from packwise.frontends.grove.rules.metadata import (
-    CLIQUE_METADATA,
-    CLIQUE_NAME_LENGTH,
-    GROUP_NAME_LENGTH,
-    METADATA,
-    MNNVL,
-    MNNVL_BOTH,
-    MNNVL_BOTH_UPDATE,
-    MNNVL_GROUP,
-    MNNVL_GROUP_UPDATE,
-    MNNVL_UPDATE,
-)
-from packwise.frontends.grove.rules.schedulers import (
-    BACKEND_ENABLED,
-    BACKEND_SUPPORTED,
-    KAI_QUEUE,
-    KAI_QUEUE_BESIDE_LPX,
-    OTHER_SCHEDULERS,
-    SCHEDULER_NAMES,
-)
-from packwise.frontends.grove.rules.topology import DESIGN_TOPOLOGY, PACK, TOPOLOGY, constraints_at
-from packwise.frontends.grove.rules.update import (
-    CLIQUE_ROLLING,
-    DOMAIN_UPDATE,
-    GROUP_ROLLING,
-    NAMED_UPDATE,
-    PACK_UPDATE,
-    UNDETERMINED,
-    UPDATE,
-    sharing_update,
-    update_rules,
-)
-from packwise.revisions.grove import GREP_244_MULTI, REVISIONS
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
+from krmfn.record import Record
+from packwise.findings.finding import Problem, Stage
+from packwise.frontends.grove.podcliqueset import TEMPLATE
+from packwise.kubernetes.validation import ErrorType, OperatorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, TypeAlias
 
-    from packwise.findings.finding import Problem, Rule
-    from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.frontends.grove.rules.check import Check, Node
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.finding import Rule
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+    from packwise.kubernetes.validation import Sentence
+    from packwise.placement import Schedulers
     from packwise.revisions.grove import Revision
+    from packwise.topology.known import ClusterTopology
 
 __all__ = [
-    "ALPHA7",
-    "ALPHA_8",
-    "ALPHA_9",
-    "ALPHA_10",
-    "ALPHA_12_RC1",
-    "ALPHA_14",
-    "ALPHA_14_RC1",
-    "DESIGN",
-    "HEAD",
-    "RULEBOOKS",
+    "TEMPLATE",
+    "Check",
+    "CliqueAt",
     "Context",
-    "all_rules",
-    "differing_rules",
-    "name_first",
-    "name_last",
-    "rulebook",
-    "validate_create",
-    "validate_update",
-    "whole_rules",
+    "GroupAt",
+    "Node",
+    "Rulebook",
+    "Scope",
+    "Update",
+    "checks_of",
+    "cliques_of",
+    "forbidden",
+    "groups_of",
+    "invalid",
+    "itself",
+    "refusal",
+    "required_value",
+    "rules_of",
+    "run",
 ]
 
-
-def all_rules() -> tuple[Rule, ...]:
-    """Every rule once, in the order they run, the last design's first: the documentation's table."""
-    rules: dict[str, Rule] = {}
-    for revision in (GREP_244_MULTI, *REVISIONS.values()):
-        book = rulebook(revision)
-        for rule in rules_of((*book.create, *book.mnnvl_update, *book.update)):
-            rules.setdefault(rule.name, rule)
-    return tuple(rules.values())
+S = TypeVar("S")
 
 
-def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
-    """The names of the rules that the webhooks of `revisions` do not all check alike."""
-    books: list[dict[str, list[Check[Any]]]] = []
-    for revision in revisions:
-        book = rulebook(revision)
-        checks: dict[str, list[Check[Any]]] = {}
-        for check in checks_of((*book.create, *book.mnnvl_update, *book.update)):
-            checks.setdefault(check.rule.name, []).append(check)
-        books.append(checks)
-    names = {name for checks in books for name in checks}
-    return frozenset([name for name in names if any(book.get(name) != books[0].get(name) for book in books)])
+class Context(Record):
+    """The surroundings of a workload that rules may depend on.
 
-
-def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """The webhook's refusals of a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
-    book = rulebook(context.revision)
-    return run(book.create, pcs, context if context.create else context.replace(create=True))
-
-
-def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """The webhook's refusals of an update, in its order: the new object's own problems, else forbidden changes.
-
-    Both are read from defaulted values. Where the revision lets a workload change its constraints, their rules run as
-    for a new workload when it does.
+    `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
+    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled;
+    `knows_mnnvl`: whether that is known.
+    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status shows them. `schedulers`: those that
+    Grove is configured for, where the revision has them.
     """
-    context, book = context.replace(create=False), rulebook(context.revision)
-    update = Update(old, new)
-    problems = run(book.whole, new, context) + run(book.mnnvl_update, update, context) + run(book.backend, new, context)
-    if problems:
-        return problems
-    problems = run(book.update, update, context)
-    if context.revision.mutable_constraints and _domains(old) != _domains(new):
-        problems += run(book.constraints, new, context)
+
+    revision: Revision
+    enabled: bool = False
+    domains: tuple[str, ...] = ()
+    topologies: Mapping[str, ClusterTopology] = {}
+    auto_mnnvl: bool = False
+    knows_mnnvl: bool = True
+    scheduled: int = 0
+    create: bool = True
+    schedulers: Schedulers | None = None
+
+    @property
+    def lacks_mnnvl(self) -> bool:
+        """True if the feature is known to be off."""
+        return self.knows_mnnvl and not self.auto_mnnvl
+
+
+class Check(Record, Generic[S]):
+    """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only."""
+
+    rule: Rule
+    problems: Callable[[S, Context], Iterable[Problem]]
+    create_only: bool = False
+
+
+class Scope(Record, Generic[S]):
+    """Checks that run once for each part of a subject, all of them for one part before the next part."""
+
+    parts: Callable[[S, Context], Iterable[Any]]
+    nodes: tuple[Node, ...]
+
+
+Node: TypeAlias = "Check[Any] | Scope[Any]"
+
+
+class CliqueAt(Record):
+    """A clique and its position in the list; `grouped`: whether a scaling group has it as a member."""
+
+    pcs: PodCliqueSet
+    position: int
+    clique: Clique
+    grouped: bool
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this clique."""
+        return (*TEMPLATE, "cliques", self.position, *steps)
+
+
+class GroupAt(Record):
+    """A scaling group and its position in the list; `clique_names` are those of all cliques of the set."""
+
+    pcs: PodCliqueSet
+    position: int
+    group: ScalingGroup
+    clique_names: frozenset[str]
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this scaling group."""
+        return (*TEMPLATE, "podCliqueScalingGroups", self.position, *steps)
+
+
+class Update(Record):
+    """A PodCliqueSet before and after, both defaulted."""
+
+    old: PodCliqueSet
+    new: PodCliqueSet
+
+
+class Rulebook(Record):
+    """The rules of one webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
+
+    `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
+    """
+
+    constraints: tuple[Node, ...]
+    whole: tuple[Node, ...]
+    mnnvl: tuple[Node, ...]
+    mnnvl_update: tuple[Node, ...]
+    update: tuple[Node, ...]
+    backend: tuple[Node, ...] = ()
+
+    @property
+    def create(self) -> tuple[Node, ...]:
+        """The rules of a new PodCliqueSet."""
+        return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
+
+
+def itself(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:
+    """The set as its own and only part."""
+    return (pcs,)
+
+
+def cliques_of(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
+    """The cliques with their positions: the parts of a scope."""
+    grouped = pcs.grouped_cliques()
+    return [CliqueAt(pcs, index, clique, clique.name in grouped) for index, clique in enumerate(pcs.cliques)]
+
+
+def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
+    """The scaling groups with their positions."""
+    names = frozenset([clique.name for clique in pcs.cliques])
+    return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
+
+
+def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule, Problem]]:
+    """Every problem in the operator's order. The operator has each of its texts once, however often it would apply."""
+    every: list[tuple[Rule, Problem]] = []
+    _walk(nodes, subject, context, every)
+    if not every:
+        return []
+    paths_by_text: dict[str, set[FieldPath]] = {}
+    problems: list[tuple[Rule, Problem]] = []
+    for rule, problem in every:
+        text = problem.operator_message
+        if text is None:
+            problems.append((rule, problem))
+        elif text not in paths_by_text:
+            paths_by_text[text] = {problem.path}
+            problems.append((rule, problem))
+        elif problem.path not in paths_by_text[text]:
+            # Another place in the file, which the operator's text covers already.
+            paths_by_text[text].add(problem.path)
+            problems.append((rule, problem.replace(operator_message=None, stage=None)))
     return problems
 
 
-def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
-    """The constraints by their owners, whatever the owners' positions in their lists."""
-    return {(constraint.kind, constraint.name, constraint.domain) for constraint in constraints_at(pcs)}
+def checks_of(nodes: Iterable[Node]) -> Iterator[Check[Any]]:
+    """Every check of a tree, in order."""
+    for node in nodes:
+        if isinstance(node, Check):
+            yield node
+        else:
+            yield from checks_of(node.nodes)
 
 
-# The rulebooks of Grove's webhook, a release each: what it checks, and in which order.
-#
-# Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to
-# #2.6, #4. Each says what it does otherwise than the one before.
+def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
+    """Every rule of a tree, in order: the documentation's list."""
+    return (check.rule for check in checks_of(nodes))
 
 
-_CLIQUE_SPEC = (*CLIQUE_SIZE, *DEPENDENCIES, *AUTOSCALING, *POD_SPEC)
-_NAME_CONSTRAINTS = (*CLIQUE_NAME_DNS, *CLIQUE_NAME_LENGTH)
+def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
+    for node in nodes:
+        if isinstance(node, Scope):
+            for part in node.parts(subject, context):
+                _walk(node.nodes, part, context, problems)
+        elif context.create or not node.create_only:
+            for problem in node.problems(subject, context):
+                problems.append((node.rule, problem.bounded))
 
 
-def _with_name(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
-    return (at,) if at.clique.name.strip() else ()
+def refusal(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
+    """A problem at `path` that the webhook refuses with the text of `error`."""
+    return Problem(path, message, error.text(), Stage.WEBHOOK)
 
 
-def name_last(*sharing: Node) -> tuple[Node, ...]:
-    """Rules of a clique that end with what its name must be, also where it is blank. `sharing`: of resources."""
-    return (*CLIQUE_NAME, *CLIQUE_METADATA, *sharing, *_CLIQUE_SPEC, *_NAME_CONSTRAINTS)
+def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
 
 
-def name_first(*sharing: Node) -> tuple[Node, ...]:
-    """Rules of a clique that begin with its name, of which a blank one is one error."""
-    return (*CLIQUE_NAME, Scope(_with_name, _NAME_CONSTRAINTS), *CLIQUE_METADATA, *sharing, *_CLIQUE_SPEC)
+def required_value(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """A `Required value` of the operator."""
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
 
 
-def whole_rules(
-    *,
-    clique: tuple[Node, ...],
-    schedulers: tuple[Node, ...],
-    sharing: tuple[Node, ...] = (),
-    cliques_any: tuple[Node, ...] = CLIQUES_ANY,
-    group: tuple[Node, ...] = (),
-) -> tuple[Node, ...]:
-    """The rules in the webhook's order: `clique` for each clique, `schedulers` among the cliques.
-
-    `sharing` are those of the resources of the whole set, `cliques_any` that there is a clique, `group` what comes
-    last for each scaling group.
-    """
-    return (
-        Scope(itself, (*METADATA, *SET, *sharing, *cliques_any)),
-        Scope(cliques_of, clique),
-        Scope(itself, (*CLIQUES_UNIQUE, *schedulers, *DEPENDENCY_GRAPH)),
-        Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *group)),
-        Scope(itself, (*GROUPS_TOGETHER, *TERMINATION)),
-    )
-
-
-ALPHA7 = Rulebook(
-    constraints=TOPOLOGY,
-    whole=whole_rules(clique=name_last(), schedulers=ONE_SCHEDULER),
-    mnnvl=MNNVL,
-    mnnvl_update=MNNVL_UPDATE,
-    update=UPDATE,
-)
-"""The rules of that webhook."""
-
-
-DESIGN = ALPHA7.replace(constraints=DESIGN_TOPOLOGY, update=update_rules())
-"""The rules of the webhook of the first two designs."""
-
-ALPHA_8 = Rulebook(
-    constraints=TOPOLOGY,
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        clique=name_last(*CLIQUE_SHARING),
-        schedulers=SCHEDULER_NAMES,
-        group=GROUP_SHARING,
-    ),
-    mnnvl=MNNVL_BOTH,
-    mnnvl_update=MNNVL_BOTH_UPDATE,
-    update=sharing_update(*DOMAIN_UPDATE),
-)
-"""The rules of that webhook. Its schedulers ask for nothing."""
-
-
-ALPHA_9 = ALPHA_8.replace(
-    constraints=PACK,
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        cliques_any=CLIQUES_ANY_HEAD,
-        clique=name_last(*CLIQUE_SHARING),
-        schedulers=SCHEDULER_NAMES,
-        group=GROUP_SHARING,
-    ),
-    mnnvl=MNNVL_GROUP,
-    mnnvl_update=MNNVL_GROUP_UPDATE,
-    update=sharing_update(*NAMED_UPDATE),
-    backend=BACKEND_SUPPORTED,
-)
-"""The rules of alpha.9's webhook."""
-
-ALPHA_10 = ALPHA_9.replace(
-    update=sharing_update(*NAMED_UPDATE, *PACK_UPDATE),
-    backend=(*BACKEND_ENABLED, *OTHER_SCHEDULERS),
-)
-"""Of alpha.10's and alpha.11's: Volcano and LPX refuse what they do not know."""
-
-ALPHA_12_RC1 = ALPHA_10.replace(
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        cliques_any=CLIQUES_ANY_HEAD,
-        clique=name_first(*CLIQUE_SHARING),
-        schedulers=SCHEDULER_NAMES,
-        group=GROUP_SHARING,
-    ),
-)
-"""Of alpha.12-rc1's: a clique without a name is one error."""
-
-HEAD = ALPHA_12_RC1.replace(backend=(*BACKEND_ENABLED, *KAI_QUEUE, *OTHER_SCHEDULERS))
-"""Of HEAD's, alpha.12's and alpha.13's: KAI wants a queue."""
-
-
-ALPHA_14_RC1 = HEAD.replace(whole=(*HEAD.whole, *UNDETERMINED))
-"""Those of HEAD's webhook, and warnings of what this release candidate may or may not know."""
-
-ALPHA_14 = HEAD.replace(
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        cliques_any=CLIQUES_ANY_HEAD,
-        clique=(*name_first(*CLIQUE_SHARING), *CLIQUE_ROLLING),
-        schedulers=SCHEDULER_NAMES,
-        group=(*GROUP_ROLLING, *GROUP_SHARING),
-    ),
-    backend=(*HEAD.backend, *KAI_QUEUE_BESIDE_LPX),
-)
-"""The rules of alpha.14's webhook: rolling updates, and KAI beside LPX."""
-
-RULEBOOKS: Mapping[str, Rulebook] = {
-    "design": DESIGN,
-    "alpha7": ALPHA7,
-    "alpha8": ALPHA_8,
-    "alpha9": ALPHA_9,
-    "alpha10": ALPHA_10,
-    "alpha12-rc1": ALPHA_12_RC1,
-    "head": HEAD,
-    "alpha14-rc1": ALPHA_14_RC1,
-    "alpha14": ALPHA_14,
-}
-"""Every rulebook by the key that a revision's record has."""
-
-
-def rulebook(revision: Revision) -> Rulebook:
-    """The rules of the revision's webhook."""
-    return RULEBOOKS[revision.rulebook]
+def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """A `Forbidden` of the operator."""
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))
