@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.grove.admission import Admitted, Context, History, admit
+from packwise.frontends.grove.admission import Admitted, History, admit
+from packwise.frontends.grove.rules import Context
 from packwise.revisions.grove import REVISIONS
 
 from .cases import edited

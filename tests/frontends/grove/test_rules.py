@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.grove.admission import DESIGN, Check, Context, Node, Scope, all_rules
+from packwise.frontends.grove.admission import DESIGN, all_rules
+from packwise.frontends.grove.rules import Check, Context, Node, Scope
 from packwise.frontends.grove.rules.update import update_rules
 
 from .cases import load_cases, outcome, problems_of

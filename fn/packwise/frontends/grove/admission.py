@@ -1,6 +1,6 @@
-"""New or known, changed or not: which of the webhook's two runs a workload goes through, and beside which baseline.
+"""The webhook's two runs over a PodCliqueSet, by the rulebook of its revision, and which of them a workload takes.
 
-Source: spec/designs.md#3, spec/grove.md#2, #5.
+New or known, changed or not, and beside which baseline. Source: spec/designs.md#3, spec/grove.md#2, #4, #5.
 
 A workload's PodGangs carry the record of its constraints; the workload itself does where none of them is left. The
 next render tells by it whether a known workload is unchanged or was edited.
@@ -21,6 +21,21 @@ from packwise.frontends.grove.podcliqueset import (
     grouped_clique,
     scaling_group,
     standalone_clique,
+)
+from packwise.frontends.grove.rules import (
+    TEMPLATE,
+    Check,
+    CliqueAt,
+    Context,
+    Rulebook,
+    Scope,
+    Update,
+    checks_of,
+    cliques_of,
+    groups_of,
+    itself,
+    rules_of,
+    run,
 )
 from packwise.frontends.grove.rules.cliques import (
     AUTOSCALING,
@@ -90,6 +105,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
+    from packwise.frontends.grove.rules import Node
     from packwise.objects import Index, Inventory, Origin
     from packwise.placement import Gang, PodSet
     from packwise.revisions.grove import Revision
@@ -135,6 +151,7 @@ __all__ = [
 ]
 
 # The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: spec/grove.md#4 and #5.
+
 
 def all_rules() -> tuple[Rule, ...]:
     """Every rule once, in the order they run, the last design's first: the documentation's table."""

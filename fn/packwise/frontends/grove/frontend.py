@@ -12,7 +12,6 @@ from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of,
 from packwise.frontends.grove.admission import (
     RECORD_NOTE,
     Admitted,
-    Context,
     History,
     admit,
     all_rules,
@@ -21,12 +20,12 @@ from packwise.frontends.grove.admission import (
     keep_preferred,
     live_replicas,
     record_of,
-    rules_of,
     scheduled_pods,
 )
 from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise, pod_specs
 from packwise.frontends.grove.build_gangs import build_gangs, count_entries, plans_of_template
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, chosen_topology, resolve_topology
+from packwise.frontends.grove.rules import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.pod_rules import RULES as POD_RULES

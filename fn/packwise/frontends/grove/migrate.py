@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect
-from packwise.frontends.grove.admission import TEMPLATE
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
+from packwise.frontends.grove.rules import TEMPLATE
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement
 

@@ -10,7 +10,8 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
-from packwise.frontends.grove.admission import (
+from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, chosen_topology
+from packwise.frontends.grove.rules import (
     TEMPLATE,
     Check,
     CliqueAt,
@@ -23,7 +24,6 @@ from packwise.frontends.grove.admission import (
     invalid,
     refusal,
 )
-from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, chosen_topology
 from packwise.frontends.grove.rules.topology import PACK, TOPOLOGY, constraint_places, constraints_at, named_constraints
 from packwise.kubernetes.validation import (
     ErrorType,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.admission import Node
     from packwise.frontends.grove.podcliqueset import (
         Clique,
         PodCliqueSet,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
         ScalingGroup,
         TopologyConstraint,
     )
+    from packwise.frontends.grove.rules import Node
     from packwise.revisions.grove import Revision
 
 __all__ = [
