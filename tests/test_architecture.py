@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,15 +47,47 @@ def name_of(module: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-def imports(module: Path) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What the tests below ask of a module; places are lines."""
+
+    imports: tuple[str, ...]
     """Every module imported anywhere in a file, also for types only and inside functions."""
+    functions: dict[str, int]
+    names: dict[str, int]
+    """Of functions, parameters and variables, where each stands first."""
+    docstrings: dict[int, str]
+    """Of modules, classes, functions and what stands in them."""
+    strings: frozenset[str]
+
+
+@cache
+def code(module: Path) -> Code:
+    """A module in one walk through its tree, for all tests."""
+    imports: list[str] = []
+    functions: dict[str, int] = {}
+    names: dict[str, int] = {}
+    docstrings: dict[int, str] = {}
+    strings = set[str]()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module}: a relative import hides where it points"
-            yield f"{node.module}"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name):
+                names.setdefault(name, node.lineno)
+            case ast.Constant(value=str(text)):
+                strings.add(text)
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                docstrings[node.lineno] = text
+            case ast.FunctionDef(name=name):
+                functions[name] = node.lineno
+                names.setdefault(name, node.lineno)
+            case ast.Import(names=aliases):
+                imports += [alias.name for alias in aliases]
+            case ast.ImportFrom(names=aliases):
+                assert node.level == 0, f"{module}: a relative import hides where it points"
+                imports += [f"{node.module}", *(f"{node.module}.{alias.name}" for alias in aliases)]
+            case _:
+                pass
+    return Code(tuple(imports), functions, names, docstrings, frozenset(strings))
 
 
 def within(name: str, package: str) -> bool:
@@ -73,7 +106,7 @@ def test_every_part_imports_earlier_parts_only() -> None:
         f"{name_of(module)} imports {imported}"
         for module in MODULES
         if (part := part_of(name_of(module))) is not None
-        for imported in imports(module)
+        for imported in code(module).imports
         if (other := part_of(imported)) in RANK and other != part and RANK[other] >= RANK[part]
     ]
 
@@ -84,7 +117,9 @@ def test_every_part_imports_earlier_parts_only() -> None:
 def test_the_sdk_imports_nothing_of_packwise() -> None:
     of_sdk = [module for module in MODULES if within(name_of(module), "krmfn")]
 
-    assert [name_of(module) for module in of_sdk if any(within(name, "packwise") for name in imports(module))] == []
+    assert [
+        name_of(module) for module in of_sdk if any(within(name, "packwise") for name in code(module).imports)
+    ] == []
 
 
 def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
@@ -97,7 +132,7 @@ def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
     }
 
     def packages(module: Path) -> set[tuple[str, ...]]:
-        steps = {tuple(name.split(".")[1:3]) for name in imports(module) if name.count(".") > 1}
+        steps = {tuple(name.split(".")[1:3]) for name in code(module).imports if name.count(".") > 1}
         return {(side, part) for side, part in steps if part in of_side.get(side, set())}
 
     assert [name_of(module) for module in MODULES if len(packages(module)) > 1] == ["packwise.pipeline.registry"]
@@ -105,7 +140,7 @@ def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
 
 def test_no_step_receives_the_selection() -> None:
     """What a step needs of it are its parameters: only `select` makes it, and the pipeline takes it apart."""
-    users = {part_of(name_of(module)) for module in MODULES if "packwise.select.Selection" in imports(module)}
+    users = {part_of(name_of(module)) for module in MODULES if "packwise.select.Selection" in code(module).imports}
 
     assert users == {"pipeline", "commands"}
 
@@ -113,11 +148,10 @@ def test_no_step_receives_the_selection() -> None:
 def test_nothing_asks_for_the_name_of_a_revision() -> None:
     """What differs is data: only the records and the configuration's own fields spell the names."""
     spelt = [
-        f"{name_of(module)}: {node.value}"
+        f"{name_of(module)}: {name}"
         for module in MODULES
         if not any(within(name_of(module), package) for package in ("packwise.revisions", "packwise.settings"))
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and node.value in REVISIONS
+        for name in sorted(code(module).strings & set(REVISIONS))
     ]
 
     assert spelt == []
@@ -127,11 +161,9 @@ def test_names_are_nouns_of_the_domain() -> None:
     """A leftover of a verb says nothing about the value: see docs/glossary.md for the words."""
     leftovers = {"found", "given", "made", "one", "said", "some", "stands", "told"}
     named = [
-        f"{name_of(module)}:{node.lineno} {name}"
+        f"{name_of(module)}:{line} {name}"
         for module in MODULES
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.arg | ast.Name)
-        for name in [node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else node.name]
+        for name, line in code(module).names.items()
         if name.strip("_") in leftovers
     ]
 
@@ -167,11 +199,11 @@ def is_worded(name: str) -> bool:
 
 def test_a_function_is_a_verb_or_the_noun_it_returns() -> None:
     named = {
-        f"{name_of(module)}.{node.name}"
+        f"{name_of(module)}.{name}"
         for module in MODULES
         if is_worded(name_of(module))
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and _PARTICIPLE.fullmatch(node.name)
+        for name in code(module).functions
+        if _PARTICIPLE.fullmatch(name)
     }
 
     assert named == set(PARTICIPLES)
@@ -180,12 +212,11 @@ def test_a_function_is_a_verb_or_the_noun_it_returns() -> None:
 def test_a_docstring_says_what_the_value_is() -> None:
     """A noun phrase, or `True if` for a predicate: the field's words come first, not a question."""
     asking = [
-        f"{name_of(module)}:{node.lineno} {node.value.value.splitlines()[0]}"
+        f"{name_of(module)}:{line} {text.splitlines()[0]}"
         for module in MODULES
         if is_worded(name_of(module))
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        if re.match(r"(What|Whether|Which|How)\b", node.value.value)
+        for line, text in code(module).docstrings.items()
+        if re.match(r"(What|Whether|Which|How)\b", text)
     ]
 
     assert asking == []
@@ -381,11 +412,13 @@ CLOCKS = {"monotonic", "perf_counter", "process_time", "ru_stime", "ru_utime", "
 def test_no_test_reads_a_clock() -> None:
     """But those of a control plane, which wait for it."""
     tests = [path for path in (ROOT / "tests").rglob("*.py") if "e2e" not in path.parts]
+    spelt = re.compile(rf"\b(?:{'|'.join(CLOCKS)})\b")
 
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in tests
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if spelt.search(text := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
         if (isinstance(node, ast.Attribute) and node.attr in CLOCKS)
         or (isinstance(node, ast.Import | ast.ImportFrom) and {alias.name for alias in node.names} & CLOCKS)
     ]
