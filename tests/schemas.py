@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -11,6 +13,12 @@ __all__ = ["schema_errors"]
 
 def schema_errors(value: Any, schema: Any) -> list[str]:
     """The errors of `value` by a schema of draft 2020-12. Raises SchemaError where the schema is none."""
-    Draft202012Validator.check_schema(schema)
-    validator: Any = Draft202012Validator(schema)
-    return [str(error.message) for error in validator.iter_errors(value)]
+    return [str(error.message) for error in _validator(json.dumps(schema)).iter_errors(value)]
+
+
+@cache
+def _validator(schema: str) -> Any:
+    """To check a schema takes longer than to judge most values by it."""
+    given = json.loads(schema)
+    Draft202012Validator.check_schema(given)
+    return Draft202012Validator(given)

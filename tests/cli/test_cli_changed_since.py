@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -30,13 +31,21 @@ def committed(root: Path, message: str = "more") -> None:
     git(root, "commit", "--quiet", "--allow-empty", "--message", message)
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What git makes once, for all tests to copy."""
+    root = tmp_path_factory.mktemp("template")
+    write(root, FILES)
+    git(root, "init", "--quiet", "--initial-branch=main", "--template=")
+    committed(root)
+    git(root, "checkout", "--quiet", "-b", "change")
+    return root
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
+def repository(template: Path, tmp_path: Path) -> Path:
     """Two packages with an error in each, committed as `main`; the branch `change` is checked out."""
-    write(tmp_path, FILES)
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    committed(tmp_path)
-    git(tmp_path, "checkout", "--quiet", "-b", "change")
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -17,6 +17,10 @@ AUTHOR = {
     "GIT_AUTHOR_EMAIL": "a@example.com",
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@example.com",
+    # A commit starts two processes more, to see whether it is time to pack.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "maintenance.auto",
+    "GIT_CONFIG_VALUE_0": "false",
 }
 CHANGED = (
     "update-topology-constraint",
