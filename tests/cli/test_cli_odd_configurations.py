@@ -6,6 +6,7 @@ Each stands in a file of the package, as the function's configuration in a list,
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,10 @@ IN_A_FILE = (
 )
 AS_CONFIG = ("check before --config in/topology.yaml", "render before -o out --config in/topology.yaml")
 IN_A_LIST = ("fn", "check in", "render in/topology.yaml", "doctor in", "explain in", "migrate in --to upstream")
-QUICK = ("check in -v", "render in -o out", "migrate in --to upstream", "diff in before", "doctor in", "fn")
-"""The others are run with the laws."""
+QUICK = ("check in -v", "render in -o out", "migrate in --to upstream")
+QUICK_IN_A_LIST = ("fn",)
+QUICK_IN_A_CONFIG_MAP = ("doctor in",)
+"""The others are slow tests, as every command reads each of these places by the same functions."""
 
 WRITTEN = {
     "check in --fix --unsafe-fixes": "in",
@@ -147,8 +150,8 @@ ALSO_WITH_ERRORS = ("check in --fix --unsafe-fixes", "report in -o report.html",
 """These write what is right, and tell the errors beside."""
 
 
-def cases(*commands: str) -> list[Any]:
-    return [pytest.param(command, marks=() if command in QUICK else pytest.mark.slow) for command in commands]
+def cases(commands: Sequence[str], quick: Sequence[str]) -> list[Any]:
+    return [pytest.param(command, marks=() if command in quick else pytest.mark.slow) for command in commands]
 
 
 @pytest.fixture(params=ODD.values(), ids=list(ODD))
@@ -158,24 +161,24 @@ def content(request: pytest.FixtureRequest) -> bytes:
     return odd if isinstance(odd, bytes) else odd.encode()
 
 
-@pytest.mark.parametrize("command", cases(*IN_A_FILE))
+@pytest.mark.parametrize("command", cases(IN_A_FILE, QUICK))
 def test_in_a_file(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
     assert_answered(command, content, call, tmp_path)
 
 
-@pytest.mark.parametrize("command", cases(*AS_CONFIG))
+@pytest.mark.parametrize("command", cases(AS_CONFIG, ()))
 def test_as_the_configuration_that_is_named(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
     assert_answered(command, content, call, tmp_path)
 
 
-@pytest.mark.parametrize("command", cases(*IN_A_LIST))
+@pytest.mark.parametrize("command", cases(IN_A_LIST, QUICK_IN_A_LIST))
 def test_as_the_configuration_of_a_function(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
     item = indented(WORKLOAD.encode(), 2).replace(b"  #", b"- #", 1)
     head = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
     assert_answered(command, head + item + b"functionConfig:\n" + indented(content, 2), call, tmp_path)
 
 
-@pytest.mark.parametrize("command", cases(*IN_A_LIST[1:], *AS_CONFIG))
+@pytest.mark.parametrize("command", cases((*IN_A_LIST[1:], *AS_CONFIG), QUICK_IN_A_CONFIG_MAP))
 def test_in_a_config_map(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
     head = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\ndata:\n  settings.yaml: |\n"
     assert_answered(command, head + indented(content, 4), call, tmp_path)
