@@ -41,7 +41,7 @@ __all__ = ["pages"]
 HERE = Path(__file__).resolve().parent
 FN = HERE.parent / "fn"
 BEGIN, END = "<!-- imports -->\n", "<!-- /imports -->\n"
-SMALL = frozenset({"__main__", "function", "jsontext", "kubernetes", "wording"})
+SMALL = frozenset({"__main__", "function", "kubernetes", "wording"})
 """Parts that are one module or know nothing of the domain: they are left out of the drawing."""
 
 

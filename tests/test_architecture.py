@@ -20,7 +20,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
-    ("account", "confined", "extras", "findings", "globs", "jsontext", "kubernetes", "wording"),
+    ("account", "confined", "extras", "findings", "globs", "kubernetes", "wording"),
     ("fields", "objects", "revisions"),
     ("keys", "validate"),
     ("topology",),

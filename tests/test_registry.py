@@ -17,7 +17,7 @@ from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.select import Package
 from packwise.settings import TopologyRender
 from packwise.topology.known import KnownTopologies, ListedTopology, Use
-from packwise.validate.definitions import Definitions
+from packwise.validate import Definitions
 
 PARALLELISM = Rule("job-parallelism", "A Job has pods.", "Kubernetes batch/v1")
 

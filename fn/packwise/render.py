@@ -15,13 +15,15 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from krmfn.source import is_client_key
 from packwise.findings.finding import Finding, Rule
-from packwise.jsontext import json_list, json_object, json_string
 from packwise.objects import (
     RENDERED_FROM,
     format_identity,
     has_epoch,
     identity,
     is_generated,
+    json_list,
+    json_object,
+    json_string,
     place_text,
     stable_identities,
 )

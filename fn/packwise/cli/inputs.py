@@ -36,7 +36,7 @@ from packwise.pipeline import clusters
 from packwise.select import Configured, Package
 from packwise.settings import KIND
 from packwise.settings.configuration import OPERATOR_KIND, held_configuration, is_operator, is_settings
-from packwise.validate.definitions import is_definition
+from packwise.validate import is_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

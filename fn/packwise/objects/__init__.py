@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Stage
 
+
 # Places in objects, the origin of what is made from one, and the objects that a render makes.
 
 
@@ -533,3 +534,25 @@ def _pieces(text: str) -> list[Source]:
     except ValueError:
         return []
     return pieces if all(piece.root == (0,) and piece.column == 1 for piece in pieces) else []
+
+
+# Compact JSON for annotations, without the import of a JSON library where the texts are plain.
+
+
+def json_string(text: str) -> str:
+    """`text` as a JSON string."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
+
+
+def json_object(fields: Mapping[str, str]) -> str:
+    """A JSON object of these fields, in their order; the values are JSON already."""
+    return "{" + ",".join([f"{json_string(name)}:{value}" for name, value in fields.items()]) + "}"
+
+
+def json_list(entries: Iterable[str]) -> str:
+    """A JSON array of these entries, which are JSON already."""
+    return "[" + ",".join(entries) + "]"

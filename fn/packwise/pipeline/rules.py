@@ -17,14 +17,13 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.remarks import remarks
 from krmfn.result import Severity
-from packwise import keys, objects, placement, render, select
+from packwise import keys, objects, placement, render, select, validate
 from packwise.findings.finding import Finding, Rule
 from packwise.objects import kinds
 from packwise.pipeline import registry, steps
 from packwise.select import evidence
 from packwise.settings import configuration, operator, schedulers, settings_place
 from packwise.topology import bindings, known
-from packwise.validate import definitions
 from packwise.wording import closest
 
 if TYPE_CHECKING:
@@ -279,7 +278,7 @@ _BEFORE_SCHEDULERS = (
     *select.RULES,
     *evidence.RULES,
     *evidence.KAI_RULES,
-    *definitions.RULES,
+    *validate.RULES,
     *configuration.RULES,
     *operator.RULES,
     *known.RULES,
@@ -298,8 +297,8 @@ _PRECONDITIONS = (
     *OF_SETTINGS,
 )
 _AFTER_SCHEDULERS = (
-    *definitions.VERDICT_RULES,
-    *definitions.OBJECT_RULES,
+    *validate.VERDICT_RULES,
+    *validate.OBJECT_RULES,
     *steps.STRING_RULES,
     *keys.RULES,
     *render.RULES,

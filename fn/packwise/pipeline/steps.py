@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from packwise.select import Package, Selection
     from packwise.settings import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 __all__ = [
     "NO_WORKLOADS",
@@ -138,7 +138,7 @@ def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> 
     """Errors of the cluster's CRDs; nothing is imported where there are none."""
     if not source.definitions.by_kind:
         return ()
-    from packwise.validate.definitions import check_objects
+    from packwise.validate import check_objects
 
     unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
     return check_objects(generated, source.inventory, source.definitions, unknown)

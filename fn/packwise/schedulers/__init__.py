@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packwise.placement import Cluster, Placement, QueuedPods
     from packwise.settings import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 __all__ = [
     "QueuedPodsOf",

@@ -25,7 +25,7 @@ from packwise.settings.configuration import (
     read_source,
 )
 from packwise.topology.known import ConfiguredTopology, check_labels, known_topologies
-from packwise.validate.definitions import NO_DEFINITIONS, Definitions, definitions_of
+from packwise.validate import NO_DEFINITIONS, Definitions, definitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

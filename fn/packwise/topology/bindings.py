@@ -23,7 +23,7 @@ from packwise.topology.known import (
     unknown_fields,
     wrong_type,
 )
-from packwise.validate.definitions import judge
+from packwise.validate import judge
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
     from packwise.objects import Inventory
     from packwise.revisions.grove import Limits, Revision
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 # ClusterTopologyBinding: levels of any name in their own order, and who else keeps a topology for a scheduler.
 # Source: spec/grove.md#3 and #9; crds/head.

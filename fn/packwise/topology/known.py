@@ -17,7 +17,7 @@ from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, go_quote, type_error
 from packwise.objects import Generated, Origin, Place, identity, is_generated, repeated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.validate.definitions import judge
+from packwise.validate import judge
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects import Index, Inventory
     from packwise.revisions.grove import ConditionCase, Limits, Revision
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 
 # Levels: a domain, and the node label that tells its members apart; an ordered list of them is a ClusterTopology.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies, ListedTopology
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 
 class DerivedSet(Record):

@@ -91,8 +91,7 @@ from packwise.frontends.grove.rules.update import (
     update_rules,
 )
 from packwise.frontends.grove.schema import check_shape
-from packwise.jsontext import json_object, json_string
-from packwise.objects import PART_OF, identity
+from packwise.objects import PART_OF, identity, json_object, json_string
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
 from packwise.revisions.grove import GREP_244_MULTI, REVISIONS

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import ConditionCase, Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import ClusterTopology, KnownTopologies
+    from packwise.validate import Definitions
     from packwise.validate.definition import Definition
-    from packwise.validate.definitions import Definitions
 
 
 def workload_condition(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 __all__ = ["OSMO"]
 

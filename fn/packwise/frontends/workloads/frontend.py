@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.revisions.kai import KaiRelease
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
-    from packwise.validate.definitions import Definitions
+    from packwise.validate import Definitions
 
 __all__ = [
     "WORKLOADS",

@@ -15,7 +15,7 @@ from packwise.objects import Generated, Origin
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP, QUEUE, TOPOLOGY
 from packwise.placement import Gang, Grouper
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
-from packwise.validate.definitions import judge as judge_object
+from packwise.validate import judge as judge_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.placement import Cluster, Node
     from packwise.settings import TopologyRender
     from packwise.topology.known import ClusterTopology, Condition, KnownTopologies, KnownTopology
-    from packwise.validate.definitions import Verdict
+    from packwise.validate import Verdict
 
 __all__ = [
     "KAI",

@@ -30,7 +30,7 @@ from packwise.schedulers.kai import (
 )
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
-from packwise.validate.definitions import judge, no_table
+from packwise.validate import judge, no_table
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from packwise.fields import Array, Object, Quantities, Quantity, Reference, Text
 from packwise.findings.finding import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.schema.table import podcliqueset
+from packwise.validate import judge
 from packwise.validate.decode import kubernetes_struct
-from packwise.validate.definitions import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from packwise.fields import Field, Kind
     from packwise.findings.finding import Problem
     from packwise.revisions.grove import Revision
+    from packwise.validate import Verdict
     from packwise.validate.definition import Definition
-    from packwise.validate.definitions import Verdict
 
 
 def field_at(path: FieldPath, root: Object) -> Field | None:
