@@ -27,7 +27,8 @@ NEEDED = (
     "testdata/upstream",
     "testdata/releases",
 )
-LEFT = shutil.ignore_patterns("__pycache__", "*.dist-info", "*.egg-info")
+LEFT = shutil.ignore_patterns("*.archive", "*.dist-info", "*.egg-info")
+"""Bytecode goes along, which is of sources of the same time: to compile it all takes longer than the rest."""
 
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"[Ii]n\s`(?P<file>[^`]+)`,\s+(?P<side>before|after)\s+(?P<last>the last )?`(?P<line>[^`]+)`:\n\n$")

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,12 +56,23 @@ class Copy:
         return next(self.cache.rglob("*.fn.archive"))
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    made = Copy(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    made = Copy(tmp_path_factory.mktemp("start"))
     done = made.run("-m", "packwise.start")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     return made
+
+
+@pytest.fixture
+def copy(made: Copy) -> Iterator[Copy]:
+    """The copy, whose archives are as they were made before each test."""
+    archives = {path: path.read_bytes() for path in made.cache.rglob("*.archive")}
+    yield made
+    for path, content in archives.items():
+        if path.is_dir():
+            path.rmdir()
+        path.write_bytes(content)
 
 
 def test_a_run_with_the_archive_answers_the_same_bytes(copy: Copy) -> None:
@@ -98,10 +110,15 @@ def test_a_command_with_the_archive_answers_the_same_bytes(command: str, copy: C
 def test_a_module_that_changed_is_imported_from_its_source(copy: Copy) -> None:
     archived, imported = copy.imported()
     module = copy.code / "packwise" / "function.py"
-    module.write_text(module.read_text("utf-8") + "\nimport sys\nprint('changed', file=sys.stderr)\n", "utf-8")
+    text, times = module.read_text("utf-8"), (module.stat().st_atime, module.stat().st_mtime)
+    module.write_text(f"{text}\nimport sys\nprint('changed', file=sys.stderr)\n", "utf-8")
 
-    assert b"changed" in copy.run("-m", "packwise", "fn").stderr
-    assert copy.imported() == (archived - 1, imported)
+    said, counted = copy.run("-m", "packwise", "fn").stderr, copy.imported()
+
+    module.write_text(text, "utf-8")
+    os.utime(module, times)
+    assert b"changed" in said
+    assert counted == (archived - 1, imported)
 
 
 def test_an_archive_that_another_interpreter_made_is_passed_over(copy: Copy) -> None:
