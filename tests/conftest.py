@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -98,6 +99,22 @@ def crds() -> Path:
     if not CRDS.is_dir():
         pytest.skip(NO_CRDS)
     return CRDS
+
+
+@pytest.fixture
+def here(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Callable[..., tuple[int, str, str]]:
+    """The command in this process, for tests/golden/compare.py: most of the time of a small run is its start."""
+    from packwise.cli import main
+
+    def one(*words: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        code = main(words)
+        out, err = capsysbinary.readouterr()
+        return code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+    return one
 
 
 @pytest.fixture

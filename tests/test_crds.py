@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,23 +41,21 @@ def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
     return "" if done.returncode == 0 else f"{failed}\n{done.stderr}"
 
 
-def emitted_for_goldens(packwise: Path, revision: str) -> dict[str, list[dict[str, Any]]]:
+def emitted_for_goldens(packwise: compare.Packwise, revision: str) -> dict[str, list[dict[str, Any]]]:
     """The generated objects of each golden that packwise accepts, by case."""
 
     def objects(record: Any) -> list[dict[str, Any]]:
-        _, settled = compare.answers([str(packwise)], record)
+        _, settled = compare.answers(packwise, record)
         kinds = ("ClusterTopology", "Topology", "PodGang", "PodGroup") if settled.accepted else ()
         return [made for kind in kinds for made in settled.made(kind)]
 
-    records = [r for r in compare.records(GOLDEN / revision) if r.kind != "update"]
-    with ThreadPoolExecutor(2) as pool:
-        found = dict(zip((r.case for r in records), pool.map(objects, records), strict=True))
+    found = {r.case: objects(r) for r in compare.records(GOLDEN / revision) if r.kind != "update"}
     return {case: made for case, made in found.items() if made}
 
 
 def write(folder: Path, name: str, objects: list[dict[str, Any]]) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    (folder / f"{name}.yaml").write_text("---\n".join([f"{json.dumps(one)}\n" for one in objects]), encoding="utf-8")
 
 
 def crd_folders(crds: Path, kai: str, revision: str = "alpha7") -> tuple[Path, Path]:
@@ -66,9 +64,9 @@ def crd_folders(crds: Path, kai: str, revision: str = "alpha7") -> tuple[Path, P
 
 @pytest.mark.parametrize(("revision", "kais"), [("alpha7", KAI_VERSIONS), ("head", COUNTING)])
 def test_objects_made_for_the_goldens(
-    packwise: Path, crds: Path, kubectl_validate: Path, tmp_path: Path, revision: str, kais: tuple[str, ...]
+    here: compare.Packwise, crds: Path, kubectl_validate: Path, tmp_path: Path, revision: str, kais: tuple[str, ...]
 ) -> None:
-    made = emitted_for_goldens(packwise, revision)
+    made = emitted_for_goldens(here, revision)
     assert len(made) > 50, "too few goldens were rendered to show anything"
     kinds = {one["kind"] for objects in made.values() for one in objects}
     assert ("PodGroup" in kinds) == (revision == "head")

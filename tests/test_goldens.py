@@ -6,8 +6,6 @@ agrees.
 
 from __future__ import annotations
 
-import io
-import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from packwise.cli import main
 from tests.frontends.osmo import goldens as osmo
 from tests.golden import compare
 from tests.golden.cases import GOLDEN
@@ -42,19 +39,6 @@ def cases() -> list[Any]:
 def excepted(revision: str, case: str) -> set[str]:
     """The aspects of a case that are known not to agree."""
     return {entry["aspect"] for entry in KNOWN if (entry["revision"], entry["case"]) == (revision, case)}
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> compare.Packwise:
-    """The command in this process: most of the time of a small run is its start."""
-
-    def one(*words: str, stdin: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        code = main(words)
-        out, err = capsysbinary.readouterr()
-        return code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
-
-    return one
 
 
 @cache
