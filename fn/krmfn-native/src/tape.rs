@@ -33,6 +33,15 @@ pub struct Node {
     /// The number of its anchor and tag among `Tape::names`, from 1; 0 for none.
     anchor: u32,
     tag: u32,
+    /// Whether it is nothing but a tag that a comma follows at once.
+    pub is_tag_and_comma: bool,
+}
+
+/// How far nodes reach that are read already: the byte and the character after the last one that counts.
+#[derive(Clone, Copy, Default)]
+struct End {
+    byte: usize,
+    character: usize,
 }
 
 /// The first document of a text.
@@ -55,7 +64,7 @@ impl Tape {
     pub fn of(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
         reserve_for_parser(source)?;
         let mut tape = Tape::default();
-        let Some(mut parser) = Parser::new(source.without_mark()) else {
+        let Some(mut parser) = Parser::new(source.text) else {
             return Err(OutOfMemory);
         };
         if let Err(stop) = tape.fill(source, &mut parser, most, too_many) {
@@ -83,6 +92,7 @@ impl Tape {
             value: Span::default(),
             anchor: 0,
             tag: 0,
+            is_tag_and_comma: false,
         });
         for node in nodes {
             let value = part.add_value(&self.values[node.value.start as usize..node.value.end as usize])?;
@@ -137,7 +147,7 @@ impl Tape {
     fn fill(&mut self, source: &Source, parser: &mut Parser, most: usize, too_many: &str) -> Result<(), Stop> {
         let mut open: Vec<usize> = Vec::new();
         open.try_reserve_exact(MAX_DEPTH).map_err(|_| Stop::OutOfMemory)?;
-        let mut end = 0;
+        let mut end = End::default();
         let mut is_over = false;
         loop {
             let event = parser.next().map_err(Stop::Error)?;
@@ -174,43 +184,49 @@ impl Tape {
         }
     }
 
-    fn push(&mut self, source: &Source, event: &Event, end: &mut usize) -> Result<(), Stop> {
-        let kind = event.kind();
+    fn push(&mut self, source: &Source, event: &Event, end: &mut End) -> Result<(), Stop> {
+        let (kind, style) = (event.kind(), event.style());
         let start = source.character(event.start());
         let mark_end = source.character(event.end());
         let value = self.add_value(event.value())?;
         let anchor = self.add_name(event.anchor())?;
         let tag = self.add_name(event.tag())?;
         let is_collection = matches!(kind, Kind::Mapping | Kind::Sequence);
-        if is_collection {
-            *end = (*end).max(start);
-        } else {
-            *end = (*end).max(content_end(source, event, start, mark_end, *end));
+        let is_empty = kind == Kind::Scalar && style == Style::Plain && value.start == value.end;
+        let own = match style {
+            _ if is_collection => event.start(),
+            Style::Literal | Style::Folded => source.block_scalar_end(event.start(), event.end())?,
+            _ if is_empty && event.start() == event.end() => source.empty_end(event.end(), end.byte),
+            _ => event.end(),
+        };
+        if own > end.byte {
+            *end = End { byte: own, character: source.character(own) };
         }
         self.nodes.try_reserve(1).map_err(|_| Stop::OutOfMemory)?;
         let next = if is_collection { OPEN } else { self.nodes.len() as u32 + 1 };
         self.nodes.push(Node {
             kind,
-            style: event.style(),
+            style,
             mark: Span { start: start as u32, end: mark_end as u32 },
-            end: *end as u32,
+            end: end.character as u32,
             next,
             value,
             anchor,
             tag,
+            is_tag_and_comma: is_empty && tag > 0 && source.has_tag_and_comma(event.start()),
         });
         Ok(())
     }
 
-    fn close(&mut self, source: &Source, event: &Event, node: usize, end: &mut usize) {
+    fn close(&mut self, source: &Source, event: &Event, node: usize, end: &mut End) {
         let next = self.nodes.len() as u32;
         let open = &mut self.nodes[node];
         // A lone pair in a list, `[a: b]`, has no bracket of its own.
         if open.style == Style::Flow && event.start() != event.end() {
-            *end = source.character(event.end());
+            *end = End { byte: event.end(), character: source.character(event.end()) };
         }
         open.mark.end = (source.character(event.start())) as u32;
-        open.end = *end as u32;
+        open.end = end.character as u32;
         open.next = next;
     }
 
@@ -251,18 +267,9 @@ impl From<OutOfMemory> for Stop {
 fn reserve_for_parser(source: &Source) -> Result<(), OutOfMemory> {
     const BUFFERS: usize = 1 << 18;
     let mut probe: Vec<u8> = Vec::new();
-    probe.try_reserve_exact(BUFFERS + 4 * source.without_mark().len()).map_err(|_| OutOfMemory)
+    probe.try_reserve_exact(BUFFERS + 4 * source.text.len()).map_err(|_| OutOfMemory)
 }
 
 fn at_start(event: &Event, source: &Source, message: String) -> Stop {
     Stop::Error(Error { at: Place::Character(source.character(event.start())), message })
-}
-
-/// Where a scalar or an alias ends; `before` is the end of what stands before it.
-fn content_end(source: &Source, event: &Event, start: usize, mark_end: usize, before: usize) -> usize {
-    match event.style() {
-        Style::Literal | Style::Folded => source.block_scalar_end(start, mark_end),
-        Style::Plain if event.kind() == Kind::Scalar && start == mark_end => source.empty_end(mark_end, before),
-        _ => mark_end,
-    }
 }

@@ -52,17 +52,13 @@ impl Tree {
     /// The nodes of `text`, at most `most`; more are an error that says `too_many`.
     #[new]
     fn new(text: Bound<'_, PyString>, most: usize, too_many: &str) -> PyResult<Tree> {
-        let source = Source::of(text.to_str()?).ok_or_else(no_memory)?;
-        let tape = Tape::of(&source, most, too_many).map_err(|_| no_memory())?;
-        drop(source);
+        let tape = Tape::of(&Source::of(text.to_str()?), most, too_many).map_err(|_| no_memory())?;
         Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
     /// The value of the one document. Raises YamlError.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = self.text.bind(py);
-        let source = Source::of(text.to_str()?).ok_or_else(no_memory)?;
-        value(py, text, &source, &self.tape)
+        value(py, self.text.bind(py), &self.tape)
     }
 
     /// The nodes along `path`, as far as they exist, the root first; empty for an empty document.

@@ -7,7 +7,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
 
 use crate::events::{Kind, Place, Style};
-use crate::source::Source;
 use crate::strings::Strings;
 use crate::tape::{Node, Tape};
 
@@ -39,12 +38,11 @@ enum Key<'py> {
     Merge,
 }
 
-/// The value of the only document of `source`. Raises YamlError.
-pub fn value<'py>(py: Python<'py>, text: &Bound<'py, PyString>, source: &Source, tape: &Tape) -> PyResult<Bound<'py, PyAny>> {
+/// The value of the only document of `text`. Raises YamlError.
+pub fn value<'py>(py: Python<'py>, text: &Bound<'py, PyString>, tape: &Tape) -> PyResult<Bound<'py, PyAny>> {
     let mut builder = Builder {
         py,
         text,
-        source,
         tape,
         open: Vec::new(),
         anchors: HashMap::new(),
@@ -69,7 +67,6 @@ pub fn value<'py>(py: Python<'py>, text: &Bound<'py, PyString>, source: &Source,
 struct Builder<'py, 'a> {
     py: Python<'py>,
     text: &'a Bound<'py, PyString>,
-    source: &'a Source<'a>,
     tape: &'a Tape,
     open: Vec<Frame<'py>>,
     /// The value of each anchor, and how many nodes it has; None within its own node.
@@ -271,7 +268,7 @@ impl<'py> Builder<'py, '_> {
             None | Some("!") if !is_plain => Ok(self.strings.get(py, text)?.into_any()),
             None => self.plain(text),
             Some(tag) => {
-                if text.is_empty() && is_plain && self.source.has_tag_and_comma(node.mark.start as usize) {
+                if node.is_tag_and_comma {
                     // The parser ends the tag at the comma, kyaml takes the comma for a part of it.
                     return Err(self.error(node, "must have a space between a tag and a comma"));
                 }

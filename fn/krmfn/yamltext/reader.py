@@ -252,12 +252,12 @@ def _may_be_cut_short(text: str, tree: Tree) -> bool:
 
     The colon of a key must stand within 1,024 characters; the core's parser counts bytes, of which one may have four.
     """
-    if text.isascii() or not any(len(line) > 1024 // 4 for line in text.splitlines()):
+    if text.isascii():
         return False
     try:
         tree.shared_anchors()
     except YamlError:
-        return True
+        return any(len(line) > 1024 // 4 for line in text.splitlines())
     return False
 
 
