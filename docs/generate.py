@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from packwise.cli.main import parsers
+from packwise.cli import parsers
 from packwise.commands.rules import RULES_BY_NAME, explanation, refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.known_keys import KEYS

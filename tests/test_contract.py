@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import krmfn
-from packwise.cli.main import parsers
+from packwise.cli import parsers
 from packwise.commands.rules import RULES_BY_NAME
 from tests.places import ROOT, TESTDATA
 

@@ -10,7 +10,7 @@ from krmfn.yamltext import pyyaml
 from krmfn.yamltext.reader import MAX_NODES
 from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
-from packwise.cli.folder import MAX_PATH
+from packwise.cli.rendered_files import MAX_PATH
 from packwise.commands.diff import difference as state
 from packwise.commands.place.command import MAX_ADDED, MOST_EXACT
 from packwise.findings.finding import MAX_TEXT

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from packwise.cli import parse
 from packwise.cli.arguments import Named, Verbosity
-from packwise.cli.main import parse
 from packwise.commands.check.command import Check, Choice, Fix, Output
 from packwise.commands.diff.command import Diff
 from packwise.commands.doctor import Doctor

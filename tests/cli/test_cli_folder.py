@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from krmfn import KubeObject
-from packwise.cli.folder import plan_folder
-from packwise.cli.rendered_files import Outcome
+from packwise.cli.rendered_files import Outcome, plan_folder
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.folder import LIST
+from packwise.cli.rendered_files import LIST
 from packwise.cli.write import Changes, apply
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import pytest
 
-from packwise.cli.main import main
+from packwise.cli import main
 from packwise.cli.write import Change, change_files
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.cli.interrupting import Blow, interrupted_at

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from packwise.cli.arguments import Named
-from packwise.cli.groups import read_groups
+from packwise.cli.inputs import read_groups
 from packwise.commands.explain import explanation_of
 from packwise.pipeline import render
 from tests.cli.calling import write

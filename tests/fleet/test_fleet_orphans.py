@@ -11,7 +11,7 @@ from time import time_ns
 import pytest
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.folder import LIST
+from packwise.cli.rendered_files import LIST
 from packwise.commands.fleet.output import FolderEvidence, orphans
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.folder import LIST
+from packwise.cli.rendered_files import LIST
 from packwise.commands.fleet.output import ENTRY, FOLDER, Look, look_at
 from packwise.commands.fleet.tree import DiskTree
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from packwise.cli.console import Meter, meter_text
-from packwise.cli.folder import FolderPlan
+from packwise.cli.rendered_files import FolderPlan
 from packwise.commands.fleet import kustomize as module
 from packwise.commands.fleet import requests, work
 from packwise.commands.fleet.requests import payload_of, plan_of, result_of

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from krmfn.result import exit_code
+from packwise.cli import main
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.cli.main import main
 from packwise.cli.rendered_files import rendered_of
 from packwise.commands.migrate.rewrite import added_bounds, gang_key, normalized
 from packwise.pipeline import Rendered

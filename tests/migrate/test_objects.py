@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.main import main
+from packwise.cli import main
 
 OLD = """\
 # The levels of the cluster.

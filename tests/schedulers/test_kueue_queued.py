@@ -6,7 +6,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
-from packwise.cli.main import main
+from packwise.cli import main
 from packwise.commands.explain import explanation_of
 from packwise.commands.topologies import overview
 from packwise.pipeline import render

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.reader import InputFile
 
-__all__ = ["RULES", "application_results"]
-
 
 def application_results(
     applications: Iterable[tuple[InputFile, KubeObject]], files: Sequence[InputFile]

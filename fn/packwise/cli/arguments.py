@@ -12,24 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-__all__ = [
-    "NODES",
-    "STDIN",
-    "Command",
-    "Named",
-    "UsageError",
-    "Verbosity",
-    "add_config",
-    "add_context",
-    "add_crds",
-    "add_nodes",
-    "add_paths",
-    "add_text_or_json",
-    "add_values",
-    "add_verbosity",
-    "named_of",
-]
-
 STDIN = "-"
 """How a path names stdin, or stdout."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["objects_in", "read_cluster", "read_cluster_objects", "read_json", "read_nodes", "read_objects"]
-
 _ZIP = b"PK\x03\x04"
 _IN_ZIP = "snapshot.json"
 

@@ -1,4 +1,4 @@
-"""Findings for people: one line or sentence each, with the lines of the file, colours and counts."""
+"""Findings for people, with the lines of the file, colours and counts; and the last line, on the workloads judged."""
 
 from __future__ import annotations
 
@@ -7,20 +7,188 @@ from collections import Counter
 from functools import cache
 
 from krmfn.grouping import Shown, form_of, group_results, rest_line
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import visible, width
-from packwise.cli.coverage import Coverage
+from packwise.cli.reader import is_readable, readable_items
+from packwise.discovery import Reason, count_unjudged, summary
 from packwise.findings.known import causes
+from packwise.objects import identity, is_generated
+from packwise.objects.kinds import WORKLOADS, workloads_in
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
+from packwise.settings.configuration import kai_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any, Literal
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
+    from packwise.cli.inputs import Checkup, Group
+    from packwise.cli.reader import InputFile
+    from packwise.discovery import LeftOut
+    from packwise.pipeline import Rendered
+
+_MOST_GROUPS = 3
+"""How many configurations the line names."""
+
+_KEYS = frozenset([kind.key for kind in WORKLOADS])
+
+
+class Coverage(Record):
+    """`groups` are the numbers of workloads that were judged, each with the words of what they were judged by.
+
+    `missed` is how many are there and were not judged, because of errors. `left_out` are the files that are left out,
+    by name. `verb` is what was done with workloads.
+    """
+
+    groups: tuple[tuple[int, str], ...] = ()
+    missed: int = 0
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    verb: Literal["judged", "read"] = "judged"
+
+    @property
+    def number(self) -> int:
+        """How many workloads were judged, or read."""
+        return sum([number for number, _ in self.groups])
+
+    @property
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """Why others were not: the noun of a kind of files, with the number of those that hold some; or of errors."""
+        counted = Counter([each.reason for _, each in self.left_out if each.workloads])
+        errors = (("error", self.missed),) if self.missed else ()
+        return (*errors, *[(reason.noun, counted[reason]) for reason in Reason if counted[reason]])
+
+    @property
+    def line(self) -> str:
+        """`2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
+        parts = self._group_words()
+        if len(parts) > _MOST_GROUPS:
+            parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]
+        left_out = summary(reason.reason for _, reason in self.left_out)
+        over = count_unjudged(self.reasons, self.verb)
+        return "; ".join([*parts, *over, *([f"left out: {left_out}"] if left_out else [])])
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """What the line counts, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
+        groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
+        return (*groups, *[f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)])
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The numbers, for programs."""
+        return {"workloads": self.number, "passedOver": dict(self.reasons)}
+
+    def _group_words(self) -> list[str]:
+        """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without nouns."""
+        parts: list[str] = []
+        for number, judge in self.groups:
+            noun = "" if parts else f"{'workload' if number == 1 else 'workloads'} {self.verb}"
+            parts.append(" ".join([str(number), *[words for words in (noun, judge) if words]]))
+        return parts or [f"no workload {self.verb}"]
+
+
+class Read(Protocol):
+    """Files that were read for one render, and those that were left out."""
+
+    @property
+    def files(self) -> Sequence[InputFile]:
+        """Those that are there to be judged."""
+        ...
+
+    @property
+    def left_out(self) -> tuple[tuple[str, LeftOut], ...]:
+        """Names of the others, each with the reason."""
+        ...
+
+
+def coverage_of(inputs: Read, rendered: Rendered) -> Coverage:
+    """What the render of the inputs judged of them."""
+    groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
+    missed = _workloads_among(inputs.files) - objects_judged(rendered)
+    return Coverage(groups, max(missed, 0), inputs.left_out)
+
+
+def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
+    """What was judged of the groups of a check: of each so many workloads, by what, how many of them are objects."""
+    listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
+    missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
+    groups = tuple((number, judge or "") for _, number, judge, _ in listed if number)
+    return Coverage(groups, max(missed, 0), checkup.left_out)
+
+
+def files_covered(
+    files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
+) -> Coverage:
+    """What there is in files that are read, and not judged; configurations are also among those that are `read`."""
+    files = tuple(files)
+    items = [item for file in files for item in readable_items(file)]
+    names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
+    objects = len([item for item in items if _is_workload(item)])
+    others = Counter([item.kind for item in items if _is_of_scheduler(item, names)])
+    number = objects + others.total() + sum([len(file.foreign) for file in files])
+    kinds = ", ".join([f"{others[kind]} {kind}" for kind in sorted(others)])
+    words = f"({'' if others.total() == number else 'among them '}{kinds})" if others else ""
+    return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, left_out, "read")
+
+
+def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
+    """How many of the workloads that were judged are Kubernetes objects, but for those in `unchanged` files."""
+    workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
+    # A place costs a look into the text, and most runs compare no files.
+    return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
+
+
+def _workloads_among(files: Iterable[InputFile]) -> int:
+    """How many workloads there are in files that are not left out, those that cannot be read too."""
+    number = 0
+    for file in files:
+        for item in file.items if file.left_out is None else ():
+            number += _is_workload(item) if is_readable(item) else workloads_in(item.source.text)
+    return number
+
+
+def _is_workload(item: KubeObject) -> bool:
+    """Whether the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
+    return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
+
+
+def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
+    """Whether the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
+    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+    if kind is None or is_generated(item.value):
+        return False
+    return is_queued(item) or any(spec.get("schedulerName") in kai for spec in kind.pod_specs(item.value))
+
+
+def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
+    """The lines for stderr at the end of a run: the `last` one, above it where asked for those that list its counts."""
+    if verbosity is Verbosity.QUIET or not last:
+        return []
+    return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
+
+
+def judge_of(rendered: Rendered) -> str | None:
+    """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
+    selection = rendered.selection
+    if selection is None:
+        return None
+    words: list[str] = []
+    if rendered.has_grove:
+        reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
+        words.append(f"with Grove {selection.revision.name}{reason}")
+    if rendered.has_grove and not selection.is_configured:
+        return f"without a configuration, {words[0]}"
+    if selection.files:
+        words.append(f"({' and '.join(selection.files)})")
+    return " ".join(words)
+
 
 FAINT = 2
+
 SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
 """The colours of a terminal: red, yellow and cyan."""
 
@@ -178,6 +346,7 @@ _NODE = re.compile(
     """,
     re.VERBOSE,
 )
+
 _NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
 
 

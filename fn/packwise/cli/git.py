@@ -23,17 +23,6 @@ from packwise.globs import Globs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "MARKERS",
-    "Commit",
-    "files_in_commit",
-    "left_out_of",
-    "merge_bases",
-    "program_on_path",
-    "remote_urls",
-    "work_tree",
-]
-
 _OPTIONS = (
     "--no-pager",
     "--no-optional-locks",

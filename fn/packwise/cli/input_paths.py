@@ -29,22 +29,6 @@ if TYPE_CHECKING:
 
     from packwise.globs import Globs
 
-__all__ = [
-    "RULES",
-    "SUFFIXES",
-    "InputPath",
-    "contains",
-    "exists",
-    "find_files",
-    "folder_of",
-    "from_top",
-    "landmark_text",
-    "landmarks_above",
-    "names_files",
-    "real",
-    "top_of",
-]
-
 LINK = Rule(
     "outside-link", "A link that leads out of the named folder is not read.", "spec/packwise.md#1.6", Severity.WARNING
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
-from packwise.cli.coverage import Coverage, groups_covered, judge_of, objects_judged
+from packwise.cli.findings_text import Coverage, groups_covered, judge_of, objects_judged
 from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
 from packwise.discovery import KUSTOMIZATIONS, count_unjudged, mapping_in, texts_in
@@ -31,13 +31,10 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.cli.groups import Checkup, Group
-    from packwise.cli.inputs import Inputs
+    from packwise.cli.inputs import Checkup, Group, Inputs
     from packwise.objects import Identity
     from packwise.pipeline import Rendered
     from packwise.select import Package
-
-__all__ = ["Judgement", "is_of_release", "judge", "layers_rendered", "results_of", "rules_missed_by", "variants_as_one"]
 
 _STREAM = ("stream", "")
 _KPTFILE = "Kptfile"

@@ -16,8 +16,6 @@ from packwise.cli.console import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LIMIT", "Part", "Section", "code", "comment", "markup"]
-
 LIMIT = 65_536
 """Characters of a comment that GitHub takes, as UTF-16 counts them."""
 

@@ -35,22 +35,6 @@ if TYPE_CHECKING:
     from krmfn.yamltext import Document as SplitDocument
     from packwise.cli.input_paths import InputPath
 
-__all__ = [
-    "Document",
-    "InputFile",
-    "Reader",
-    "content_of",
-    "contents_of",
-    "decode",
-    "edited_text",
-    "error_result",
-    "has_own_errors",
-    "is_readable",
-    "items_of",
-    "read_file",
-    "readable_items",
-]
-
 
 class Document(Record):
     """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.

@@ -25,19 +25,17 @@ from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
-from packwise.cli.folder import LIST, OUTPUT, digest, is_of_git, listed, listing
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.cli.reader import read_file
+from packwise.cli.rendered_files import LIST, OUTPUT, digest, is_of_git, listed, listing
 from packwise.findings.finding import Rule
 from packwise.objects import is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 
-    from packwise.cli.folder import FolderPlan
     from packwise.cli.reader import InputFile
-
-__all__ = ["RULES", "Changes", "survey"]
+    from packwise.cli.rendered_files import FolderPlan
 
 EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "spec/packwise.md#1.5", Severity.WARNING)
 RULES = (EDITED,)

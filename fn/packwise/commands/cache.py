@@ -17,8 +17,6 @@ from packwise.fleet.cache import DEFAULT_SIZE, CacheError, contents_of, default_
 if TYPE_CHECKING:
     from packwise.fleet.cache import Contents
 
-__all__ = ["COMMAND", "cache"]
-
 _DESCRIPTION = """\
 Says how large the cache of a fleet is; `cache prune` removes the entries that were not used for longest. Runs share a
 cache, and prune a folder themselves; a bucket they do not."""

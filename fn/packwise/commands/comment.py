@@ -22,7 +22,7 @@ from packwise.cli.arguments import (
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import say, show
 from packwise.cli.findings_text import Checked
-from packwise.cli.groups import read_groups
+from packwise.cli.inputs import read_groups
 from packwise.cli.judgement import judge
 from packwise.cli.markdown import Part, markup
 from packwise.cli.reader import has_own_errors
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from packwise.cli.arguments import Named
-    from packwise.cli.groups import Checkup, Group
+    from packwise.cli.inputs import Checkup, Group
     from packwise.cli.judgement import Judgement
-
-__all__ = ["COMMAND", "comment"]
 
 _DESCRIPTION = """\
 Prints one comment for a pull request, in Markdown: what is wrong (check), what changes for the scheduler (diff, with

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.cli import parsers
 from packwise.cli.arguments import (
     Command,
     UsageError,
 )
 from packwise.cli.console import show
-from packwise.cli.main import parsers
 from packwise.commands.check.command import FORMATS
 from packwise.commands.rules import RULES_BY_NAME
 from packwise.commands.schema import SCHEMAS
@@ -17,8 +17,6 @@ from packwise.extras import COMPLETION
 
 if TYPE_CHECKING:
     import argparse
-
-__all__ = ["COMMAND", "completion"]
 
 _DESCRIPTION = """\
 Prints the script by which a shell completes commands, options, rules and paths."""

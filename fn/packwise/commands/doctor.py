@@ -23,10 +23,9 @@ from packwise.cli.arguments import (
     add_text_or_json,
 )
 from packwise.cli.console import is_coloured, json_text, say, show, visible
-from packwise.cli.coverage import files_covered
-from packwise.cli.findings_text import as_lines
-from packwise.cli.groups import read_groups
+from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
+from packwise.cli.inputs import read_groups
 from packwise.cli.reader import read_file, readable_items
 from packwise.commands.clients import (
     CLIENT_FILES,
@@ -50,12 +49,10 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.cli.coverage import Coverage
-    from packwise.cli.groups import Checkup
+    from packwise.cli.findings_text import Coverage
+    from packwise.cli.inputs import Checkup
     from packwise.cli.reader import InputFile
     from packwise.commands.clients import Client
-
-__all__ = ["COMMAND", "doctor"]
 
 _DESCRIPTION = """\
 Says what packwise sees: files by kind, those that are left out and why, which configuration counts for which files,

@@ -10,8 +10,6 @@ from packwise.function import main
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["COMMAND"]
-
 _DESCRIPTION = """\
 The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
 stands the TopologyRender; without one, the TopologyRender among the items counts."""

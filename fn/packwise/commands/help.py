@@ -8,8 +8,6 @@ from packwise.cli.arguments import Command
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["COMMAND"]
-
 _DESCRIPTION = "Prints the help of packwise, or of a command."
 
 

@@ -22,13 +22,11 @@ from packwise.cli.arguments import (
     named_of,
 )
 from packwise.cli.console import cannot_write, is_coloured, say, show
-from packwise.cli.coverage import coverage_of, ending
-from packwise.cli.findings_text import count_of_causes, hidden_infos, stderr_lines
-from packwise.cli.folder import LIST, plan_folder, refuse_same_target
+from packwise.cli.findings_text import count_of_causes, coverage_of, ending, hidden_infos, stderr_lines
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
 from packwise.cli.reader import contents_of, error_result
-from packwise.cli.rendered_files import outcome_of, rendered_of, stream_of
+from packwise.cli.rendered_files import LIST, outcome_of, plan_folder, refuse_same_target, rendered_of, stream_of
 from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left, survey
 
 if TYPE_CHECKING:
@@ -36,12 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.result import Result
-    from packwise.cli.coverage import Coverage
-    from packwise.cli.folder import FolderPlan
-    from packwise.cli.rendered_files import Outcome
+    from packwise.cli.findings_text import Coverage
+    from packwise.cli.rendered_files import FolderPlan, Outcome
     from packwise.cli.write import Changes
-
-__all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
 Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from packwise.revisions.grove import Revision
 
-__all__ = ["COMMAND", "SCHEMAS", "schema"]
-
 _DESCRIPTION = """\
 Prints a JSON Schema (draft 2020-12) by which editors check and complete files: of packwise's configuration, or of the
 PodCliqueSets of a release of Grove."""

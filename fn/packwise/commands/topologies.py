@@ -20,8 +20,7 @@ from packwise.cli.arguments import (
     add_text_or_json,
 )
 from packwise.cli.console import is_coloured, json_text, say, show, visible, width
-from packwise.cli.coverage import files_covered
-from packwise.cli.findings_text import as_lines
+from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.inputs import read_inputs
 from packwise.objects import identity
 from packwise.objects.kinds import KINDS
@@ -36,12 +35,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.result import Result
-    from packwise.cli.coverage import Coverage
+    from packwise.cli.findings_text import Coverage
     from packwise.objects import Inventory
     from packwise.select import Package, Selection
     from packwise.topology.known import KnownTopologies
-
-__all__ = ["COMMAND"]
 
 _DESCRIPTION = """\
 Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and

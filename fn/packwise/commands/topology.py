@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.schedulers.kai.allocate.scene import Node
 
-__all__ = ["COMMAND"]
-
 _DESCRIPTION = """\
 Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
 generations or its graph, any key that ends in such a word. Which of them nest is read from the nodes; those that

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-__all__ = ["COMMAND", "version"]
-
 _DESCRIPTION = "Prints the version of packwise; with -v, those of Python and of the libraries that are installed."
 
 

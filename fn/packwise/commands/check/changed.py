@@ -16,9 +16,18 @@ from krmfn.result import Result, ResultFile
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.git import MARKERS, Commit, left_out_of, merge_bases, work_tree
-from packwise.cli.groups import Checkup, judged_together, read_groups, readable
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, names_files, real
-from packwise.cli.inputs import COMMIT, defining, documents_of, is_broken_configuration, path_of
+from packwise.cli.inputs import (
+    COMMIT,
+    Checkup,
+    defining,
+    documents_of,
+    is_broken_configuration,
+    judged_together,
+    path_of,
+    read_groups,
+    readable,
+)
 from packwise.cli.reader import Reader, decode
 from packwise.commands.fleet.packages import reach
 from packwise.commands.fleet.tree import blob_of
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from packwise.cli.arguments import Named
-    from packwise.cli.groups import Group
+    from packwise.cli.inputs import Group
     from packwise.cli.reader import InputFile
     from packwise.discovery import LeftOut
     from packwise.select import Package

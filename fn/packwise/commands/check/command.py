@@ -29,10 +29,8 @@ from packwise.cli.arguments import (
     named_of,
 )
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show, write_text
-from packwise.cli.coverage import ending
-from packwise.cli.findings_text import Checked, as_text, count_by_rule, stderr_lines
-from packwise.cli.groups import read_groups
-from packwise.cli.inputs import read_inputs
+from packwise.cli.findings_text import Checked, as_text, count_by_rule, ending, stderr_lines
+from packwise.cli.inputs import read_groups, read_inputs
 from packwise.cli.judgement import judge
 from packwise.cli.reader import contents_of, edited_text
 from packwise.findings.known import compare, known_of, written
@@ -48,15 +46,12 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.cli.groups import Checkup
-    from packwise.cli.inputs import Inputs
+    from packwise.cli.inputs import Checkup, Inputs
     from packwise.placement import Cluster
     from packwise.select import Package
     from packwise.settings import TopologyRender
 
     Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown"]
-
-__all__ = ["COMMAND", "mend"]
 
 _DESCRIPTION = """\
 Says what is wrong, and writes nothing but what --fix mends and the files that options name. Of findings that say the

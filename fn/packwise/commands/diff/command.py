@@ -15,8 +15,7 @@ from packwise.cli.arguments import (
     add_crds,
 )
 from packwise.cli.console import is_coloured, say, show
-from packwise.cli.coverage import files_covered
-from packwise.cli.findings_text import as_lines
+from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.inputs import Sides, read_sides
 from packwise.cli.judgement import is_of_release, variants_as_one
 from packwise.commands.diff import State, state_after, state_before
@@ -29,12 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from packwise.cli.groups import Group
-    from packwise.cli.inputs import Inputs
+    from packwise.cli.inputs import Group, Inputs
 
     DiffFormat = Literal["text", "json", "patch", "markdown"]
-
-__all__ = ["COMMAND", "diff", "sorted_state"]
 
 _DESCRIPTION = """\
 Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed

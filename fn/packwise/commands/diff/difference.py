@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from packwise.objects.kinds import FixedLevels
     from packwise.select import Package
 
-__all__ = ["MAX_DEPTH", "State", "state_after", "state_before"]
-
 MAX_DEPTH = 100
 """How deep the mappings and lists of a compared object may be nested; Kubernetes' own objects stay below 20."""
 

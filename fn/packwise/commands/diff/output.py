@@ -10,8 +10,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible
-from packwise.cli.coverage import Coverage
-from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, count, tinted
+from packwise.cli.findings_text import FAINT, SEVERITIES, Coverage, as_lines, count, tinted
 from packwise.cli.markdown import Part, Section, code, comment, markup
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.check.formats import finding_fields

@@ -20,10 +20,9 @@ from packwise.cli.arguments import (
     named_of,
 )
 from packwise.cli.console import is_coloured, say, show
-from packwise.cli.coverage import groups_covered, judge_of, objects_judged
-from packwise.cli.findings_text import as_lines
-from packwise.cli.groups import read_groups
+from packwise.cli.findings_text import as_lines, groups_covered, judge_of, objects_judged
 from packwise.cli.input_paths import real
+from packwise.cli.inputs import read_groups
 from packwise.cli.judgement import is_of_release, layers_rendered, results_of
 from packwise.commands.explain import at_line, explanation_of, location_of, named, names
 from packwise.commands.explain.text import Explained
@@ -34,10 +33,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from packwise.cli.groups import Checkup, Group
+    from packwise.cli.inputs import Checkup, Group
     from packwise.pipeline import Rendered
-
-__all__ = ["COMMAND", "explain"]
 
 _DESCRIPTION = """\
 Says why the scheduler gets what it gets. Without an object: each workload with its gangs, their groups and sets of

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from packwise.select import Package
     from packwise.settings import TopologyRender
 
-__all__ = ["Chosen", "at_line", "named", "names"]
-
 _ANNOTATIONS = ("metadata", "annotations")
 
 _RULES = {

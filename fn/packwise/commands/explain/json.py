@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from packwise.cli.coverage import Coverage
+    from packwise.cli.findings_text import Coverage
     from packwise.commands.explain import (
         Cause,
         Emitted,

@@ -22,9 +22,9 @@ from krmfn.errors import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, exit_code
-from packwise.cli.folder import LIST, FolderPlan
 from packwise.cli.input_paths import real
 from packwise.cli.reader import error_result
+from packwise.cli.rendered_files import LIST, FolderPlan
 from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left, survey
 from packwise.commands.fleet.requests import plan_digest, plan_of
 from packwise.commands.fleet.result import WRITTEN, PackageStatus, kept_findings

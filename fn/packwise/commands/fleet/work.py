@@ -21,15 +21,13 @@ from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from krmfn.source import Source
 from packwise.account import one_account
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.coverage import coverage_of, files_covered
-from packwise.cli.folder import plan_folder
+from packwise.cli.findings_text import coverage_of, files_covered
 from packwise.cli.git import left_out_of
-from packwise.cli.groups import Checkup, Group
 from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
-from packwise.cli.inputs import Inputs, assigned, definitions_in, documents_of, traits_of
+from packwise.cli.inputs import Checkup, Group, Inputs, assigned, definitions_in, documents_of, traits_of
 from packwise.cli.judgement import judge
 from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
-from packwise.cli.rendered_files import Outcome, outcome_of, rendered_of
+from packwise.cli.rendered_files import Outcome, outcome_of, plan_folder, rendered_of
 from packwise.commands.diff import Action, diff, state_after, state_before
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
@@ -49,8 +47,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.value import Value
-    from packwise.cli.coverage import Coverage
-    from packwise.cli.folder import FolderPlan
+    from packwise.cli.findings_text import Coverage
+    from packwise.cli.rendered_files import FolderPlan
     from packwise.commands.clients import Problem
     from packwise.commands.diff import Change, State
     from packwise.commands.fleet.requests import PackageSide, Request

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
 
-__all__ = ["COMMAND", "init"]
-
 _DESCRIPTION = """\
 Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
 client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
@@ -303,7 +301,7 @@ def _asked(command: Init) -> Init:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return command
-    from packwise.cli.main import parse
+    from packwise.cli import parse
 
     say(["Nothing is written before the last answer; an empty one leaves the choice open."])
     words: list[str] = []

@@ -17,8 +17,7 @@ from packwise.cli.arguments import (
     add_config,
 )
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
-from packwise.cli.coverage import files_covered
-from packwise.cli.findings_text import Checked, as_text
+from packwise.cli.findings_text import Checked, as_text, files_covered
 from packwise.cli.inputs import read_inputs
 from packwise.cli.reader import contents_of, edited_text
 from packwise.cli.write import Change, change_files, common_folder
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from packwise.cli.inputs import Inputs
     from packwise.commands.migrate import Migrated
     from packwise.select import Package
-
-__all__ = ["COMMAND", "migrate"]
 
 _DESCRIPTION = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at

@@ -23,8 +23,7 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.cluster_files import read_cluster, read_json, read_nodes, read_objects
 from packwise.cli.console import is_coloured, json_text, say, show
-from packwise.cli.coverage import coverage_of
-from packwise.cli.findings_text import as_lines
+from packwise.cli.findings_text import as_lines, coverage_of
 from packwise.cli.inputs import read_inputs
 from packwise.cli.rendered_files import rendered_of
 from packwise.commands.place.output import Baseline, Placed, as_json, as_markdown, as_text
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.schedulers.kai.allocate.scene import Node
-
-__all__ = ["MAX_ADDED", "MOST_EXACT", "baseline_of", "place_command", "placed_of", "refuse_empty"]
 
 if TYPE_CHECKING:
     import argparse

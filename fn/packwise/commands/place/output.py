@@ -8,8 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible, width
-from packwise.cli.coverage import Coverage
-from packwise.cli.findings_text import SEVERITIES, tinted
+from packwise.cli.findings_text import SEVERITIES, Coverage, tinted
 from packwise.cli.markdown import Part, Section, code, comment
 from packwise.commands.place.cure import Verdict
 from packwise.commands.place.placing import Fate, common_domain, level_word, topology_of

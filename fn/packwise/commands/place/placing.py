@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
 
-__all__ = ["free_after", "level_word", "reasons"]
-
 _MOST = 100
 """How many further replicas of a workload are tried."""
 

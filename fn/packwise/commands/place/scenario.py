@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate import SessionAnswer
     from packwise.schedulers.kai.allocate.fit_errors import FitError
 
-__all__ = ["ScenarioError", "answers", "is_scenario", "read_scenario"]
-
 _GIB = 1 << 30
 _PODS = 110
 _NAMES = {"gpu": GPU, "cpu": CPU, "memoryGi": MEMORY}

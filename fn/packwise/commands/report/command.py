@@ -24,8 +24,7 @@ from packwise.cli.arguments import (
 )
 from packwise.cli.cluster_files import read_cluster, read_nodes
 from packwise.cli.console import is_coloured, say, show, write_text
-from packwise.cli.coverage import coverage_of
-from packwise.cli.findings_text import stderr_lines
+from packwise.cli.findings_text import coverage_of, stderr_lines
 from packwise.cli.inputs import read_inputs
 from packwise.cli.rendered_files import rendered_of
 from packwise.commands.diff import State, state_after, state_before
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
     from packwise.select import Package
 
     ReportFormat = Literal["html", "svg", "mermaid"]
-
-__all__ = ["COMMAND", "report"]
 
 _DESCRIPTION = """\
 Draws the gangs of PATH on the nodes of a cluster: one page that needs no network, with domains, nodes and GPUs, where

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.commands.report.picture import DomainBox, GangBox, NodeBox, Outcome, Part, Picture, Share, TopologyMap
 
-__all__ = ["as_html"]
-
 _MOST_GANGS = 40
 _MOST_DOMAINS = 160
 

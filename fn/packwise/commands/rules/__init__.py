@@ -15,8 +15,8 @@ from krmfn.yamltext import read, split_documents
 from packwise.cli.applications import RULES as APPLICATION_RULES
 from packwise.cli.arguments import Command, UsageError, add_text_or_json
 from packwise.cli.console import show
-from packwise.cli.folder import RULES as FOLDER_RULES
 from packwise.cli.input_paths import RULES as PATH_RULES
+from packwise.cli.rendered_files import RULES as FOLDER_RULES
 from packwise.cli.write import RULES as SURVEY_RULES
 from packwise.commands.fleet.result import RULES as FLEET_RULES
 from packwise.commands.migrate import RULES as MIGRATE_RULES
