@@ -15,8 +15,7 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments
 from packwise.frontends.dynamo.convert import BETA, SAVED, mapping, mappings, to_v1beta1
-from packwise.frontends.dynamo.graph import Graph
-from packwise.frontends.dynamo.schema import shape_problems
+from packwise.frontends.dynamo.graph import Graph, shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
 from packwise.settings import Dynamo
