@@ -20,7 +20,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
-    ("account", "confined", "extras", "findings", "globs", "kubernetes", "wording"),
+    ("account", "confined", "extras", "findings", "globs", "kubernetes", "lenient", "wording"),
     ("fields", "objects", "revisions"),
     ("keys", "validate"),
     ("topology",),

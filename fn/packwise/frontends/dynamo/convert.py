@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.lenient import mapping, mappings_in_place, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,29 +65,6 @@ class Trace(Record):
 
 IDENTITY = Trace({(): Written((), through=True)})
 """The trace of what is written as it is."""
-
-
-_EMPTY: Mapping[str, Value] = {}
-
-
-def mapping(value: Value) -> Mapping[str, Value]:
-    """`value` where it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else _EMPTY
-
-
-def mappings(value: Value) -> list[Mapping[str, Value]]:
-    """The entries of a list; an empty mapping in the place of each that is none."""
-    return [mapping(entry) for entry in value] if isinstance(value, list) else []
-
-
-def text(value: Value) -> str:
-    """`value` where it is a string, else ""."""
-    return value if isinstance(value, str) else ""
-
-
-def texts(value: Value) -> Mapping[str, str]:
-    """The strings of a mapping."""
-    return {key: entry for key, entry in mapping(value).items() if isinstance(entry, str)}
 
 
 def whole(value: Value, default: int) -> int:
@@ -161,7 +139,7 @@ def to_v1beta1(value: Mapping[str, Value]) -> Converted:
     entries["spec", "components"] = Written(("spec", "services"))
     if isinstance(services, dict):
         keys = sorted([key for key, service in services.items() if isinstance(service, dict)], key=str.encode)
-        restored = {entry.get("name"): entry for entry in mappings(saved.get("components"))}
+        restored = {entry.get("name"): entry for entry in mappings_in_place(saved.get("components"))}
         converted["components"] = [
             _component(key, mapping(services[key]), place, entries, restored.get(key, {}))
             for place, key in enumerate(keys)
@@ -247,7 +225,7 @@ def _pod_template(
     pod = {key: part for key, part in extra.items() if key not in ("mainContainer", "containers")}
     main = _main_container(service, old, (*at, "spec", "containers", 0), entries)
     others: list[Mapping[str, Value]] = []
-    for index, container in enumerate(mappings(extra.get("containers"))):
+    for index, container in enumerate(mappings_in_place(extra.get("containers"))):
         # The operator drops an entry of the name that mainContainer has.
         if container.get("name") != MAIN:
             place = (*at, "spec", "containers", len(others) + bool(main))
@@ -258,7 +236,7 @@ def _pod_template(
     volumes = _claims(service)
     if volumes:
         entries[*at, "spec", "volumes"] = Written((*old, "volumeMounts"))
-        pod["volumes"] = [*mappings(extra.get("volumes")), *volumes]
+        pod["volumes"] = [*mappings_in_place(extra.get("volumes")), *volumes]
     return template | ({"spec": pod} if pod else {})
 
 
@@ -276,19 +254,23 @@ def _main_container(
     for field, key in (("envs", "env"), ("livenessProbe", "livenessProbe"), ("readinessProbe", "readinessProbe")):
         if field in service and service[field] is not None and (key not in main or key == "env"):
             entries[*at, key] = Written((*old, field), through=True)
-            main[key] = [*mappings(service[field]), *mappings(main.get("env"))] if key == "env" else service[field]
+            main[key] = (
+                [*mappings_in_place(service[field]), *mappings_in_place(main.get("env"))]
+                if key == "env"
+                else service[field]
+            )
     secret = service.get("envFromSecret")
     if isinstance(secret, str):
         entries[*at, "envFrom"] = Written((*old, "envFromSecret"))
-        main["envFrom"] = [*mappings(main.get("envFrom")), {"secretRef": {"name": secret}}]
+        main["envFrom"] = [*mappings_in_place(main.get("envFrom")), {"secretRef": {"name": secret}}]
     mounts = [
         {"name": mount.get("name"), "mountPath": mount.get("mountPoint")}
-        for mount in mappings(service.get("volumeMounts"))
+        for mount in mappings_in_place(service.get("volumeMounts"))
         if isinstance(mount.get("mountPoint"), str)
     ]
     if mounts:
         entries[*at, "volumeMounts"] = Written((*old, "volumeMounts"))
-        main["volumeMounts"] = [*mappings(main.get("volumeMounts")), *mounts]
+        main["volumeMounts"] = [*mappings_in_place(main.get("volumeMounts")), *mounts]
     return {**main, "name": MAIN} if main or isinstance(written, dict) else {}
 
 
@@ -338,7 +320,7 @@ def _merge_resources(
 
 def _claims(service: Mapping[str, Value]) -> list[dict[str, Any]]:
     """The volumes of the claims that a service mounts."""
-    names = [mount.get("name") for mount in mappings(service.get("volumeMounts"))]
+    names = [mount.get("name") for mount in mappings_in_place(service.get("volumeMounts"))]
     return [
         {"name": name, "persistentVolumeClaim": {"claimName": name}}
         for name in dict.fromkeys(names)
@@ -356,7 +338,7 @@ def to_v1alpha1(value: Mapping[str, Value]) -> Mapping[str, Value]:
     constraint = spec.get("topologyConstraint")
     if isinstance(constraint, dict):
         converted["topologyConstraint"] = _rename_key(constraint, "clusterTopologyName", "topologyProfile")
-    components = mappings(spec.get("components"))
+    components = mappings_in_place(spec.get("components"))
     restored = mapping(saved.get("services"))
     if "components" in spec:
         converted["services"] = {
@@ -401,7 +383,7 @@ def _service(component: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def _extra_pod_spec(pod: Mapping[str, Value]) -> dict[str, Any]:
-    containers = mappings(pod.get("containers"))
+    containers = mappings_in_place(pod.get("containers"))
     main = next((container for container in containers if container.get("name") == MAIN), None)
     others = [container for container in containers if container is not main]
     extra = {key: part for key, part in pod.items() if key != "containers"}

@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, findings_of, has_errors
-from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1, mapping
+from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
 from packwise.frontends.dynamo.graph import Graph, paths_of, shape_problems
 from packwise.frontends.dynamo.rules import (
     CHECKS,
@@ -30,6 +30,7 @@ from packwise.frontends.dynamo.rules import (
 )
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
+from packwise.lenient import mapping
 from packwise.objects import Generated, Origin, Place, identity, is_placeholder, place_text, repeated
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies

@@ -14,7 +14,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Array, Field, Flag, Named, Number, Object, Open, Text, TextMap, field_problems
 from packwise.findings.finding import Effect, Problem, Stage
-from packwise.frontends.dynamo.convert import ALPHA, MAIN, mapping, mappings, text, texts, whole
+from packwise.frontends.dynamo.convert import ALPHA, MAIN, whole
+from packwise.lenient import mapping, mappings_in_place, text, texts
 from packwise.wording import known_names
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class Component(Record):
     @property
     def main(self) -> Mapping[str, Value]:
         """The container in which Dynamo runs; empty where it is not written."""
-        containers = [each for each in mappings(self.pod_spec.get("containers")) if each.get("name") == MAIN]
+        containers = [each for each in mappings_in_place(self.pod_spec.get("containers")) if each.get("name") == MAIN]
         return containers[0] if containers else mapping(None)
 
     def path(self, *steps: str | int) -> FieldPath:
@@ -311,7 +312,7 @@ class Graph(Record):
             parts.append(component.override)
             parts += [
                 _override(role.get("providerOverride"), component.path("roles", place, "providerOverride"))
-                for place, role in enumerate(mappings(component.value.get("roles")))
+                for place, role in enumerate(mappings_in_place(component.value.get("roles")))
             ]
         return tuple([part for part in parts if part is not None])
 
@@ -370,7 +371,7 @@ def _override(value: Value, path: FieldPath) -> Override | None:
 
 def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
     """The backends that the command of the container `main` runs, each once."""
-    for container in mappings(mapping(template.get("spec")).get("containers")):
+    for container in mappings_in_place(mapping(template.get("spec")).get("containers")):
         if container.get("name") == MAIN:
             parts = [container.get("command"), container.get("args")]
             words = [word for part in parts if isinstance(part, list) for word in part if isinstance(word, str)]

@@ -14,9 +14,10 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments
-from packwise.frontends.dynamo.convert import BETA, SAVED, mapping, mappings, to_v1beta1
+from packwise.frontends.dynamo.convert import BETA, SAVED, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph, shape_problems
 from packwise.frontends.dynamo.shape import shape_of
+from packwise.lenient import mapping, mappings_in_place
 from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
 from packwise.settings import Dynamo
 
@@ -73,7 +74,7 @@ def _refuse_homeless(item: KubeObject) -> None:
                 raise item.error(
                     ("spec", "services", name, key), f"must go before the rest can move: {reason}", key=True
                 )
-    for index, claim in enumerate(mappings(spec.get("pvcs"))):
+    for index, claim in enumerate(mappings_in_place(spec.get("pvcs"))):
         if claim.get("create") is True:
             message = "must go before the rest can move: v1beta1 makes no claims; write a PersistentVolumeClaim"
             raise item.error(("spec", "pvcs", index, "create"), message)
@@ -147,7 +148,7 @@ class _GraphRewriting:
 
     def _components(self, owner: _Entry) -> list[str]:
         entries = {entry.key: entry for entry in self._entries(("spec", "services"), owner.line + 1, owner.end)}
-        components = mappings(mapping(self._converted["spec"]).get("components"))
+        components = mappings_in_place(mapping(self._converted["spec"]).get("components"))
         written: list[str] = []
         for key, entry in entries.items():
             if mapping(self._item.get(("spec", "services"))).get(key) is None:
@@ -201,7 +202,7 @@ class _GraphRewriting:
         old = {} if extra is None else self._within((*path, "extraPodSpec"), extra)
         for key, part in spec.items():
             if key == "containers":
-                written += self._containers((*path, "extraPodSpec"), old, mappings(part), inner)
+                written += self._containers((*path, "extraPodSpec"), old, mappings_in_place(part), inner)
             elif key in old and same(self._item.get((*path, "extraPodSpec", key)), part):
                 written += self._move(old[key], inner)
             else:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1, mapping
+from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1
 from packwise.frontends.dynamo.frontend import DerivedSet
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import QUEUE, shape_of
+from packwise.lenient import mapping
 from packwise.objects import Origin, Place, identity
 from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.placement import Omission

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.frontends.dynamo.convert import MAIN, Trace, Written, mapping, mappings, text, texts, whole
+from packwise.frontends.dynamo.convert import MAIN, Trace, Written, whole
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.kubernetes.validation import natural
+from packwise.lenient import mapping, mappings_in_place, text, texts
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known
 
@@ -314,7 +315,7 @@ class _Builder:
         spec = dict(component.pod_spec)
         here = (*at, "spec", "podSpec")
         self._from(here, component.path("podTemplate", "spec"), through=True)
-        containers = mappings(spec.get("containers"))
+        containers = mappings_in_place(spec.get("containers"))
         if all(container.get("name") != MAIN for container in containers):
             # The operator brings the container, image and all.
             spec["containers"] = [{"name": MAIN}, *containers]
@@ -395,7 +396,7 @@ class _Builder:
             if component.override is not None:
                 parts = (self._groups, "podCliqueScalingGroups") if component.uses_group else (self._cliques, "cliques")
                 self._replace_named(*parts, component.lower, component.override.value, component.override.path)
-            for place, role in enumerate(mappings(component.value.get("roles"))):
+            for place, role in enumerate(mappings_in_place(component.value.get("roles"))):
                 override = mapping(role.get("providerOverride"))
                 suffix = {"leader": "ldr", "worker": "wkr"}.get(text(role.get("name")), "")
                 path = component.path("roles", place, "providerOverride")

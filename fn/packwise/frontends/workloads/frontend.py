@@ -15,7 +15,8 @@ from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, s
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
-from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, mapping, read_workloads
+from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
+from packwise.lenient import mapping
 from packwise.objects import Place, identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping

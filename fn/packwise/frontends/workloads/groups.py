@@ -31,13 +31,13 @@ from packwise.frontends.workloads.workload import (
     bounds_of,
     count,
     delay,
-    mapping,
     pod_set,
     preemptibility,
     priority_class,
     queue,
 )
 from packwise.kubernetes.validation import atoi, parse_int
+from packwise.lenient import mapping, texts
 from packwise.objects import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
     from packwise.frontends.workloads.workload import Owner, Read, Template, Workload
     from packwise.objects import Place
 
@@ -202,7 +201,7 @@ def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
                 replicas=count(written, "replicas", 1),
                 parallelism=count(spec, "parallelism", 1),
                 completions=completions if isinstance(completions, int) else None,
-                annotations=_texts(mapping(job.get("metadata")).get("annotations")),
+                annotations=texts(mapping(job.get("metadata")).get("annotations")),
                 template=template,
                 waits=bool(written.get("dependsOn")),
             )
@@ -307,10 +306,6 @@ def _job_set_origin(workload: Workload) -> Origin:
     if BATCH_MIN_MEMBER in workload.owner.annotations:
         fields["members"] = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
     return Origin(workload.at(), _JOB_SET_RULE, fields)
-
-
-def _texts(value: Value) -> Mapping[str, str]:
-    return {key: text for key, text in mapping(value).items() if isinstance(text, str)}
 
 
 _RULE = "spec/podgrouper.md#3"

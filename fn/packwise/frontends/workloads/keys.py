@@ -12,8 +12,8 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.known_keys import KEYS as ALL_KEYS
 from packwise.frontends.recognition import candidates
 from packwise.frontends.workloads.frontend import derived_job_sets
-from packwise.frontends.workloads.workload import mapping
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
+from packwise.lenient import mapping
 from packwise.objects.workload_kinds import (
     ANYWHERE,
     WORKLOAD_KINDS,

@@ -18,10 +18,10 @@ from packwise.frontends.workloads.workload import (
     annotation_path,
     bounds_of,
     count,
-    mapping,
     pod_set,
 )
 from packwise.kubernetes.validation import atoi
+from packwise.lenient import mapping
 from packwise.objects import Origin, identity
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet

@@ -43,12 +43,12 @@ from packwise.frontends.workloads.workload import (
     SKIP,
     TOPOLOGY,
     annotation_path,
-    mapping,
     priority_class,
     queue,
     wrong_delays,
 )
 from packwise.kubernetes.validation import atoi
+from packwise.lenient import mapping
 from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
 from packwise.wording import list_known
 

@@ -10,6 +10,7 @@ import json
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.kubernetes.validation import format_duration, parse_duration
+from packwise.lenient import entries, mapping, text, texts, value_at
 from packwise.objects import Origin, Place, identity
 from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
 from packwise.placement import Bounds, PodSet
@@ -53,7 +54,6 @@ __all__ = [
     "classes_of",
     "count",
     "delay",
-    "mapping",
     "pod_set",
     "preemptibility",
     "priority_class",
@@ -215,8 +215,8 @@ class Workload(Record):
         Where it lacks those, too, it has the labels that say the default of that object's type.
         """
         metadata, owner = mapping(outer.value.get("metadata")), self.owner
-        labels = {**self._labels_by_type(outer), **_texts(metadata, "labels"), **owner.labels}
-        annotations = {**_texts(metadata, "annotations"), **owner.annotations}
+        labels = {**self._labels_by_type(outer), **texts(metadata.get("labels")), **owner.labels}
+        annotations = {**texts(metadata.get("annotations")), **owner.annotations}
         return self.replace(owner=owner.replace(labels=labels, annotations=annotations))
 
     def _labels_by_type(self, outer: KubeObject) -> Mapping[str, str]:
@@ -225,11 +225,6 @@ class Workload(Record):
             return {}
         labels = {_PRIORITY: default.priority_class, PREEMPTIBILITY: default.preemptibility}
         return {key: text for key, text in labels.items() if text}
-
-
-def mapping(value: Value) -> Mapping[str, Value]:
-    """`value` where it is a mapping; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
 
 
 def count(holder: Mapping[str, Value], field: str, default: int) -> int:
@@ -253,13 +248,13 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
     templates = [each for path in parts for each in _templates(value, path, ())]
     if row.grouping is Grouping.WORKFLOW:
         templates = list(_workflow_templates(value))
-    if row.grouping is Grouping.RAY and QUEUE in _texts(mapping(value.get("metadata")), "labels"):
+    if row.grouping is Grouping.RAY and QUEUE in texts(mapping(value.get("metadata")).get("labels")):
         templates = [_of_ray(each, scheduler) for each in templates]
     # What KAI may not read ends the chain of owners: there each pod is on its own.
     grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
     is_alone = grouping in (Grouping.EACH_POD, Grouping.WORKFLOW)
     path = kind.body if kind is not None else ("spec",)
-    body = mapping(_at(value, path))
+    body = mapping(value_at(value, *path))
     workloads = [
         Workload(
             item, kind, grouping, _owner(value, grouping, own, kind, is_one_of=len(templates) > len(own)), own,
@@ -284,7 +279,9 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
         if container is None and "containerSet" not in template:
             continue
         metadata = mapping(template.get("metadata"))
-        labels, annotations = ({**_texts(shared, form), **_texts(metadata, form)} for form in ("labels", "annotations"))
+        labels, annotations = (
+            {**texts(shared.get(form)), **texts(metadata.get(form))} for form in ("labels", "annotations")
+        )
         pod: dict[str, Value] = {"containers": [container] if container is not None else []}
         for field, of_all in (("schedulerName", "schedulerName"), ("priorityClassName", "podPriorityClassName")):
             name = template.get(field) or spec.get(of_all)
@@ -312,16 +309,16 @@ def _owner(
     if grouping is Grouping.JOB:
         path = _OWN if kind is None else kind.owner.path
         if path != _OWN:
-            own, name, word = mapping(_at(value, path)), f"{name}-{_SCHEDULE}", "Job"
+            own, name, word = mapping(value_at(value, *path)), f"{name}-{_SCHEDULE}", "Job"
         # The API server gives a Job without labels those of its template.
-        labels = _texts(own, "labels") or templates[0].labels
-        return Owner(version, word, name, path, labels, _texts(own, "annotations"))
+        labels = texts(own.get("labels")) or templates[0].labels
+        return Owner(version, word, name, path, labels, texts(own.get("annotations")))
     template = templates[0]
     if grouping is Grouping.REVISION:
-        written = mapping(_at(value, template.metadata)).get("name")
+        written = mapping(value_at(value, *template.metadata)).get("name")
         name = written if isinstance(written, str) and written else f"{name}-{_FIRST}"
         return Owner(version, "Revision", name, template.metadata, template.labels, template.annotations)
-    labels, annotations = _texts(own, "labels"), _texts(own, "annotations")
+    labels, annotations = texts(own.get("labels")), texts(own.get("annotations"))
     pod = f"{name}-{template.part}-{SUFFIX}" if is_one_of else f"{name}-{SUFFIX}"
     if grouping is Grouping.WORKFLOW:
         return Owner("v1", "Pod", pod, _OWN, template.labels, template.annotations)
@@ -346,8 +343,8 @@ def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: s
     if not steps:
         if isinstance(value, dict) and isinstance(value.get("spec"), dict):
             metadata = mapping(value.get("metadata"))
-            texts = _texts(metadata, "labels"), _texts(metadata, "annotations")
-            yield Template(part or str((path or ("pod",))[-1]), path, *texts, mapping(value["spec"]))
+            own = texts(metadata.get("labels")), texts(metadata.get("annotations"))
+            yield Template(part or str((path or ("pod",))[-1]), path, *own, mapping(value["spec"]))
         return
     step, rest = steps[0], steps[1:]
     if step == ANYWHERE:
@@ -380,17 +377,6 @@ def _name_of(key: str | int, entry: Value) -> str:
         return key
     names = [mapping(entry).get(field) for field in ("name", "groupName")]
     return next((name for name in names if isinstance(name, str) and name), str(key))
-
-
-def _texts(metadata: Mapping[str, Value], field: str) -> Mapping[str, str]:
-    """Labels or annotations; an entry that is no text, other rules report."""
-    return {key: text for key, text in mapping(metadata.get(field)).items() if isinstance(text, str)}
-
-
-def _at(value: Value, path: FieldPath) -> Value:
-    for step in path:
-        value = mapping(value).get(str(step))
-    return value
 
 
 class Read(Record):
@@ -459,19 +445,19 @@ def preemptibility(workload: Workload, owner: Owner, pod: Template) -> Read:
 
 def delay(owner: Owner, pod: Template, key: str) -> Read:
     """A duration as KAI stores it; "" where neither owner nor pod has one."""
-    for texts, path in _annotations(owner, pod):
-        if key in texts and not _delay_fault(key, texts[key]):
-            nanoseconds = parse_duration(texts[key])
+    for written, path in _annotations(owner, pod):
+        if key in written and not _delay_fault(key, written[key]):
+            nanoseconds = parse_duration(written[key])
             return Read(format_duration(nanoseconds or 0), (*path, "annotations", key))
     return Read("")
 
 
 def wrong_delays(owner: Owner, pod: Template) -> Iterator[tuple[FieldPath, str, str]]:
     """The durations that KAI passes over: path, value, and what it should be."""
-    for texts, path in _annotations(owner, pod):
+    for written, path in _annotations(owner, pod):
         for key in (PREEMPTION_DELAY, GRACE_PERIOD):
-            if key in texts and (fault := _delay_fault(key, texts[key])):
-                yield (*path, "annotations", key), texts[key], fault
+            if key in written and (fault := _delay_fault(key, written[key])):
+                yield (*path, "annotations", key), written[key], fault
 
 
 def _delay_fault(key: str, text: str) -> str:
@@ -612,7 +598,7 @@ def _defaults(index: Index) -> Mapping[str, TypeDefault]:
     [(item, entries)] = candidates
     defaults: dict[str, TypeDefault] = {}
     for entry in entries:
-        kind, group, priority, preemptibility = [_text(entry.get(field)) for field in _FIELDS]
+        kind, group, priority, preemptibility = [text(entry.get(field)) for field in _FIELDS]
         key = f"{kind}.{group}" if group else kind
         defaults[key] = TypeDefault(priority, preemptibility.lower(), Place(item, _TYPES))
     return defaults
@@ -627,9 +613,9 @@ def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
         read: Value = json.loads(text)
     except ValueError:
         return None
-    entries = [mapping(entry) for entry in _entries(read)]
-    is_form = all("typeName" in entry for entry in entries)
-    return entries if is_form and isinstance(read, list) else None
+    defaults = [mapping(entry) for entry in entries(read)]
+    is_form = all("typeName" in entry for entry in defaults)
+    return defaults if is_form and isinstance(read, list) else None
 
 
 def _names(index: Index) -> Iterator[tuple[str, str]]:
@@ -638,11 +624,11 @@ def _names(index: Index) -> Iterator[tuple[str, str]]:
         args = mapping(item.get(("spec", "podGrouper", "args")))
         parts = [args.get(f"defaultPrioritiesConfigMap{part}") for part in ("Namespace", "Name")]
         if any(parts):
-            yield _text(parts[0]), _text(parts[1])
+            yield text(parts[0]), text(parts[1])
     for item in index.of_kind(*_DEPLOYMENT):
         if not item.written or _FLAG in item.source.text:
-            for container in _entries(item.get(("spec", "template", "spec", "containers"))):
-                words = [word for field in ("command", "args") for word in _entries(mapping(container).get(field))]
+            for container in entries(item.get(("spec", "template", "spec", "containers"))):
+                words = [word for field in ("command", "args") for word in entries(mapping(container).get(field))]
                 if any(isinstance(word, str) and word.startswith(_FLAG) for word in words):
                     yield _flag(words, "namespace"), _flag(words, "name")
 
@@ -652,13 +638,5 @@ def _flag(words: list[Value], part: str) -> str:
     for position, word in enumerate(words):
         name, equals, value = word.partition("=") if isinstance(word, str) else ("", "", "")
         if name == f"{_FLAG}{part}":
-            return value if equals else _text(words[position + 1] if position + 1 < len(words) else "")
+            return value if equals else text(words[position + 1] if position + 1 < len(words) else "")
     return ""
-
-
-def _entries(value: Value) -> list[Value]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Value) -> str:
-    return value if isinstance(value, str) else ""

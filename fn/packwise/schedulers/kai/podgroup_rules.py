@@ -13,6 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
+from packwise.lenient import text_at
 from packwise.objects import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
@@ -489,7 +490,7 @@ def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Ma
     entries: Sequence[Value] = groups if isinstance(groups, list) else ()
     for index, group in enumerate(entries):
         if isinstance(group, dict):
-            yield ("spec", "subGroups", index), _text(group, "name"), group
+            yield ("spec", "subGroups", index), text_at(group, "name"), group
 
 
 def _read_constraint(value: Value) -> LevelConstraint:
@@ -497,11 +498,6 @@ def _read_constraint(value: Value) -> LevelConstraint:
     fields = [value.get(name) for name in ("topology", _REQUIRED, _PREFERRED)] if isinstance(value, dict) else []
     texts = [field or "" for field in fields if field is None or isinstance(field, str)]
     return LevelConstraint(*texts) if len(texts) == 3 else LevelConstraint("")
-
-
-def _text(value: Mapping[str, Value], key: str) -> str:
-    text = value.get(key)
-    return text if isinstance(text, str) else ""
 
 
 _LONGEST = 63

@@ -10,6 +10,7 @@ import re
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.kubernetes.validation import amounts, container_requests, natural
+from packwise.lenient import entries, mapping_at, mappings, text_at
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     AffinityTerm,
@@ -67,7 +68,7 @@ def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> Known
         if kind not in by_kind and f"{kind}List" not in by_kind:
             return None
         return {
-            (_text(_at(value, "metadata"), "namespace"), _text(_at(value, "metadata"), "name")): value
+            (text_at(value, "metadata", "namespace"), text_at(value, "metadata", "name")): value
             for value in by_kind.get(kind, ())
         }
 
@@ -77,7 +78,10 @@ def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> Known
         objects_of("PersistentVolumeClaim"),
         None
         if namespaces is None
-        else {name: _texts(_at(value, "metadata", "labels")) for (_, name), value in namespaces.items()},
+        else {
+            name: {key: str(text) for key, text in mapping_at(value, "metadata", "labels").items()}
+            for (_, name), value in namespaces.items()
+        },
         None if classes is None else {name: value for (_, name), value in classes.items()},
     )
 
@@ -103,7 +107,7 @@ def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> ReadPod:
     namespace, spec = manifest.namespace, manifest.spec
     labels, annotations = manifest.labels, manifest.annotations
     notes: list[str] = []
-    runtime = _text(spec, "runtimeClassName")
+    runtime = text_at(spec, "runtimeClassName")
     if runtime and (known.runtime_classes is None or runtime not in known.runtime_classes):
         notes.append(
             f'use the RuntimeClass "{runtime}", which the cluster\'s objects do not show: its overhead and node '
@@ -144,17 +148,17 @@ def _with_gpus(request: Mapping[str, int]) -> dict[str, int]:
 
 def _with_class(spec: Mapping[str, Value], runtime: Mapping[str, Value]) -> Mapping[str, Value]:
     """The spec as admission leaves it: with the overhead, selector and tolerations of its RuntimeClass."""
-    fixed = _at(runtime, "overhead", "podFixed")
-    scheduling = _at(runtime, "scheduling")
+    fixed = mapping_at(runtime, "overhead", "podFixed")
+    scheduling = mapping_at(runtime, "scheduling")
     changed: dict[str, Value] = dict(spec)
     if fixed and not isinstance(spec.get("overhead"), dict):
         changed["overhead"] = dict(fixed)
-    selector = _at(scheduling, "nodeSelector")
+    selector = mapping_at(scheduling, "nodeSelector")
     if selector:
-        changed["nodeSelector"] = {**_at(spec, "nodeSelector"), **selector}
-    tolerations = _mappings(scheduling.get("tolerations"))
+        changed["nodeSelector"] = {**mapping_at(spec, "nodeSelector"), **selector}
+    tolerations = mappings(scheduling.get("tolerations"))
     if tolerations:
-        changed["tolerations"] = [*_list(spec.get("tolerations")), *cast("list[Value]", tolerations)]
+        changed["tolerations"] = [*entries(spec.get("tolerations")), *cast("list[Value]", tolerations)]
     return changed
 
 
@@ -175,17 +179,17 @@ def _share(annotations: Mapping[str, str]) -> GpuPortion | None:
 def _rules(
     spec: Mapping[str, Value], namespace: str, labels: Mapping[str, str], known: KnownObjects, notes: list[str]
 ) -> PodRules:
-    required = _at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return PodRules(
-        tuple(sorted((key, str(text)) for key, text in _at(spec, "nodeSelector").items())),
-        tuple([_node_term(term) for term in _mappings(required.get("nodeSelectorTerms"))]) if required else None,
+        tuple(sorted((key, str(text)) for key, text in mapping_at(spec, "nodeSelector").items())),
+        tuple([_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))]) if required else None,
         tuple([
-            Toleration(*(_text(entry, key) for key in ("key", "operator", "value", "effect")))
-            for entry in _mappings(spec.get("tolerations"))
+            Toleration(*(text_at(entry, key) for key in ("key", "operator", "value", "effect")))
+            for entry in mappings(spec.get("tolerations"))
         ]),
         tuple(_ports(spec)),
-        tuple(_terms(_at(spec, "affinity", "podAffinity"), namespace, labels, known, notes)),
-        tuple(_terms(_at(spec, "affinity", "podAntiAffinity"), namespace, labels, known, notes)),
+        tuple(_terms(mapping_at(spec, "affinity", "podAffinity"), namespace, labels, known, notes)),
+        tuple(_terms(mapping_at(spec, "affinity", "podAntiAffinity"), namespace, labels, known, notes)),
     )  # fmt: skip
 
 
@@ -197,41 +201,41 @@ def _node_term(term: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
 
 
 def _ports(spec: Mapping[str, Value]) -> Iterator[HostPort]:
-    sidecars = [each for each in _mappings(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
-    for container in (*_mappings(spec.get("containers")), *sidecars):
-        for port in _mappings(container.get("ports")):
+    sidecars = [each for each in mappings(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
+    for container in (*mappings(spec.get("containers")), *sidecars):
+        for port in mappings(container.get("ports")):
             # On the network of its node, every port of a container is one of the node.
             number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") is True else None)
             if isinstance(number, int) and number > 0:
-                yield HostPort(number, _text(port, "protocol") or "TCP", _text(port, "hostIP"))
+                yield HostPort(number, text_at(port, "protocol") or "TCP", text_at(port, "hostIP"))
 
 
 def _terms(
     affinity: Mapping[str, Value], namespace: str, labels: Mapping[str, str], known: KnownObjects, notes: list[str]
 ) -> Iterator[AffinityTerm]:
-    for term in _mappings(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")):
+    for term in mappings(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")):
         selector = term.get("labelSelector")
         requirements = None if not isinstance(selector, dict) else (*_selector(selector), *_own(term, labels))
         yield AffinityTerm(
-            _text(term, "topologyKey"), requirements, tuple(_namespaces(term, namespace, known, notes))
+            text_at(term, "topologyKey"), requirements, tuple(_namespaces(term, namespace, known, notes))
         )  # fmt: skip
 
 
 def _selector(selector: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
-    matching = [(key, "In", (str(text),)) for key, text in sorted(_at(selector, "matchLabels").items())]
+    matching = [(key, "In", (str(text),)) for key, text in sorted(mapping_at(selector, "matchLabels").items())]
     return (*matching, *_requirements(selector.get("matchExpressions")))
 
 
 def _own(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
     """The requirements that the API server adds: the pod's own values of some labels, or others than these."""
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
-        for key in _list(term.get(field)):
+        for key in entries(term.get(field)):
             if isinstance(key, str) and key in labels:
                 yield key, operator, (labels[key],)
 
 
 def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes: list[str]) -> list[str]:
-    listed = [str(name) for name in _list(term.get("namespaces"))]
+    listed = [str(name) for name in entries(term.get("namespaces"))]
     selector = term.get("namespaceSelector")
     if not isinstance(selector, dict):
         return listed or [own]
@@ -277,19 +281,21 @@ def _config_maps(
 
 
 def _needed_config_maps(spec: Mapping[str, Value]) -> Iterator[str]:
-    containers = [entry for key in ("initContainers", "containers") for entry in _mappings(spec.get(key))]
-    mounted = {_text(mount, "name") for each in containers for mount in _mappings(each.get("volumeMounts"))}
+    containers = [entry for key in ("initContainers", "containers") for entry in mappings(spec.get(key))]
+    mounted = {text_at(mount, "name") for each in containers for mount in mappings(each.get("volumeMounts"))}
     sources: list[Mapping[str, Value]] = []
-    for volume in _mappings(spec.get("volumes")):
-        if _text(volume, "name") in mounted:
-            sources.append(_at(volume, "configMap"))
-            sources += [_at(source, "configMap") for source in _mappings(_at(volume, "projected").get("sources"))]
+    for volume in mappings(spec.get("volumes")):
+        if text_at(volume, "name") in mounted:
+            sources.append(mapping_at(volume, "configMap"))
+            sources += [
+                mapping_at(source, "configMap") for source in mappings(mapping_at(volume, "projected").get("sources"))
+            ]
     for container in containers:
-        sources += [_at(entry, "valueFrom", "configMapKeyRef") for entry in _mappings(container.get("env"))]
-        sources += [_at(entry, "configMapRef") for entry in _mappings(container.get("envFrom"))]
+        sources += [mapping_at(entry, "valueFrom", "configMapKeyRef") for entry in mappings(container.get("env"))]
+        sources += [mapping_at(entry, "configMapRef") for entry in mappings(container.get("envFrom"))]
     for source in sources:
         if source and source.get("optional") is not True:
-            yield _text(source, "name")
+            yield text_at(source, "name")
 
 
 def _claims(
@@ -298,17 +304,17 @@ def _claims(
     """KAI's text about a claim of the pod that is not there; a note about those of which nodes decide."""
     unknown: list[str] = []
     there: list[str] = []
-    for volume in _mappings(spec.get("volumes")):
-        name = _text(_at(volume, "persistentVolumeClaim"), "claimName")
+    for volume in mappings(spec.get("volumes")):
+        name = text_at(volume, "persistentVolumeClaim", "claimName")
         if isinstance(volume.get("ephemeral"), dict):
-            there.append(f"{pod}-{_text(volume, 'name')}" if pod else _text(volume, "name"))
+            there.append(f"{pod}-{text_at(volume, 'name')}" if pod else text_at(volume, "name"))
         if not name:
             continue
         if known.claims is None:
             unknown.append(name)
         elif (namespace, name) not in known.claims:
             yield f'VolumeBinding: persistentvolumeclaim "{name}" not found'
-        elif _at(known.claims[namespace, name], "metadata").get("deletionTimestamp"):
+        elif mapping_at(known.claims[namespace, name], "metadata").get("deletionTimestamp"):
             yield f'VolumeBinding: persistentvolumeclaim "{name}" is being deleted'
         else:
             there.append(name)
@@ -327,30 +333,6 @@ def _quote_all(names: Iterable[str]) -> str:
 
 def _requirements(value: Value) -> list[LabelRequirement]:
     return [
-        (_text(entry, "key"), _text(entry, "operator"), tuple([str(each) for each in _list(entry.get("values"))]))
-        for entry in _mappings(value)
+        (text_at(entry, "key"), text_at(entry, "operator"), tuple([str(each) for each in entries(entry.get("values"))]))
+        for entry in mappings(value)
     ]
-
-
-def _at(value: Mapping[str, Value], *keys: str) -> Mapping[str, Value]:
-    for key in keys:
-        inner = value.get(key)
-        value = inner if isinstance(inner, dict) else {}
-    return value
-
-
-def _texts(value: Mapping[str, Value]) -> dict[str, str]:
-    return {key: str(text) for key, text in value.items()}
-
-
-def _list(value: Value) -> list[Value]:
-    return value if isinstance(value, list) else []
-
-
-def _mappings(value: Value) -> list[Mapping[str, Value]]:
-    return [cast("Mapping[str, Value]", entry) for entry in _list(value) if isinstance(entry, dict)]
-
-
-def _text(value: Mapping[str, Value], key: str) -> str:
-    inner = value.get(key)
-    return inner if isinstance(inner, str) else ""

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
+from packwise.lenient import entries, mapping_at, mappings, text_at
 from packwise.schedulers.kai.allocate import existing_queues, usage_of
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
@@ -214,7 +215,7 @@ def priorities(classes: Iterable[Mapping[str, Value]]) -> Priorities:
     for value in classes:
         number = value.get("value")
         if isinstance(number, int):
-            by_name[_text(_at(value, "metadata"), "name")] = number
+            by_name[text_at(value, "metadata", "name")] = number
             default = number if value.get("globalDefault") is True and default is None else default
     return Priorities(by_name, default)
 
@@ -226,18 +227,18 @@ def nodes_within(nodes: Iterable[Node], domain: str) -> list[Node]:
 
 
 def _node(value: Mapping[str, Value]) -> Node:
-    spec, status = _at(value, "spec"), _at(value, "status")
-    labels = {key: str(text) for key, text in _at(value, "metadata", "labels").items()}
-    allocatable = node_amounts(_at(status, "allocatable") or _at(status, "capacity"))
+    spec, status = mapping_at(value, "spec"), mapping_at(value, "status")
+    labels = {key: str(text) for key, text in mapping_at(value, "metadata", "labels").items()}
+    allocatable = node_amounts(mapping_at(status, "allocatable") or mapping_at(status, "capacity"))
     return Node(
-        _text(_at(value, "metadata"), "name"),
+        text_at(value, "metadata", "name"),
         labels,
         {PODS: _PODS_OF_A_NODE, **allocatable},
         {},
         spec.get("unschedulable") is True,
         tuple([
-            Taint(_text(taint, "key"), _text(taint, "value"), _text(taint, "effect"))
-            for taint in _mappings(spec.get("taints"))
+            Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
+            for taint in mappings(spec.get("taints"))
         ]),
         tuple(_reasons(status)),
         mig=mig_strategy(labels, allocatable),
@@ -246,7 +247,7 @@ def _node(value: Mapping[str, Value]) -> Node:
 
 def _reasons(status: Mapping[str, Value]) -> Iterator[str]:
     """KAI's reasons against a node. Source: KAI Scheduler, scheduler_util.CheckNodeConditionPredicate."""
-    for condition in _mappings(status.get("conditions")):
+    for condition in mappings(status.get("conditions")):
         kind, holds = condition.get("type"), condition.get("status")
         if kind == "Ready" and holds != "True":
             yield _NOT_READY
@@ -260,12 +261,12 @@ def _pod(
     bindings: Mapping[tuple[str, str], tuple[str, tuple[str, ...]]],
 ) -> BoundPod | None:
     """The pod, where it has not ended."""
-    metadata, spec = _at(value, "metadata"), _at(value, "spec")
-    if _text(_at(value, "status"), "phase") in _ENDED:
+    metadata, spec = mapping_at(value, "metadata"), mapping_at(value, "spec")
+    if text_at(value, "status", "phase") in _ENDED:
         return None
-    name, namespace = _text(metadata, "name"), _text(metadata, "namespace")
-    labels = {key: str(text) for key, text in _at(metadata, "labels").items()}
-    annotations = {key: str(text) for key, text in _at(metadata, "annotations").items()}
+    name, namespace = text_at(metadata, "name"), text_at(metadata, "namespace")
+    labels = {key: str(text) for key, text in mapping_at(metadata, "labels").items()}
+    annotations = {key: str(text) for key, text in mapping_at(metadata, "annotations").items()}
     pod = read_pod(name, Manifest(namespace, spec, labels, annotations), known).pod
     bound, selected = bindings.get((namespace, name), ("", ()))
     if labels.get("app") == _RESERVATION:
@@ -273,7 +274,7 @@ def _pod(
         pod = pod.replace(request=tuple([entry for entry in pod.request if entry[0] != GPU]))
     groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
-        pod.replace(node=_text(spec, "nodeName") or bound),
+        pod.replace(node=text_at(spec, "nodeName") or bound),
         labels.get("grove.io/podgang") or annotations.get("pod-group-name", ""),
         labels.get("grove.io/podclique") or labels.get("kai.scheduler/subgroup-name", ""),
         annotations.get("pod-group-name", ""),
@@ -285,9 +286,9 @@ def _pod(
 
 def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tuple[str, ...]]]:
     """The pod that KAI has asked to bind, its node and the GPUs that it shares."""
-    spec = _at(value, "spec")
-    groups = tuple([str(each) for each in _list(spec.get("selectedGPUGroups"))])
-    return (_text(_at(value, "metadata"), "namespace"), _text(spec, "podName")), (_text(spec, "selectedNode"), groups)
+    spec = mapping_at(value, "spec")
+    groups = tuple([str(each) for each in entries(spec.get("selectedGPUGroups"))])
+    return (text_at(value, "metadata", "namespace"), text_at(spec, "podName")), (text_at(spec, "selectedNode"), groups)
 
 
 def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str, dict[str, int]]:
@@ -303,15 +304,15 @@ def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str,
 
 
 def _group(value: Mapping[str, Value]) -> tuple[tuple[str, str], Group]:
-    metadata, spec = _at(value, "metadata"), _at(value, "spec")
-    group = Group(_text(spec, "queue"), _text(spec, "priorityClassName"), _text(spec, "preemptibility"))
-    return (_text(metadata, "namespace"), _text(metadata, "name")), group
+    metadata, spec = mapping_at(value, "metadata"), mapping_at(value, "spec")
+    group = Group(text_at(spec, "queue"), text_at(spec, "priorityClassName"), text_at(spec, "preemptibility"))
+    return (text_at(metadata, "namespace"), text_at(metadata, "name")), group
 
 
 def _scheduler(value: Mapping[str, Value]) -> int | None:
     """The minor version of KAI where the pod is its scheduler."""
-    for container in _mappings(_at(value, "spec").get("containers")):
-        match = _SCHEDULER.search(_text(container, "image"))
+    for container in mappings(mapping_at(value, "spec").get("containers")):
+        match = _SCHEDULER.search(text_at(container, "image"))
         if match is not None:
             return int(match[1])
     return None
@@ -319,34 +320,34 @@ def _scheduler(value: Mapping[str, Value]) -> int | None:
 
 def _times(value: Mapping[str, Value]) -> Iterator[str]:
     """Times that the object shows: of its making, and of heartbeats and changes of its conditions."""
-    yield _time(_at(value, "metadata"), "creationTimestamp")
-    for condition in _mappings(_at(value, "status").get("conditions")):
+    yield _time(mapping_at(value, "metadata"), "creationTimestamp")
+    for condition in mappings(mapping_at(value, "status").get("conditions")):
         yield _time(condition, "lastHeartbeatTime")
         yield _time(condition, "lastTransitionTime")
 
 
 def _time(value: Mapping[str, Value], key: str) -> str:
-    written = _text(value, key)
+    written = text_at(value, key)
     return written if _UTC.fullmatch(written) else ""
 
 
 def queue_share(value: Mapping[str, Value]) -> QueueShare:
     """A KAI Queue. What its `resources` leave out is 0, as Go reads it; -1 is unbounded."""
-    spec = _at(value, "spec")
+    spec = mapping_at(value, "spec")
     priority = spec.get("priority")
     return QueueShare(
-        _text(_at(value, "metadata"), "name"),
+        text_at(value, "metadata", "name"),
         _share(spec, "gpu", 1),
         _share(spec, "cpu", 1),
         _share(spec, "memory", _QUEUE_MEMORY),
-        _text(spec, "parentQueue"),
-        _text(spec, "displayName"),
+        text_at(spec, "parentQueue"),
+        text_at(spec, "displayName"),
         priority if isinstance(priority, int) else 100,
     )
 
 
 def _share(spec: Mapping[str, Value], resource: str, unit: int) -> Share:
-    amounts = _at(spec, "resources", resource)
+    amounts = mapping_at(spec, "resources", resource)
     bounds: list[float | None] = []
     for field in ("quota", "limit"):
         written = _number(amounts.get(field))
@@ -359,26 +360,6 @@ def _number(value: Value) -> float:
         return 0.0
     # More than a float holds is as good as without end.
     return float(max(-_ENDLESS, min(value, _ENDLESS)))
-
-
-def _at(value: Mapping[str, Value], *keys: str) -> Mapping[str, Value]:
-    for key in keys:
-        inner = value.get(key)
-        value = inner if isinstance(inner, dict) else {}
-    return value
-
-
-def _list(value: Value) -> list[Value]:
-    return value if isinstance(value, list) else []
-
-
-def _mappings(value: Value) -> list[Mapping[str, Value]]:
-    return [cast("Mapping[str, Value]", entry) for entry in _list(value) if isinstance(entry, dict)]
-
-
-def _text(value: Mapping[str, Value], key: str) -> str:
-    inner = value.get(key)
-    return inner if isinstance(inner, str) else ""
 
 
 _PRIORITY = 50

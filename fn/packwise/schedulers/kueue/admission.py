@@ -16,8 +16,9 @@ from packwise.kubernetes.validation import (
     dns_subdomain,
     go_json,
 )
+from packwise.lenient import mapping, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, Integration
-from packwise.schedulers.kueue.podsets import HEAD, integer, mapping, value_at
+from packwise.schedulers.kueue.podsets import HEAD, integer
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
     PREFERRED,

@@ -12,6 +12,7 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
+from packwise.lenient import mapping, value_at
 from packwise.objects import Place, is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
 from packwise.objects.workload_kinds import QUEUE_NAME
@@ -19,7 +20,7 @@ from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue import is_meant
 from packwise.schedulers.kueue.objects import node_labels, rendered_values
-from packwise.schedulers.kueue.podsets import jobs_of, mapping, value_at
+from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
 from packwise.wording import closest, near_miss
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
+from packwise.lenient import mapping, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
-from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import (
     PREFIX,
     TOPOLOGY_KEYS,

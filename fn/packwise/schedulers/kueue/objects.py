@@ -24,9 +24,9 @@ from packwise.kubernetes.validation import (
     qualified_name,
     type_error,
 )
+from packwise.lenient import mapping, mappings_by_place, value_at
 from packwise.objects import Generated, Origin
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
-from packwise.schedulers.kueue.podsets import mapping, value_at
 from packwise.schedulers.kueue.request import refusal
 from packwise.settings import settings_place
 from packwise.validate import judge
@@ -262,8 +262,8 @@ def _flavor_rules(
     elif topology is not None and not labels:
         yield _rule(("spec", "nodeLabels"), "spec", message, text)
     yield from _flavor_changes(spec, mapping(mapping(before).get("spec")), release)
-    yield from _taint_rules(_mappings(spec.get("nodeTaints")))
-    yield from _toleration_rules(_mappings(spec.get("tolerations")))
+    yield from _taint_rules(mappings_by_place(spec.get("nodeTaints")))
+    yield from _toleration_rules(mappings_by_place(spec.get("tolerations")))
 
 
 def _flavor_changes(spec: Mapping[str, Value], old: Mapping[str, Value], release: KueueRelease) -> Iterator[Problem]:
@@ -279,11 +279,6 @@ def _flavor_changes(spec: Mapping[str, Value], old: Mapping[str, Value], release
         path = ("spec", "topologyName") if "topologyName" in spec else ("spec",)
         message = f'must keep its topology, "{was}"; delete the ResourceFlavor and create it anew'
         yield _rule(path, "spec", message, "topologyName is immutable when topologyName is set")
-
-
-def _mappings(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
-    entries = value if isinstance(value, list) else []
-    return [(position, entry) for position, entry in enumerate(entries) if isinstance(entry, dict)]
 
 
 def _taint_rules(taints: list[tuple[int, Mapping[str, Value]]]) -> Iterator[Problem]:
@@ -328,9 +323,9 @@ def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
         if isinstance(text, str):
             yield from _wrong(path, "spec.nodeLabels", text, label_value(text, V35), "a label's value")
     seen: set[tuple[Value, Value]] = set()
-    for position, taint in _mappings(spec.get("nodeTaints")):
+    for position, taint in mappings_by_place(spec.get("nodeTaints")):
         yield from _taint(position, taint, seen)
-    for position, toleration in _mappings(spec.get("tolerations")):
+    for position, toleration in mappings_by_place(spec.get("tolerations")):
         key = toleration.get("key")
         if isinstance(key, str) and key:
             path = ("spec", "tolerations", position, "key")

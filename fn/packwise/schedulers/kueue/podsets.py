@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
+from packwise.lenient import mapping, mappings_by_place, text, value_at
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
@@ -31,8 +32,6 @@ __all__ = [
     "check_runtimes",
     "integer",
     "jobs_of",
-    "mapping",
-    "value_at",
 ]
 
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)
@@ -49,8 +48,6 @@ _SUFFIX = (
     "corresponding Job"
 )
 
-_NOTHING: Mapping[str, Value] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class KueuePodSet:
@@ -66,31 +63,9 @@ class KueuePodSet:
     is_validated: bool = True
 
 
-def mapping(value: Value) -> Mapping[str, Value]:
-    """The mapping that `value` is; an empty one where it is none."""
-    return value if isinstance(value, dict) else _NOTHING
-
-
 def integer(value: Value, default: int) -> int:
     """The integer that `value` is; the default where it is none."""
     return value if type(value) is int else default
-
-
-def value_at(value: Value, *steps: str) -> Value:
-    """The value at the end of `steps`; None where there is none."""
-    for step in steps:
-        value = mapping(value).get(step)
-    return value
-
-
-def _entries(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
-    """The mappings of a list, each with its position."""
-    entries = value if isinstance(value, list) else []
-    return [(position, entry) for position, entry in enumerate(entries) if isinstance(entry, dict)]
-
-
-def _text(value: Value) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _pod_set(
@@ -122,12 +97,12 @@ def _job_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSe
 def _replicated_jobs(jobs: Value) -> list[KueuePodSet]:
     """A pod set for each entry of a JobSet's `spec.replicatedJobs`."""
     sets: list[KueuePodSet] = []
-    for index, job in _entries(jobs):
+    for index, job in mappings_by_place(jobs):
         spec = value_at(job, "template", "spec")
         path = ("spec", "replicatedJobs", index, "template", "spec", "template")
         count = integer(job.get("replicas"), 1) * _pods_of_job(spec)
         title = f"spec.replicatedJobs[{index}].template.spec.template"
-        sets.append(_pod_set(_text(job.get("name")), count, value_at(spec, "template"), path, title))
+        sets.append(_pod_set(text(job.get("name")), count, value_at(spec, "template"), path, title))
     return sets
 
 
@@ -170,11 +145,11 @@ def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePo
         return []
     head = (*section, "headGroupSpec", "template")
     sets = [_pod_set(HEAD, 1, value_at(value, *head), head, f"{title}.headGroupSpec.template")]
-    for index, group in _entries(value_at(cluster, "workerGroupSpecs")):
+    for index, group in mappings_by_place(value_at(cluster, "workerGroupSpecs")):
         count = integer(group.get("replicas"), 0) * max(integer(group.get("numOfHosts"), 1), 1)
         path = (*section, "workerGroupSpecs", index, "template")
         name = f"{title}.workerGroupSpecs[{index}].template"
-        sets.append(_pod_set(_text(group.get("groupName")), count, group.get("template"), path, name))
+        sets.append(_pod_set(text(group.get("groupName")), count, group.get("template"), path, name))
     return sets
 
 

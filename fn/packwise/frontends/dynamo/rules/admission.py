@@ -12,11 +12,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.dynamo.convert import mappings
-from packwise.frontends.dynamo.convert import text as text_of
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.shape import MOST, MOST_RANKS, STRATEGY, clique_names, combined_length, longest_clique
 from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.lenient import mappings_in_place
+from packwise.lenient import text as text_of
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import list_known
 
@@ -273,7 +273,7 @@ def _memory(at: Subject) -> Iterator[Problem]:
 
 def _roles(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
-        roles = mappings(component.value.get("roles"))
+        roles = mappings_in_place(component.value.get("roles"))
         if at.release.roles is Known.NO or component.value.get("roles") is None:
             continue
         if sorted([text_of(role.get("name")) for role in roles]) != ["leader", "worker"]:

@@ -12,11 +12,12 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
-from packwise.frontends.dynamo.convert import MAIN, mapping, mappings, text, texts
+from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import Check, refusal
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
+from packwise.lenient import mapping, mappings_in_place, text, texts
 from packwise.objects import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.revisions.grove import REVISIONS, precedes
@@ -68,10 +69,12 @@ def _most_gpus(at: Subject, component: Component) -> int:
 
 def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
     """True if the pods go to nodes of GB200 or GB300 alone: by product, processors, NVLink across nodes, libraries."""
-    claims = [str(claim.get("name", "")) for claim in mappings(component.pod_spec.get("resourceClaims"))]
+    claims = [str(claim.get("name", "")) for claim in mappings_in_place(component.pod_spec.get("resourceClaims"))]
     by_claim = any(name.startswith(_COMPUTE_DOMAIN) for name in claims)
     by_selector = selector.get(_ARCHITECTURE) == "arm64" or "-GB" in selector.get(_PRODUCT, "")
-    by_library = any(_ARM_LIBRARIES in str(entry.get("value", "")) for entry in mappings(component.main.get("env")))
+    by_library = any(
+        _ARM_LIBRARIES in str(entry.get("value", "")) for entry in mappings_in_place(component.main.get("env"))
+    )
     return by_claim or by_selector or by_library
 
 
@@ -272,7 +275,9 @@ def _lacks(at: Subject) -> Iterator[Problem]:
         return
     before = {} if at.before is None else {component.name: component for component in at.before.components}
     for component in at.graph.components:
-        if component.type == _LPX or any("podTemplate" in role for role in mappings(component.value.get("roles"))):
+        if component.type == _LPX or any(
+            "podTemplate" in role for role in mappings_in_place(component.value.get("roles"))
+        ):
             continue
         old = before.get(component.name)
         image, version = _runtime(component)
@@ -319,7 +324,7 @@ def _service(component: Component) -> str:
 
 
 def _main_place(component: Component) -> int | None:
-    containers = mappings(component.pod_spec.get("containers"))
+    containers = mappings_in_place(component.pod_spec.get("containers"))
     return next((place for place, each in enumerate(containers) if each.get("name") == MAIN), None)
 
 

@@ -11,9 +11,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.dynamo.convert import mapping
 from packwise.frontends.dynamo.rules.admission import Check, by_api_server, field_error, refusal, where
 from packwise.kubernetes.validation import ErrorType
+from packwise.lenient import mapping
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import known_names
 

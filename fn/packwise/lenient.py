@@ -1,0 +1,80 @@
+"""Fields of objects that nobody has judged yet: what is of another type counts as absent.
+
+Whether it may be of another type, a schema says; who reads on after that takes what is there.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from krmfn.value import Value
+
+__all__ = [
+    "entries",
+    "mapping",
+    "mapping_at",
+    "mappings",
+    "mappings_by_place",
+    "mappings_in_place",
+    "text",
+    "text_at",
+    "texts",
+    "value_at",
+]
+
+_EMPTY: Mapping[str, Value] = {}
+
+
+def mapping(value: Value) -> Mapping[str, Value]:
+    """`value` where it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else _EMPTY
+
+
+def value_at(value: Value, *steps: str | int) -> Value:
+    """The value at the end of `steps`, the keys of mappings within one another; None where there is none."""
+    for step in steps:
+        value = mapping(value).get(str(step))
+    return value
+
+
+def mapping_at(value: Value, *steps: str) -> Mapping[str, Value]:
+    """The mapping at the end of `steps`, else an empty one."""
+    return mapping(value_at(value, *steps))
+
+
+def text_at(value: Value, *steps: str) -> str:
+    """The string at the end of `steps`, else ""."""
+    return text(value_at(value, *steps))
+
+
+def entries(value: Value) -> list[Value]:
+    """The entries of a list."""
+    return value if isinstance(value, list) else []
+
+
+def mappings(value: Value) -> list[Mapping[str, Value]]:
+    """The mappings in a list."""
+    return [cast("Mapping[str, Value]", entry) for entry in entries(value) if isinstance(entry, dict)]
+
+
+def mappings_in_place(value: Value) -> list[Mapping[str, Value]]:
+    """The entries of a list; an empty mapping in the place of each that is none."""
+    return [mapping(entry) for entry in entries(value)]
+
+
+def mappings_by_place(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
+    """The mappings in a list, each with its place there."""
+    return [(place, entry) for place, entry in enumerate(entries(value)) if isinstance(entry, dict)]
+
+
+def text(value: Value) -> str:
+    """`value` where it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Value) -> Mapping[str, str]:
+    """The strings in a mapping, by their keys."""
+    return {key: entry for key, entry in mapping(value).items() if isinstance(entry, str)}
