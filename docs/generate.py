@@ -15,9 +15,8 @@ from typing import Any
 from packwise.cli import parsers
 from packwise.commands.rules import RULES_BY_NAME, explanation, refusal
 from packwise.findings.finding import Rule
-from packwise.frontends.known_keys import KEYS
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
-from packwise.keys import FORMS, Key, Part, parts_of, where
+from packwise.keys import FORMS, KEYS, Key, Part, parts_of, where
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
 from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Revision
 from packwise.revisions.kai import NEWEST as NEWEST_KAI

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
-from packwise.frontends.known_keys import KEYS, PARTS, key_findings
+from packwise.keys import KEYS, PARTS, key_findings
 from packwise.objects import Index
 from packwise.pipeline import render
 from packwise.revisions.grove import RECORDS

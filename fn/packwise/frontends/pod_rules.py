@@ -25,6 +25,7 @@ from packwise.kubernetes.validation import (
     quantity_of,
 )
 from packwise.objects import is_placeholder
+from packwise.objects.kinds import POD
 from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
@@ -352,3 +353,14 @@ def _text(value: Value) -> str:
 
 def _list(value: Value) -> list[Value]:
     return value if isinstance(value, list) else []
+
+
+def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
+    """Problems of the keys of a pod that KAI schedules, whoever makes it."""
+    # Few inputs have pods.
+    from packwise.frontends.workloads.keys import WORKLOAD_KEYS
+    from packwise.keys import key_places, key_problems
+
+    for part in WORKLOAD_KEYS.parts:
+        for place in key_places(pod, part) if part.kind == POD.key else ():
+            yield from key_problems(place, WORKLOAD_KEYS, lambda _key, _place: "")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.frontends import recognition as osmo_documents
-from packwise.frontends.recognition import has_candidates
+from packwise import frontends as osmo_documents
+from packwise.frontends import has_candidates
 from packwise.objects.kinds import DYNAMO_GRAPH
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.findings.finding import Rule
-    from packwise.frontends.frontend import FrontEnd, OmissionsOf
+    from packwise.frontends import FrontEnd, OmissionsOf
     from packwise.objects import Index, Inventory
     from packwise.revisions.grove import Revision
     from packwise.schedulers import QueuedPodsOf, Scheduler

@@ -9,7 +9,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends.known_keys import key_findings, workload_metadata
+from packwise.frontends import candidate_key_findings, candidate_metadata
+from packwise.keys import key_findings
 from packwise.objects import ONCE, READABLE, identity, is_generated
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
@@ -97,7 +98,10 @@ def judge(
         *_workload_metadata(items, known_findings, source.settings.kai_name),
     ]
     revision = source.cluster.revision if selection.is_named else None
-    of_keys = key_findings(items, revision, source.settings.kai_version, source.settings.kai_name)
+    of_keys = (
+        *key_findings(items, revision),
+        *candidate_key_findings(items, source.settings.kai_version, source.settings.kai_name),
+    )
     evidence = () if selection.evidence is None else selection.evidence.findings
     return FindingsBySubject(
         of_input=(*absence, *known.of_input, *of_topologies),
@@ -165,7 +169,7 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
 
 def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
     """The same of workloads that KAI groups itself, and of the templates in them."""
-    for item, path, metadata in workload_metadata(index, kai_name):
+    for item, path, metadata in candidate_metadata(index, kai_name):
         if identity(item.value)[:2] not in _KINDS and not _are_strings(metadata):
             yield from _type_findings(item, known, path, metadata)
 

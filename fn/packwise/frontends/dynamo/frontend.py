@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem, Rule
+    from packwise.frontends import FrontEnd
     from packwise.frontends.dynamo.convert import Converted, Trace
-    from packwise.frontends.frontend import FrontEnd
     from packwise.objects import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import Release

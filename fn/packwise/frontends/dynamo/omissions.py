@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from packwise.frontends import OmissionsOf
     from packwise.frontends.dynamo.graph import Component
-    from packwise.frontends.frontend import OmissionsOf
     from packwise.objects import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.dynamo import Release

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Problem
-    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends import FrontEnd
     from packwise.frontends.grove.admission import EarlierRender
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources

@@ -14,10 +14,10 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
+from packwise.frontends import LABEL, pod_templates
 from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
-from packwise.frontends.recognition import LABEL, pod_templates
 from packwise.objects import READABLE, Derived
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from krmfn.value import Value
+    from packwise.frontends import DocumentAt
     from packwise.frontends.osmo.model import Pool, Workflow
     from packwise.frontends.osmo.template import Duplicate, Read
-    from packwise.frontends.recognition import DocumentAt
     from packwise.objects import Place
 
     FillIn = Callable[[str], Filled | Unfilled]

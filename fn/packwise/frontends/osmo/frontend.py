@@ -6,6 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Stage, has_errors
+from packwise.frontends import document_places, document_places_before
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import Pool, nearest_pools, pool_of
 from packwise.frontends.osmo.placements import (
@@ -30,7 +31,6 @@ from packwise.frontends.osmo.rules import (
     pod_template_findings,
     run,
 )
-from packwise.frontends.recognition import document_places, document_places_before
 from packwise.objects.kinds import POD
 from packwise.placement import WorkloadPlan
 from packwise.topology.known import ListedTopology, Use
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding, Rule
-    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends import FrontEnd
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names

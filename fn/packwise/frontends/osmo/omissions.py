@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.frontends import document_places
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import pool_of
 from packwise.frontends.osmo.placements import tree_of
 from packwise.frontends.osmo.rules import Submission
-from packwise.frontends.recognition import document_places
 from packwise.objects import Origin
 from packwise.placement import Gang, GangPod, Omission
 

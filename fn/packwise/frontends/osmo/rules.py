@@ -355,8 +355,7 @@ POOL = (
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
     """Findings about a template that OSMO lays over the pods of its pools."""
     # Most inputs have no such templates.
-    from packwise.frontends.known_keys import pod_key_problems
-    from packwise.frontends.pod_rules import layer_problems
+    from packwise.frontends.pod_rules import layer_problems, pod_key_problems
 
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
-from packwise.frontends.recognition import candidates
+from packwise.frontends import candidates
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends import FrontEnd
     from packwise.frontends.workloads.workload import Workload
     from packwise.objects import Index, Inventory
     from packwise.placement import Cluster

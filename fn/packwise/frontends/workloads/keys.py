@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends.known_keys import KEYS as ALL_KEYS
-from packwise.frontends.recognition import candidates
+from packwise.frontends import candidates
 from packwise.frontends.workloads.frontend import derived_job_sets
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
+from packwise.keys import KEYS as ALL_KEYS
 from packwise.lenient import mapping
 from packwise.objects.workload_kinds import (
     ANYWHERE,
