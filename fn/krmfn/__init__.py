@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.config import ConfigError, load_config
-    from krmfn.errors import FieldError
-    from krmfn.fieldpath import FieldPath, format_path, parse_path
+    from krmfn.fieldpath import FieldError, FieldPath, format_path, parse_path
     from krmfn.fields import Fields
     from krmfn.kubeobject import KubeObject
     from krmfn.resourcelist import ResourceList, ResourceListError
@@ -61,8 +60,7 @@ __all__ = [
 
 _MODULES = {
     "config": ("ConfigError", "load_config"),
-    "errors": ("FieldError",),
-    "fieldpath": ("FieldPath", "format_path", "parse_path"),
+    "fieldpath": ("FieldError", "FieldPath", "format_path", "parse_path"),
     "fields": ("Fields",),
     "kubeobject": ("KubeObject",),
     "resourcelist": ("ResourceList", "ResourceListError"),

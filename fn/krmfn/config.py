@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from krmfn.errors import FieldError, describe, unknown_field
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import FieldError, FieldPath, describe, format_path, unknown_field
 from krmfn.hints import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value

@@ -6,8 +6,7 @@ import re
 from contextlib import suppress
 from marshal import dumps
 
-from krmfn.errors import FieldError, describe
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import FieldError, FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.source import Source, is_client_key
 from krmfn.yamltext import YamlError, read, write
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, TypeAlias
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from krmfn.edit import same
-from krmfn.errors import describe
+from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record

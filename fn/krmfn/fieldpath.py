@@ -1,4 +1,7 @@
-"""Field paths: `spec.template.cliques[2].name` as text, `("spec", "template", "cliques", 2, "name")` as a value."""
+"""Field paths, and the error about one field of one object.
+
+A path is `spec.template.cliques[2].name` as text, `("spec", "template", "cliques", 2, "name")` as a value.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,18 @@ from functools import cache, lru_cache
 from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TypeAlias
 
-__all__ = ["FieldPath", "format_path", "parse_path", "steps_of"]
+    from krmfn.result import Result
+    from krmfn.source import Location, ObjectId
+    from krmfn.value import Value
+
+__all__ = ["FieldError", "FieldPath", "describe", "format_path", "parse_path", "steps_of", "unknown_field"]
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 
+_LONGEST = 80
 _STEP = re.compile(r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])")
 
 
@@ -63,3 +72,59 @@ def parse_path(text: str) -> FieldPath:
 def steps_of(path: FieldPath | str) -> FieldPath:
     """`path` as a tuple. Raises ValueError where it is text and no path."""
     return parse_path(path) if isinstance(path, str) else path
+
+
+class FieldError(ValueError):
+    """A field that is not what it must be: of which object, where, and what it must be.
+
+    `id` is None where the object could not be read at all.
+    """
+
+    def __init__(self, object_id: ObjectId | None, path: FieldPath, message: str, location: Location) -> None:
+        super().__init__(message)
+        self.id = object_id
+        self.path = path
+        self.message = message
+        self.location = location
+
+    def __str__(self) -> str:
+        who = f" {self.id.short}:" if self.id is not None else ""
+        field = f" {format_path(self.path)}" if self.path else ""
+        return f"{self.location}:{who}{field} {self.message}"
+
+    def __reduce__(self) -> tuple[type[FieldError], tuple[ObjectId | None, FieldPath, str, Location]]:
+        return type(self), (self.id, self.path, self.message, self.location)
+
+    def to_result(self) -> Result:
+        """The same as a result of severity error."""
+        from krmfn.result import ResourceRef, Result, ResultField, ResultFile
+
+        ref = None if self.id is None else ResourceRef.of(self.id)
+        field = ResultField(format_path(self.path)) if self.path else None
+        file = None if self.location.file is None else ResultFile(self.location.file)
+        tags = {"line": str(self.location.line), "column": str(self.location.column)}
+        return Result(self.message, resource_ref=ref, field=field, file=file, tags=tags)
+
+
+def describe(value: Value) -> str:
+    """`value` as an error text quotes it: strings in quotes, mappings and lists by their kind, all of it short."""
+    if isinstance(value, str):
+        return f'"{value if len(value) <= _LONGEST else value[:_LONGEST] + "…"}"'
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    return "a list" if isinstance(value, (list, tuple)) else "a mapping"
+
+
+def unknown_field(name: str, known: Iterable[str]) -> str:
+    """The message about a field that nobody knows: the nearest known name, and all of them."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.6)
+    listed = ", ".join(f'"{each}"' for each in names)
+    hint = f'; did you mean "{near[0]}"?' if near else ""
+    return f'must be a known field; got "{name}"{hint}{" known: " if hint else "; known: "}{listed}'

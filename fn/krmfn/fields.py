@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.errors import FieldError, describe, unknown_field
+from krmfn.fieldpath import FieldError, FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING, TypeVar, cast
 from krmfn.source import Location
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypeAlias
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
 __all__ = ["Fields", "Refusal"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.errors import FieldError, describe
-from krmfn.fieldpath import parse_path, steps_of
+from krmfn.fieldpath import FieldError, FieldPath, describe, parse_path, steps_of
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.source import (
     PATH_KEYS,
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, NoReturn
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.fields import Fields
     from krmfn.result import Result
     from krmfn.value import Value

@@ -8,7 +8,7 @@ import re
 
 from krmfn.edit import same
 from krmfn.envelope import Envelope, cut, fields_of
-from krmfn.errors import FieldError, describe
+from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.source import Location
 from krmfn.yamltext import YamlError, read, write
@@ -18,7 +18,6 @@ from krmfn.yamltext.writer import write_entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.selector import Selector

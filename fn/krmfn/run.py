@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast, overload
 from krmfn.resourcelist import ResourceList, ResourceListError, decode
 

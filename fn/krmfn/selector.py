@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from krmfn.errors import describe
+from krmfn.fieldpath import describe
 from krmfn.record import Record
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from krmfn.errors import describe, unknown_field
+from krmfn.fieldpath import FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Problem
@@ -17,7 +17,6 @@ from packwise.findings.finding import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.kubernetes.validation import ErrorType
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.edit import same
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
@@ -32,7 +32,6 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY, GENERATED, KINDS, kind_of_o
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.objects import Generated, Identity, Index
     from packwise.settings import TopologyRender

@@ -12,7 +12,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code

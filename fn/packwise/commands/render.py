@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results

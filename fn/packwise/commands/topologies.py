@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results

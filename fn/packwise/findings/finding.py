@@ -11,8 +11,7 @@ from krmfn.result import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krmfn.errors import FieldError
-    from krmfn.fieldpath import FieldPath
+    from krmfn.fieldpath import FieldError, FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.source import Location

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from krmfn.errors import describe
+from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.errors import FieldError
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import FieldError, FieldPath, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
@@ -20,7 +19,6 @@ from packwise.objects.kinds import CLUSTER_SCOPED, GANGS, GENERATED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.result import Severity
     from krmfn.value import Value
     from packwise.findings.finding import Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
@@ -25,7 +25,6 @@ from packwise.topology.known import Status, check_protection, topology_status, w
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value

@@ -5,7 +5,7 @@ Source: spec/designs.md#2, spec/packwise.md#1.
 
 from __future__ import annotations
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity

@@ -6,7 +6,7 @@ Source: spec/designs.md#2, spec/grove.md#9.
 from __future__ import annotations
 
 from krmfn import source
-from krmfn.errors import describe
+from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from krmfn.errors import describe
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from packwise.fields import (
     Array,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.fields import Kind, ObjectRule
 

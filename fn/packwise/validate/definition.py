@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from krmfn.errors import describe
+from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
 from packwise.validate.cel import CelRules

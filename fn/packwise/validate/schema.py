@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from krmfn.errors import describe
+from krmfn.fieldpath import FieldPath, describe
 from krmfn.fields import Fields
 from krmfn.hints import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import NoReturn
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
 

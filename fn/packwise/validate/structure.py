@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from krmfn.errors import describe
+from krmfn.fieldpath import FieldPath, describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Cause, Effect, Problem, Stage
 from packwise.kubernetes.go_types import TYPES
@@ -36,7 +36,6 @@ from packwise.wording import closest, known_names, list_known
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
 # Formats of texts that an API server checks. Source: kube-openapi, validation/strfmt. Left out, and so never refused:

@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile

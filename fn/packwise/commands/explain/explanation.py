@@ -5,7 +5,7 @@ A user asks about all of it, an object, or a line of the input.
 
 from __future__ import annotations
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code
@@ -25,7 +25,6 @@ from packwise.topology.known import Level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.result import ResourceRef, Result
     from krmfn.value import Value

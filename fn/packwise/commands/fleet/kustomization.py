@@ -16,8 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from krmfn.errors import describe
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import TypeAlias
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.commands.fleet.tree import FileTree

@@ -18,7 +18,7 @@ from pathlib import Path
 from struct import Struct
 from time import time_ns
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, exit_code

@@ -7,7 +7,7 @@ import re
 import shlex
 from enum import StrEnum
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record

@@ -16,7 +16,7 @@ from functools import lru_cache
 from hashlib import sha1, sha256
 from pathlib import Path, PurePosixPath
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.kubeobject import KubeObject
 from krmfn.run import MAX_INPUT

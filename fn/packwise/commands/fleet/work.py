@@ -13,7 +13,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record

@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError
 from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from krmfn.edit import same
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
@@ -34,7 +34,6 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.objects import Inventory, Place

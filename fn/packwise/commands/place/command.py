@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import exit_code
@@ -42,7 +42,6 @@ from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, nodes_with
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.schedulers.kai.allocate.scene import Node
 

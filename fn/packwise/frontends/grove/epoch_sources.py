@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from krmfn.errors import describe
+from krmfn.fieldpath import FieldPath, describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
@@ -24,7 +24,6 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.grove.admission import Replicas

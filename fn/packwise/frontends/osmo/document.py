@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from krmfn.errors import FieldError, describe
+from krmfn.fieldpath import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from krmfn.errors import describe
+from krmfn.fieldpath import FieldPath, describe
 from packwise.findings.finding import Problem
 from packwise.wording import closest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Stage
 

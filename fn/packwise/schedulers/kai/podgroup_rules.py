@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.errors import describe
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
@@ -24,7 +23,6 @@ from packwise.wording import closest, list_known, near_miss
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.objects import Generated
     from packwise.schedulers import SchedulerInput

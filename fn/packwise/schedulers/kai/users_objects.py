@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.errors import describe
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Stage
