@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.config import ConfigError, load_config
     from krmfn.fieldpath import FieldError, FieldPath, format_path, parse_path
     from krmfn.fields import Fields
-    from krmfn.kubeobject import KubeObject
+    from krmfn.kubeobject import KubeObject, Location, ObjectId, Source
     from krmfn.resourcelist import ResourceList, ResourceListError
     from krmfn.result import (
         ResourceRef,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         sort_results,
     )
     from krmfn.selector import Selector
-    from krmfn.source import Location, ObjectId, Source
     from krmfn.value import Scalar, Value
     from krmfn.yamltext import YamlError
 
@@ -62,11 +61,10 @@ _MODULES = {
     "config": ("ConfigError", "load_config"),
     "fieldpath": ("FieldError", "FieldPath", "format_path", "parse_path"),
     "fields": ("Fields",),
-    "kubeobject": ("KubeObject",),
+    "kubeobject": ("KubeObject", "Location", "ObjectId", "Source"),
     "resourcelist": ("ResourceList", "ResourceListError"),
     "result": ("ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "sort_results"),
     "selector": ("Selector",),
-    "source": ("Location", "ObjectId", "Source"),
     "value": ("Scalar", "Value"),
     "yamltext": ("YamlError",),
 }

@@ -8,7 +8,7 @@ from marshal import dumps
 
 from krmfn.fieldpath import FieldError, FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.source import Source, is_client_key
+from krmfn.kubeobject import KubeObject, Source, is_client_key
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import changed_entry, remove_value, set_value
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, TypeAlias
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"

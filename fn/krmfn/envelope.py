@@ -8,9 +8,8 @@ from itertools import pairwise
 from krmfn.edit import same
 from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
-from krmfn.source import Source
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.error import line_and_column
 from krmfn.yamltext.reader import MOST_KEPT, Node, after_gap, keep, read_tree, unify_breaks

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
+    from krmfn.kubeobject import Location, ObjectId
     from krmfn.result import Result
-    from krmfn.source import Location, ObjectId
     from krmfn.value import Value
 
 __all__ = ["FieldError", "FieldPath", "describe", "format_path", "parse_path", "steps_of", "unknown_field"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import FieldError, FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING, TypeVar, cast
-from krmfn.source import Location
+from krmfn.kubeobject import Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

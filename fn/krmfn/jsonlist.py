@@ -7,8 +7,7 @@ from json.decoder import JSONDecodeError
 
 from krmfn.envelope import MAX_ITEMS, Envelope, cut_at, too_many_items
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.kubeobject import KubeObject
-from krmfn.source import Source
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.yamltext import resolve
 
 if TYPE_CHECKING:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, Location, line_location
 from krmfn.record import Record
-from krmfn.source import Location, line_location
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import placed_comments
-
-if TYPE_CHECKING:
-    from krmfn.kubeobject import KubeObject
 
 __all__ = ["Remark", "remarks"]
 

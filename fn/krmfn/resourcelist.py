@@ -10,7 +10,7 @@ from krmfn.edit import same
 from krmfn.envelope import Envelope, cut, fields_of
 from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
-from krmfn.source import Location
+from krmfn.kubeobject import KubeObject, Location
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.reader import BREAKS, check_nodes, unify_breaks
 from krmfn.yamltext.writer import write_entry
@@ -18,7 +18,6 @@ from krmfn.yamltext.writer import write_entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.selector import Selector
     from krmfn.value import Value

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
-    from krmfn.source import ObjectId
+    from krmfn.kubeobject import KubeObject, ObjectId
     from krmfn.value import Value
 
 __all__ = ["ResourceRef", "Result", "ResultField", "ResultFile", "Severity", "exit_code", "result_of", "sort_results"]

@@ -10,10 +10,9 @@ from functools import lru_cache
 from krmfn.edit import same
 from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
 from krmfn.result import Severity
-from krmfn.source import is_client_key
 from packwise.findings.finding import Finding, Rule
 from packwise.objects import (
     RENDERED_FROM,

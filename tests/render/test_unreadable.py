@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn import KubeObject
-from krmfn.source import Source
+from krmfn.kubeobject import Source
 from packwise.pipeline import render
 from packwise.select import Package
 

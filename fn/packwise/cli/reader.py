@@ -9,12 +9,11 @@ from pathlib import Path
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Location, Source
 from krmfn.record import Record
 from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import exit_code
 from krmfn.run import MAX_INPUT, read_input
-from krmfn.source import Location, Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded, tracked

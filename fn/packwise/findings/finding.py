@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.fieldpath import FieldError, FieldPath
-    from krmfn.kubeobject import KubeObject
+    from krmfn.kubeobject import KubeObject, Location
     from krmfn.result import Result
-    from krmfn.source import Location
     from krmfn.value import Value
 
 

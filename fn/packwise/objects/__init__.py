@@ -9,10 +9,9 @@ import re
 
 from krmfn.fieldpath import FieldError, FieldPath, format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Location, ObjectId, Source, text_location
 from krmfn.record import Record
 from krmfn.result import ResourceRef
-from krmfn.source import Location, ObjectId, Source, text_location
 from packwise.findings.finding import Finding, Problem, Rule, from_field_error
 from packwise.objects.kinds import CLUSTER_SCOPED, GANGS, GENERATED
 

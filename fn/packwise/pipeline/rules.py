@@ -29,9 +29,8 @@ from packwise.wording import closest
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from krmfn.kubeobject import KubeObject
+    from krmfn.kubeobject import KubeObject, Location
     from krmfn.result import Result
-    from krmfn.source import Location
     from packwise.settings import RuleEntry, TopologyRender
 
 __all__ = [

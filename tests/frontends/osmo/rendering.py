@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.result import Result, Severity
-from krmfn.source import Source
 from krmfn.yamltext import split_documents
 from packwise.objects import RENDERED_FROM
 from packwise.pipeline import render

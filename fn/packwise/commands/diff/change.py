@@ -8,8 +8,8 @@ from enum import StrEnum
 from krmfn.edit import same
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
-from krmfn.source import is_client_key
 from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, stable_identities
 from packwise.objects.kinds import KINDS
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects import Identity
 

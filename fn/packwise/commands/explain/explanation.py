@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, Location, is_client_key
 from krmfn.record import Record
 from krmfn.result import exit_code
-from krmfn.source import Location, is_client_key
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.findings.finding import has_errors
@@ -25,7 +25,6 @@ from packwise.topology.known import Level
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.result import ResourceRef, Result
     from krmfn.value import Value
     from packwise.objects import Generated, Inventory

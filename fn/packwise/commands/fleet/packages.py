@@ -9,9 +9,8 @@ from enum import StrEnum
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
-from krmfn.source import Source
 from krmfn.yamltext import YamlError
 from packwise.commands.clients import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
 from packwise.commands.fleet.kustomization import (

@@ -18,9 +18,8 @@ from pathlib import Path, PurePosixPath
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.run import MAX_INPUT
-from krmfn.source import Source
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
 from packwise.commands.clients import KPTFILE, Problem

@@ -15,10 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
-from krmfn.source import Source
 from packwise.account import one_account
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.findings_text import coverage_of, files_covered

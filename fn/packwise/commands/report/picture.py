@@ -17,8 +17,8 @@ from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.kubeobject import Location
     from krmfn.result import Result
-    from krmfn.source import Location
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.objects import Identity, Origin, Place
     from packwise.placement import Bounds, Gang

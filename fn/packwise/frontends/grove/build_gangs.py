@@ -6,8 +6,8 @@ Source: spec/grove.md#7, #6, spec/grove-releases.md#3.3.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
-from krmfn.source import is_client_key
 from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.grove.epoch_sources import Entry
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
