@@ -1,4 +1,7 @@
-"""The text around a list's items: cut apart on the way in, put together again on the way out."""
+"""The text around a list's items: cut apart on the way in, put together again on the way out.
+
+Of a list in JSON, Python's own JSON reader gives the values and where they end.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,19 @@ from krmfn.yamltext.error import line_and_column
 from krmfn.yamltext.reader import MOST_KEPT, Node, after_gap, keep, read_tree, unify_breaks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
-    from krmfn.value import Value
+    from krmfn.value import Scalar, Value
     from krmfn.yamltext.reader import Tree
 
-__all__ = ["MAX_ITEMS", "Envelope", "cut", "cut_at", "fields_of", "too_many_items"]
+__all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of"]
 
 MAX_ITEMS = 1_000_000
 """The largest number of items that are read; each costs memory beyond its text, however small it is."""
 
 _SPACE = " \t\r\n"
+_MOST_BRACKETS = 500
 _TAGS = re.compile(r"^%TAG", re.MULTILINE)
 
 
@@ -53,9 +58,7 @@ class Envelope(Record):
 def cut(text: str) -> Envelope:
     """`text` cut at its items. Raises YamlError where it cannot be read or has no list of items that are mappings."""
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        from krmfn.jsonlist import cut_json
-
-        envelope = cut_json(text)
+        envelope = _cut_json(text)
         if envelope is not None:
             return envelope
     value, tree = read_tree(text)
@@ -104,7 +107,7 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
     if envelope is not None:
         return envelope
     if len(values) > MAX_ITEMS:
-        raise _error(text, ("items", MAX_ITEMS), too_many_items(text, 0).message)
+        raise _error(text, ("items", MAX_ITEMS), _too_many_items(text, 0).message)
     # Items that an alias brings, or that share a line with their key, have no text of their own to keep.
     items = tuple(KubeObject.new(value) for value in values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
@@ -142,8 +145,8 @@ def _flow(whole: _Whole) -> Envelope:
     start, stop = text.index("[", node.start) + 1, node.mark_end
     spans = [(first, end) for _, first, end in whole.tree.entries(node.number)]
     if len(spans) > MAX_ITEMS:
-        raise too_many_items(text, spans[MAX_ITEMS][0])
-    items, seams = cut_at(text, (start, stop), spans, whole.values)
+        raise _too_many_items(text, spans[MAX_ITEMS][0])
+    items, seams = _cut_at(text, (start, stop), spans, whole.values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
     config = _config(text, whole.rest)
     return Envelope(
@@ -151,7 +154,7 @@ def _flow(whole: _Whole) -> Envelope:
     )  # fmt: skip
 
 
-def cut_at(
+def _cut_at(
     text: str, within: tuple[int, int], spans: Sequence[tuple[int, int]], values: Sequence[dict[str, Value]]
 ) -> tuple[tuple[KubeObject, ...], tuple[str, ...]]:
     """The items at `spans`, and the texts before, between and after them `within` the brackets of a flow list."""
@@ -194,7 +197,7 @@ def _block(whole: _Whole) -> Envelope | None:
             return None
         edge = _own_start(lined, line, low, indent)
         if len(edges) == MAX_ITEMS:
-            raise too_many_items(text, edge)
+            raise _too_many_items(text, edge)
         edges.append(edge)
         dashes.append(dash)
         low = lined.find("\n", end) + 1 or len(text)
@@ -275,7 +278,7 @@ def _config(text: str, rest: dict[str, Value]) -> KubeObject | None:
     return KubeObject.cut(Source(text, ("functionConfig",)), config) if isinstance(config, dict) else None
 
 
-def too_many_items(text: str, start: int) -> YamlError:
+def _too_many_items(text: str, start: int) -> YamlError:
     """The error at the first item, which starts at offset `start`, that is one too many."""
     return YamlError(f"must hold at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
 
@@ -322,3 +325,127 @@ def _config_of(head: str, tail: Source, fields: Mapping[str, Value]) -> KubeObje
     in_tail = f"\n{tail.text}".find("\nfunctionConfig:") >= 0
     source = tail if in_tail else Source(head)
     return KubeObject.cut(source.replace(root=("functionConfig",)), config)
+
+
+def _cut_json(text: str) -> Envelope | None:
+    """The list cut at its items; None where it is not JSON, or holds something that YAML reads otherwise."""
+    # Most lists are YAML, and json takes 7 of the 273 million instructions of a run of ten workloads.
+    from json.decoder import JSONDecodeError, JSONDecoder
+
+    decoder = JSONDecoder(object_pairs_hook=_pairs, parse_int=_number, parse_float=_number, parse_constant=_constant)
+    try:
+        return _JsonList(text, decoder.raw_decode).cut()
+    except (JSONDecodeError, RecursionError, _NotPlainError, IndexError):
+        return None
+
+
+class _NotPlainError(ValueError):
+    pass
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _NotPlainError
+    return value
+
+
+def _number(digits: str) -> Scalar:
+    if len(digits) < 18:
+        return float(digits) if any(mark in digits for mark in ".eE") else int(digits)
+    from krmfn.yamltext import resolve
+
+    return resolve(digits)
+
+
+def _constant(_: str) -> Scalar:
+    raise _NotPlainError
+
+
+class _JsonList:
+    """Walks the outer mapping and the list of items; what is inside them is json's."""
+
+    def __init__(self, text: str, scan: Callable[[str, int], tuple[Any, int]]) -> None:
+        self._text = text
+        self._scan = scan
+        self._fields: dict[str, Value] = {}
+        self._spans: list[tuple[int, int]] = []
+        self._values: list[dict[str, Value]] = []
+        self._list = (-1, -1)
+        self._config = (-1, -1)
+
+    def cut(self) -> Envelope | None:
+        text = self._text
+        at = self._expect(1 if text.startswith("\ufeff") else 0, "{")
+        while True:
+            key, at = self._read(self._skip(at))
+            at = self._skip(self._expect(at, ":"))
+            if not isinstance(key, str) or key in self._fields or (key == "items" and self._list[0] >= 0):
+                return None
+            if key == "items":
+                at = self._items(at)
+            else:
+                start = at
+                self._fields[key], at = self._read(at)
+                if key == "functionConfig":
+                    self._config = (start, at)
+            at = self._skip(at)
+            if text[at] != ",":
+                break
+            at += 1
+        if self._list[0] < 0 or text[self._expect(at, "}") :].strip(_SPACE):
+            return None
+        return self._envelope()
+
+    def _skip(self, at: int) -> int:
+        text = self._text
+        while text[at] in _SPACE:
+            at += 1
+        return at
+
+    def _expect(self, at: int, char: str) -> int:
+        at = self._skip(at)
+        if self._text[at] != char:
+            raise _NotPlainError
+        return at + 1
+
+    def _read(self, at: int) -> tuple[Any, int]:
+        value, end = self._scan(self._text, at)
+        if self._text.count("{", at, end) + self._text.count("[", at, end) > _MOST_BRACKETS:
+            raise _NotPlainError
+        return value, end
+
+    def _items(self, at: int) -> int:
+        text = self._text
+        start = self._expect(at, "[")
+        at = self._skip(start)
+        while text[at] != "]" or self._spans:
+            value, end = self._read(at)
+            if type(value) is not dict:
+                raise _NotPlainError
+            if len(self._spans) >= MAX_ITEMS:
+                raise _too_many_items(text, at)
+            self._spans.append((at, end))
+            self._values.append(cast("dict[str, Value]", value))
+            at = self._skip(end)
+            if text[at] == "]":
+                break
+            at = self._skip(self._expect(at, ","))
+        self._list = (start, at)
+        return at + 1
+
+    def _envelope(self) -> Envelope:
+        text, (start, end) = self._text, self._list
+        items, seams = _cut_at(text, self._list, self._spans, self._values)
+        newline = "\r\n" if "\r\n" in text[:200] else "\n"
+        return Envelope(
+            text, text[:start], text[end:], None, newline, items, self._fields, self._object(), simple=True,
+            seams=seams,
+        )  # fmt: skip
+
+    def _object(self) -> KubeObject | None:
+        (start, end), config = self._config, self._fields.get("functionConfig")
+        if not isinstance(config, dict):
+            return None
+        line, column = self._text.count("\n", 0, start) + 1, start - self._text.rfind("\n", 0, start)
+        return KubeObject.cut(Source(self._text[start:end], (), line, column), config)

@@ -82,7 +82,7 @@ def run(
     With `config`, the functionConfig is read as that pydantic model and given as the second argument. A FieldError or
     ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
     answers without items, with an error or not: kustomize takes it for a change when a validator gives items back.
-    `lines_of` gives the lines for stderr, None: one for each result (`krmfn.grouping` has shorter ones); errors are
+    `lines_of` gives the lines for stderr, None: one for each result (`krmfn.result` has shorter ones); errors are
     among them, and `results` holds every result in any case.
     """
     source = sys.stdin.buffer if stdin is None else stdin

@@ -29,7 +29,7 @@ def main(*, validate: bool = False, verbose: bool = False) -> int:
 
 def _lines(results: Sequence[Result]) -> list[str]:
     # Where there is nothing to say, nothing is imported.
-    from krmfn.grouping import grouped_lines
+    from krmfn.result import grouped_lines
 
     return grouped_lines(results, "`packwise fn -v` lists them")
 

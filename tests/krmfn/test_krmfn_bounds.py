@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn import ResourceList, ResourceListError, envelope, jsonlist
+from krmfn import ResourceList, ResourceListError
 from krmfn.yamltext import YamlError, read
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:"
@@ -17,8 +17,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (envelope, jsonlist):
-        monkeypatch.setattr(module, "MAX_ITEMS", 2)
+    monkeypatch.setattr("krmfn.envelope.MAX_ITEMS", 2)
 
 
 NODES = "must hold at most 12 mappings, lists and scalars; split it into smaller ones"

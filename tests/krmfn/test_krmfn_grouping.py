@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from krmfn.grouping import Shown, group_results, grouped_lines
-from krmfn.result import ResourceRef, Result, ResultFile, Severity
+from krmfn.result import ResourceRef, Result, ResultFile, Severity, Shown, group_results, grouped_lines
 
 
 def warning(number: int, text: str = 'must not be "a"', severity: Severity = Severity.WARNING) -> Result:

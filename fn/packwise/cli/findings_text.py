@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from functools import cache
 
-from krmfn.grouping import Shown, form_of, group_results, rest_line
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
-from krmfn.result import Severity
+from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
 from packwise.cli.arguments import Verbosity
 from packwise.cli.console import visible, width
 from packwise.cli.reader import is_readable, readable_items
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.result import Result
     from packwise.cli.inputs import Checkup, Group
     from packwise.cli.reader import InputFile
     from packwise.discovery import LeftOut

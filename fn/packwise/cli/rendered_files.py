@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
 
-from krmfn.errors import FieldError, describe
+from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import PATH_KEYS, KubeObject, Location
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, sort_results
-from krmfn.source import PATH_KEYS, Location
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded, visible
 from packwise.cli.judgement import rules_missed_by, variants_as_one
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.cli.input_paths import InputPath
     from packwise.cli.inputs import Inputs

@@ -5,7 +5,7 @@ Documents of other tools are no Kubernetes objects, and workloads that the sched
 
 from __future__ import annotations
 
-from krmfn.errors import FieldError
+from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
 from packwise.objects import Place
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Literal, TypeAlias
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding

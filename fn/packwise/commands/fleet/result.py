@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from krmfn.grouping import form_of
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record, as_dict
-from krmfn.result import Result, Severity
+from krmfn.result import Result, Severity, form_of
 from packwise.discovery import count_unjudged
 from packwise.findings.finding import Rule
 
