@@ -30,6 +30,7 @@ CHANGES = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite expected outputs and print what changed")
+    parser.addoption("--row", default="", help="of tests of a whole table, the rows with TEXT in their names")
     parser.addoption("--without-native", action="store_true", help="run as if krmfn's native core was not installed")
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from krmfn.result import Severity
 from packwise.commands.rules import RULES_BY_NAME, Explanation, explained, explanation, refusal, results_of
 from packwise.findings.finding import Stage
+from tests.tables import each
 
 EXPLANATIONS = {name: explanation(name) for name in sorted(explained())}
 WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.failing}
@@ -28,7 +27,7 @@ def test_every_rule_is_explained_and_nothing_else() -> None:
     assert set(EXPLANATIONS) - set(WITH_EXAMPLES) == WORDS_ONLY
 
 
-@pytest.mark.parametrize("name", EXPLANATIONS)
+@each(lambda: {name: name for name in EXPLANATIONS})
 def test_words_are_whole_sentences_and_examples_short(name: str) -> None:
     found = EXPLANATIONS[name]
 
@@ -37,7 +36,7 @@ def test_words_are_whole_sentences_and_examples_short(name: str) -> None:
     assert bool(found.failing) == bool(found.passing)
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@each(lambda: {name: name for name in WITH_EXAMPLES})
 def test_the_failing_example_fails_this_rule(name: str) -> None:
     found = WITH_EXAMPLES[name]
     results = results_of(found.failing, found.before)
@@ -55,7 +54,7 @@ def has_comment(found: Explanation, line: int) -> bool:
     return any(" # " in text for text in found.failing.splitlines()[max(line - 2, 0) : line])
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@each(lambda: {name: name for name in WITH_EXAMPLES})
 def test_the_passing_example_passes(name: str) -> None:
     found = WITH_EXAMPLES[name]
     results = results_of(found.passing, found.before)

@@ -7,6 +7,7 @@ import pytest
 
 from krmfn import KubeObject, ResourceList, ResourceListError, Result
 from krmfn.yamltext import read
+from tests.tables import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,10 +123,11 @@ EDITS: dict[str, Callable[[tuple[KubeObject, ...]], list[KubeObject]]] = {
 }
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
-def test_an_edit_says_what_was_meant(text: str, edit: Callable[[tuple[KubeObject, ...]], list[KubeObject]]) -> None:
+@each(lambda: {f"{edit}: {name}": (text, edit) for name, text in LISTS.items() for edit in EDITS})
+def test_an_edit_says_what_was_meant(case: tuple[str, str]) -> None:
+    text, edit = case
     before = ResourceList.parse(text)
-    items = edit(before.items)
+    items = EDITS[edit](before.items)
     after = before.with_items(items).to_text()
     again = ResourceList.parse(after)
     assert [item.value for item in again.items] == [item.value for item in items]

@@ -7,23 +7,22 @@ import json
 from functools import cache
 from typing import Any
 
-import pytest
-
 from packwise.commands.place.scenario import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
 from tests.golden.cases import GOLDEN
+from tests.tables import each
 
 FILE = GOLDEN / "placement" / "kai.jsonl.gz"
 ASPECTS = ("name", "state", "placement", "errors", "message")
 
 
 @cache
-def cases() -> list[Any]:
+def cases() -> dict[str, Any]:
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        return [pytest.param(case, id=case["case"]) for case in map(json.loads, lines)]
+        return {case["case"]: case for case in map(json.loads, lines)}
 
 
-@pytest.mark.parametrize("case", cases())
+@each(cases)
 def test_the_session_answers_as_kai_does(case: Any) -> None:
     session = allocate(read_scenario(case["scenario"]))
 
@@ -32,7 +31,7 @@ def test_the_session_answers_as_kai_does(case: Any) -> None:
     assert list(session.attempts) == case["answer"]["attempts"]
 
 
-@pytest.mark.parametrize("case", cases())
+@each(cases)
 def test_the_order_of_nodes_in_the_input_changes_nothing(case: Any) -> None:
     turned = {**case["scenario"], "nodes": case["scenario"]["nodes"][::-1]}
 

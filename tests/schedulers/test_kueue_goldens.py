@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
-
-import pytest
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Result, Severity, sort_results
@@ -18,6 +16,7 @@ from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TopologyRequest, read_request
 from packwise.select import Package, index_package
 from tests.golden.cases import GOLDEN
+from tests.tables import each
 
 GOLDENS = GOLDEN / "workloads" / "kueue.jsonl.gz"
 
@@ -64,48 +63,42 @@ def check(row: Mapping[str, Any], *values: Any) -> list[Result]:
     return [result for result in sort_results(render(package).results) if result.tags.get("rule") != "no-workloads"]
 
 
-def of_kinds(*kinds: str) -> list[str]:
-    return [name for name, row in rows().items() if row["kind"] in kinds]
+def of_kind(kind: str) -> dict[str, Any]:
+    return {name: row for name, row in rows().items() if row["kind"] == kind}
 
 
-def others(*kinds: str) -> list[str]:
-    return [name for name, row in rows().items() if row["kind"] not in kinds]
+def others(*kinds: str, wanted: Callable[[Any], Any] = lambda _: True) -> dict[str, Any]:
+    """The goldens of other kinds that are `wanted`, by name."""
+    return {name: row for name, row in rows().items() if row["kind"] not in kinds and wanted(row)}
 
 
-@pytest.mark.parametrize("name", others("ClusterQueue", "TASMatch"))
-def test_refusals_are_those_of_the_webhooks_and_of_the_api_server_in_their_order(name: str) -> None:
-    row = rows()[name]
+@each(lambda: others("ClusterQueue", "TASMatch"))
+def test_refusals_are_those_of_the_webhooks_and_of_the_api_server_in_their_order(row: Any) -> None:
     group = row.get("group") or [row["object"]]
 
     said = check(row, *group, *row.get("cluster", ()))
 
     texts = [result.tags.get("operatorMessage") for result in said if result.severity is Severity.ERROR]
-    expected = [] if name in UNKNOWN else [error["message"] for error in row["answer"].get("errors", ())]
+    expected = [] if row["id"] in UNKNOWN else [error["message"] for error in row["answer"].get("errors", ())]
     assert [text for text in texts if text] == expected
     if row["answer"].get("by") != "api":
         assert None not in texts
 
 
-@pytest.mark.parametrize("name", [name for name in others("ClusterQueue", "TASMatch") if rows()[name].get("slip")])
-def test_slips_that_kueue_takes_are_reported(name: str) -> None:
-    row = rows()[name]
+@each(lambda: others("ClusterQueue", "TASMatch", wanted=lambda row: row.get("slip")))
+def test_slips_that_kueue_takes_are_reported(row: Any) -> None:
     if row["answer"]["allowed"]:
         group = row.get("group") or [row["object"]]
         assert check(row, *group, *row.get("cluster", ())) != []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in others("ClusterQueue", "TASMatch", "PodGroup")
-        if rows()[name].get("slip") is None and "old" not in rows()[name] and rows()[name]["answer"].get("allowed")
-    ],
-)
-def test_what_kueue_takes_and_is_no_slip_is_silent(name: str) -> None:
-    row = rows()[name]
+def is_taken(row: Any) -> bool:
+    return row.get("slip") is None and "old" not in row and bool(row["answer"].get("allowed"))
 
-    assert bool(check(row, row["object"], *row.get("cluster", ()))) == (name in TOLD)
+
+@each(lambda: others("ClusterQueue", "TASMatch", "PodGroup", wanted=is_taken))
+def test_what_kueue_takes_and_is_no_slip_is_silent(row: Any) -> None:
+    assert bool(check(row, row["object"], *row.get("cluster", ()))) == (row["id"] in TOLD)
 
 
 def of_request(request: TopologyRequest | None) -> dict[str, Any]:
@@ -134,16 +127,13 @@ def of_golden(request: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**fields, **({"layers": layers} if layers else {})}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in others("ClusterQueue", "TASMatch", "PodGroup", "Deployment", "StatefulSet")
-        if rows()[name]["answer"].get("podSets")
-    ],
-)
-def test_pod_sets_are_those_that_kueue_makes(name: str) -> None:
-    row, release = rows()[name], kueue_release("v0.19")
+def has_pod_sets(row: Any) -> bool:
+    return bool(row["answer"].get("podSets"))
+
+
+@each(lambda: others("ClusterQueue", "TASMatch", "PodGroup", "Deployment", "StatefulSet", wanted=has_pod_sets))
+def test_pod_sets_are_those_that_kueue_makes(row: Any) -> None:
+    release = kueue_release("v0.19")
     index = index_package(Package(items(row["object"], *row.get("cluster", ())))).items
 
     (job,) = jobs_of(index)
@@ -154,10 +144,8 @@ def test_pod_sets_are_those_that_kueue_makes(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", of_kinds("ClusterQueue"))
-def test_why_a_queue_is_inactive_is_told_in_the_words_of_its_condition(name: str) -> None:
-    row = rows()[name]
-
+@each(lambda: of_kind("ClusterQueue"))
+def test_why_a_queue_is_inactive_is_told_in_the_words_of_its_condition(row: Any) -> None:
     said = [result.message for result in check(row, row["object"], *row.get("cluster", ()))]
 
     active = row["answer"]["active"]
@@ -189,9 +177,8 @@ def job_of(pod_set: Mapping[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
 
-@pytest.mark.parametrize("name", of_kinds("TASMatch"))
-def test_a_pod_set_that_no_flavor_takes_is_told_in_the_words_of_the_scheduler(name: str) -> None:
-    row = rows()[name]
+@each(lambda: of_kind("TASMatch"))
+def test_a_pod_set_that_no_flavor_takes_is_told_in_the_words_of_the_scheduler(row: Any) -> None:
     metadata = {"name": "lq", "namespace": "team-a"}
     queue = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": metadata}
     queue["spec"] = {"clusterQueue": row["object"]["metadata"]["name"]}

@@ -16,6 +16,7 @@ from packwise.schedulers.kai.podgroup import podgroup
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import gang_of
+from tests.tables import each
 
 GOLDENS = GOLDEN / "head"
 VERSIONS = [f"v0.{minor}" for minor in range(KNOWN.first, KNOWN.last + 1)]
@@ -34,16 +35,19 @@ def podgroup_of(
     return podgroup(gang, suits, annotated_topology(gang)).to_value()
 
 
+Pair = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+
 @cache
-def pairs() -> list[Any]:
+def pairs() -> dict[str, Pair]:
     """PodGangs with the PodGroups that were made of them, by case."""
-    found: list[Any] = []
+    found: dict[str, Pair] = {}
     for file in sorted(GOLDENS.glob("*/expected.yaml")):
         expected: Any = read(file.read_text(encoding="utf-8")) or {}
         built: Any = expected.get("kaiPodGroups") or {}
         groups: list[Any] = built.get("items") or []
         if groups:
-            found.append(pytest.param(expected["podGangs"], groups, id=file.parent.name))
+            found[file.parent.name] = (expected["podGangs"], groups)
     return found
 
 
@@ -58,8 +62,9 @@ def without_status(gang: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in without_owner(gang).items() if key != "status"}
 
 
-@pytest.mark.parametrize(("gangs", "groups"), pairs())
-def test_the_operators_podgroups(gangs: list[dict[str, Any]], groups: list[dict[str, Any]]) -> None:
+@each(pairs)
+def test_the_operators_podgroups(pair: Pair) -> None:
+    gangs, groups = pair
     by_name = {gang["metadata"]["name"]: gang for gang in gangs}
 
     written = [
@@ -75,17 +80,17 @@ def test_the_operators_podgroups(gangs: list[dict[str, Any]], groups: list[dict[
     assert written == [without_owner(group) for group in groups]
 
 
-@pytest.mark.parametrize(("gangs", "groups"), pairs())
-def test_the_operators_podgangs(gangs: list[dict[str, Any]], groups: list[dict[str, Any]]) -> None:
+@each(pairs)
+def test_the_operators_podgangs(pair: Pair) -> None:
+    gangs, groups = pair
     assert len(gangs) >= len(groups)
 
     assert [podgang_value(gang_of(gang, Grouper.OPERATOR)) for gang in gangs] == [without_status(g) for g in gangs]
 
 
-@pytest.mark.parametrize(("gangs", "groups"), pairs())
-def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for(
-    gangs: list[dict[str, Any]], groups: list[dict[str, Any]]
-) -> None:
+@each(pairs)
+def test_kai_takes_the_operators_podgroups_from_the_version_on_that_they_are_for(pair: Pair) -> None:
+    gangs, groups = pair
     assert gangs
     for version in ("v0.15", "v0.17"):
         problems = [problem for group in groups for problem in podgroup_problems(group, versions_for(version))]
@@ -101,7 +106,7 @@ def test_every_version_that_is_rendered_for_takes_the_podgroups(version: str | N
     grouper = Grouper.OPERATOR if by_operator else Grouper.SCHEDULER
     suits = versions_for(version, counts_subgroups=by_operator)
     refused: list[str] = []
-    for gangs, groups in (parameters.values for parameters in pairs()):
+    for gangs, groups in pairs().values():
         empty = {group["metadata"]["name"] for group in groups if not group["spec"].get("subGroups")}
         written = [
             podgroup_of(gang, "team-a", grouper=grouper, suits=suits) for gang in gangs if name_of(gang) not in empty

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from krmfn.yamltext import read
 from packwise.validate.definition import Definition, read_definition
 from tests.golden.cases import GOLDEN
 from tests.places import CRDS, NO_CRDS
+from tests.tables import each
 
 CASES = sorted(path.parent for path in GOLDEN.glob("*/*/errors.json") if path.parts[-3] != "osmo")
 
@@ -67,15 +68,16 @@ def is_created(folder: Path) -> bool:
     return (folder / "input.yaml").exists() and errors_of(folder)["rejectedBy"] != "decode"
 
 
-def cases(folders: Iterable[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("folder", list(folders), ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def cases(wanted: Callable[[Path], bool] = lambda _: True) -> dict[str, Path]:
+    """The goldens that are `wanted`, by name."""
+    return {f"{folder.parent.name}/{folder.name}": folder for folder in CASES if wanted(folder)}
 
 
 def kind_of(error: dict[str, Any]) -> str:
     return "array" if error["field"].endswith("levels") else "object"
 
 
-@cases(folder for folder in CASES if is_created(folder))
+@each(lambda: cases(is_created))
 def test_a_workload(folder: Path) -> None:
     defaulted = load(folder, "expected.yaml")["defaulted"]
     file = CRDS / folder.parent.name / "grove.io_podcliquesets.yaml"
@@ -91,7 +93,7 @@ MADE = [
 ]
 
 
-@cases(CASES)
+@each(cases)
 def test_the_topologies_that_the_operator_made(folder: Path) -> None:
     made = load(folder, "expected.yaml")
     for key, kind, api_version, file in MADE:
@@ -101,7 +103,7 @@ def test_the_topologies_that_the_operator_made(folder: Path) -> None:
         assert sorted(found) == expected(errors)
 
 
-@cases(CASES)
+@each(cases)
 def test_the_podgangs_that_the_operator_made(folder: Path) -> None:
     file = CRDS / folder.parent.name / "scheduler.grove.io_podgangs.yaml"
     gangs: list[dict[str, Any]] = load(folder, "expected.yaml").get("podGangs") or []

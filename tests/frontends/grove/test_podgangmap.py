@@ -17,8 +17,9 @@ from packwise.objects import Index, Inventory
 from packwise.revisions.grove import ALPHA_12
 from packwise.schedulers.grove import podgang_value
 from packwise.settings import TopologyRender
-from tests.frontends.grove.test_goldens import BOOKKEEPING, CASES, cases, context_of, defaulted, load
+from tests.frontends.grove.test_goldens import BOOKKEEPING, CASES, context_of, defaulted, load
 from tests.golden.cases import GOLDEN
+from tests.tables import each
 
 FIRST = 1000
 
@@ -91,7 +92,7 @@ def group_of(rest: str, groups: dict[str, Any]) -> tuple[str, int]:
     return group, int(number) + groups[group]["minAvailable"]
 
 
-@cases(head_cases())
+@each(lambda: {folder.name: folder for folder in head_cases()})
 def test_a_converted_golden_is_what_podgangmaps_make(folder: Path) -> None:
     expected = load(folder, "expected.yaml")
     config, bindings = (
@@ -283,14 +284,14 @@ def test_further_anchors_have_the_pods_that_the_map_gives_them() -> None:
     ]
 
 
-def golden_maps() -> list[Any]:
+def golden_maps() -> dict[str, Any]:
     """The goldens that have PodGangMaps, by case."""
     lines = (GOLDEN / "alpha12.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
-    return [pytest.param(each, id=each["case"]) for each in records if "podGangMaps" in each["expected"]]
+    return {record["case"]: record for record in records if "podGangMaps" in record["expected"]}
 
 
-@pytest.mark.parametrize("record", golden_maps())
+@each(golden_maps)
 def test_entries_are_those_of_a_podgangmap_that_the_operator_writes(record: Any) -> None:
     pcs = PodCliqueSet.read(default(KubeObject.parse(record["files"]["input.yaml"]).value, ALPHA_12))
     (expected,) = record["expected"]["podGangMaps"]

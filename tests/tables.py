@@ -1,0 +1,41 @@
+"""Tables of rows that take less time than a test costs: one test for all rows, which names those that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import pytest
+
+__all__ = ["assert_each", "each"]
+
+Row = TypeVar("Row")
+
+
+def each(rows: Callable[[], Mapping[str, Row]]) -> Callable[[Callable[[Row], None]], Callable[[pytest.Config], None]]:
+    """Makes a test of a function that asserts something of one row; `rows`, by name, are read when the test runs."""
+
+    def decorate(check: Callable[[Row], None]) -> Callable[[pytest.Config], None]:
+        def test(pytestconfig: pytest.Config) -> None:
+            assert_each(rows(), check, pytestconfig)
+
+        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        return test
+
+    return decorate
+
+
+def assert_each(rows: Mapping[str, Row], check: Callable[[Row], None], config: pytest.Config) -> None:
+    """Runs `check` on every row, or on those whose names contain what `--row` says, and fails with all that failed."""
+    assert rows, "the table has no rows"
+    part = str(config.getoption("--row"))
+    failed: dict[str, Exception] = {}
+    for name, row in rows.items():
+        if part in name:
+            try:
+                check(row)
+            except Exception as error:
+                error.add_note(f"row: {name}")
+                failed[name] = error
+    if failed:
+        raise ExceptionGroup(f"{len(failed)} of {len(rows)} rows fail: {', '.join(failed)}", list(failed.values()))
