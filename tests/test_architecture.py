@@ -170,7 +170,7 @@ def test_names_are_nouns_of_the_domain() -> None:
     assert named == []
 
 
-UNWORDED = {"cli", "commands", "findings", "keys", "objects", "select", "settings", "start"}
+UNWORDED = {"cli", "commands", "select"}
 """The parts whose functions and docstrings have not been gone through word by word yet."""
 
 _IRREGULAR = (

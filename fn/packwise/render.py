@@ -227,7 +227,7 @@ def render(
 
 
 def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
-    return settings.emits(kind_of_object(generated.value).emitted, by_default=generated.emit_by_default)
+    return settings.emits(kind_of_object(generated.value).emit_word, by_default=generated.emit_by_default)
 
 
 def _previews(generated: Sequence[Generated]) -> set[KubeObject]:

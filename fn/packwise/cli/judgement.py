@@ -18,7 +18,7 @@ from packwise.cli.input_paths import folder_of, landmark_text, real
 from packwise.cli.reader import is_readable
 from packwise.discovery import KUSTOMIZATIONS, count_unjudged, mapping_in, texts_in
 from packwise.findings.known import compare, fingerprints, without_echoes
-from packwise.objects import ONCE, identity, repeated
+from packwise.objects import ONCE, identity, repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import prevents, rules_of_packages
@@ -56,8 +56,8 @@ def variants_as_one(results: Iterable[Result], read: Group | Inputs) -> tuple[Re
     layers = layers_of(read) if has_repeated(results) else []
     if len(layers) < 2:
         return results
-    twice = {finding.subject for layer in layers for finding in repeated(layer)}
-    of_variants = [finding for finding in repeated(read.package.items) if finding.subject not in twice]
+    twice = {finding.subject for layer in layers for finding in repetitions(layer)}
+    of_variants = [finding for finding in repetitions(read.package.items) if finding.subject not in twice]
     texts = {str(finding.to_result()) for finding in of_variants}
     if not texts.intersection(map(str, results)):
         return results

@@ -19,7 +19,7 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.console import encoded, tracked
 from packwise.cli.input_paths import find_files
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
-from packwise.findings.finding import bounded
+from packwise.findings.finding import shorten
 from packwise.globs import Globs
 from packwise.objects import READABLE, entries_of
 from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
@@ -317,7 +317,7 @@ _OWN = re.compile(
 def error_result(error: FieldError) -> Result:
     """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
     result = error.to_result()
-    return bounded(result.replace(tags={"rule": READABLE.name, **result.tags}))
+    return shorten(result.replace(tags={"rule": READABLE.name, **result.tags}))
 
 
 def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:

@@ -1,1 +1,1 @@
-"""What is wrong where, by which rule: problems, the rules that they break, and the findings that users see."""
+"""Findings: problems at their places, the rules that they break, and what users see of them."""

@@ -54,7 +54,7 @@ MAX_TEXT = 2000
 
 
 class Effect(Enum):
-    """What becomes of an object with a problem."""
+    """The outcome for an object with a problem."""
 
     REFUSED = auto()
     """It is not taken."""
@@ -86,7 +86,7 @@ class Problem(Record):
     """The true path in the value that was judged."""
 
     message: str
-    """What is wrong, and what to do."""
+    """The fault, and what to do about it."""
 
     operator_message: str | None = None
     """The exact text of the operator, API server or webhook that refuses it; None: it has none of its own."""
@@ -95,7 +95,7 @@ class Problem(Record):
     """Who refuses it. Without a stage nobody is known to use that text, and users do not see it."""
 
     effect: Effect = Effect.REFUSED
-    """What becomes of the object."""
+    """The outcome for the object."""
 
     cause: Cause = Cause.VALUE
     """Why it is refused."""
@@ -107,10 +107,10 @@ class Problem(Record):
     """The value that the field should have, where that is plain."""
 
     at_key: bool = False
-    """Whether the place of the problem is the field's name rather than its value."""
+    """True if the place of the problem is the field's name rather than its value."""
 
     @property
-    def bounded(self) -> Problem:
+    def brief(self) -> Problem:
         """The problem with texts that are a little longer than is shown: thousands of them do not fill the memory."""
         longest = MAX_TEXT + 1
         text = self.operator_message
@@ -236,7 +236,7 @@ class Finding(Record):
             # An entry of a List is shown below the list that its file holds.
             entry = subject.origin.entry if subject is not None and subject.written else ()
             field = ResultField(format_path((*entry, *self.path)), shown, self.proposed)
-        return bounded(Result(self.message, self.severity, ref, field, file, tags))
+        return shorten(Result(self.message, self.severity, ref, field, file, tags))
 
 
 def findings_of(
@@ -264,11 +264,11 @@ def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Findi
 
 
 def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
-    """Whether one of `findings` is an error."""
+    """True if one of `findings` is an error."""
     return bool(findings) and any(finding.severity is Severity.ERROR for finding in findings)
 
 
-def bounded(result: Result) -> Result:
+def shorten(result: Result) -> Result:
     """`result` where no name of a megabyte makes it a megabyte long."""
     ref, field, file = result.resource_ref, result.field, result.file
     texts = [result.message, *result.tags.values(), file.path if file is not None else ""]

@@ -50,7 +50,7 @@ class Compared(Record):
     gone: int
 
 
-def written(results: Sequence[Result]) -> dict[str, Any]:
+def content_of(results: Sequence[Result]) -> dict[str, Any]:
     """The file's content: an entry for each of the sorted `results`, in words for those who review it."""
     return {
         "version": VERSION,
@@ -67,7 +67,7 @@ def written(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def known_of(content: object) -> frozenset[str]:
+def fingerprints_in(content: object) -> frozenset[str]:
     """The fingerprints in a file's content. Raises ValueError, which says what the content must be."""
     if not isinstance(content, dict) or cast("dict[str, object]", content).get("version") != VERSION:
         raise ValueError(f"must be what --write-findings wrote, of version {VERSION}")
@@ -79,7 +79,7 @@ def known_of(content: object) -> frozenset[str]:
 
 
 def compare(results: Sequence[Result], known: Collection[str]) -> Compared:
-    """Which of `results` are new to `known`."""
+    """The results that are new to `known`, and how many are not."""
     prints = fingerprints(results)
     new = tuple(result for result, each in zip(results, prints, strict=True) if each not in known)
     return Compared(new, len(results) - len(new), len(set(known) - set(prints)))
@@ -125,7 +125,7 @@ def without_echoes(results: Iterable[Result]) -> list[Result]:
 
 
 def _is_refused_field(result: Result) -> bool:
-    """Whether it is an error of a stage about a field."""
+    """True if it is an error of a stage about a field."""
     field = result.field
     return result.severity is Severity.ERROR and field is not None and bool(field.path) and "stage" in result.tags
 

@@ -90,7 +90,7 @@ class Place(Record):
         order: int = 0,
         at_key: bool = False,
     ) -> Finding:
-        """What `rule` has to say about this place."""
+        """A finding of `rule` about this place."""
         problem = Problem((), message, operator_message, stage, at_key=at_key)
         return self.about(problem, rule, severity=severity, order=order)
 
@@ -248,7 +248,7 @@ def format_identity(key: Identity) -> str:
 
 
 def is_generated(value: Mapping[str, Value]) -> bool:
-    """Whether an earlier render generated this object."""
+    """True if an earlier render generated this object."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return isinstance(annotations, dict) and RENDERED_FROM in annotations and identity(value)[:2] in _GENERATED
@@ -301,7 +301,9 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
         if labels is not None and labels[ROLE] == _ANCHOR:
             anchors.setdefault(key, set()).add(int(labels[EPOCH]))
     return [
-        _numbered(key, sorted(anchors[key]).index(int(labels[EPOCH]))) if key in anchors and labels is not None else key
+        key
+        if key not in anchors or labels is None
+        else _add_number(key, sorted(anchors[key]).index(int(labels[EPOCH])))
         for key, (_, labels) in zip(keys, listed, strict=True)
     ]
 
@@ -330,7 +332,7 @@ def without_epoch(name: str, labels: Mapping[str, str]) -> str:
 
 
 def has_epoch(value: Mapping[str, Value]) -> bool:
-    """Whether the object is a gang with an epoch in its name: others are never parsed as one."""
+    """True if the object is a gang with an epoch in its name: others are never parsed as one."""
     # Nearly every object is done with after this look.
     if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
         return False
@@ -348,7 +350,7 @@ def _stable(value: Mapping[str, Value], labels: Mapping[str, str]) -> Identity:
     return group, kind, namespace, f"{labels[PART_OF]}-{labels[REPLICA]}_{part}"
 
 
-def _numbered(key: Identity, number: int) -> Identity:
+def _add_number(key: Identity, number: int) -> Identity:
     return (*key[:3], f"{key[3]}_{number}") if number else key
 
 
@@ -421,7 +423,7 @@ def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
     return dict(zip(stable_identities([item.value for item in gangs]), gangs, strict=True))
 
 
-def repeated(items: Iterable[KubeObject]) -> list[Finding]:
+def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
     """An error for each of `items` that has the identity of one before it; a name to be filled in tells none."""
     first: dict[Identity, KubeObject] = {}
     findings: list[Finding] = []
@@ -477,7 +479,7 @@ def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[K
 
 
 def is_list(item: KubeObject) -> bool:
-    """Whether the kind is that of a List."""
+    """True if the kind is that of a List."""
     kind = item.value.get("kind")
     return isinstance(kind, str) and kind.endswith("List")
 

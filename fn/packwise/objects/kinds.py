@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FixedLevels(Record):
-    """What becomes of a change of the levels of a topology."""
+    """The outcome of a change of the levels of a topology."""
 
     answer: str
     """The API server's text where it refuses the change, so that the object is deleted and created instead."""
@@ -47,43 +47,43 @@ class Kind(Record):
     """The API version that packwise writes."""
 
     cluster_scoped: bool = False
-    """Whether objects have no namespace."""
+    """True if objects have no namespace."""
 
     write_order: int | None = None
     """Place among the generated objects; None: packwise generates none."""
 
     before_workloads: bool = False
-    """Whether an object must be there before a workload that names it: Grove's webhook and KAI look for it."""
+    """True if an object must be there before a workload that names it: Grove's webhook and KAI look for it."""
 
     folder: str = "workloads"
     """Folder of generated objects, below `packwise/`."""
 
     immutable: bool = False
-    """Whether the API server refuses every change of the spec, so that an object is deleted and created instead."""
+    """True if the API server refuses every change of the spec, so that an object is deleted and created instead."""
 
     server_filled: tuple[tuple[str, ...], ...] = ()
     """Fields below `spec` that controllers fill in; a second step is a field of each entry of a list."""
 
     checked_by_crd: bool = True
-    """Whether the cluster's own CRD, where it is at hand, judges the objects."""
+    """True if the cluster's own CRD, where it is at hand, judges the objects."""
 
     compared: bool = True
-    """Whether `packwise diff` compares the objects: they are what the scheduler reads."""
+    """True if `packwise diff` compares the objects: they are what the scheduler reads."""
 
     is_listed: bool = False
     """True if `packwise topologies` lists the users' own objects, which no front end knows."""
 
     fixed_levels: FixedLevels | None = None
-    """What becomes of a change of its levels, where `packwise diff` tells it by the kind alone."""
+    """The outcome of a change of its levels, where `packwise diff` tells it by the kind alone."""
 
     title: str = ""
-    """What packwise calls the kind in its settings and files, where another one has the same name; else its name."""
+    """The kind's name in packwise's settings and files, where another one has the same name; else ""."""
 
     written_with: str = ""
     """The word of `spec.emit` that writes its objects, where that is another kind's."""
 
     previewed: bool = False
-    """Whether what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
+    """True if what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
 
     gang_rank: int | None = None
     """Place among the kinds of gangs, None of others: a gang of several schedulers is counted by the first."""
@@ -95,7 +95,7 @@ class Kind(Record):
     """Fields below `spec` of a gang that list its sets as a tree: a `parent` of others holds no pods itself."""
 
     replaced_by_operator: bool = False
-    """Whether the workload's operator makes the objects in a cluster, and relabels the pods when it renames one."""
+    """True if the workload's operator makes the objects in a cluster, and relabels the pods when it renames one."""
 
     @property
     def api_version(self) -> str:
@@ -104,11 +104,11 @@ class Kind(Record):
 
     @property
     def word(self) -> str:
-        """What packwise calls the kind where names must be unique."""
+        """The kind's name in packwise's settings and files, where names must be unique."""
         return self.title or self.name
 
     @property
-    def emitted(self) -> str:
+    def emit_word(self) -> str:
         """The word of `spec.emit` that writes objects of the kind."""
         return self.written_with or self.word
 
@@ -306,12 +306,12 @@ _NEIGHBOURS = frozenset({
 """Groups of other projects that have kinds of such names."""
 
 _FEW = 2
-"""How many letters a name may differ in to be a near miss; of a short one, one letter."""
+"""Letters that a name may differ in to be a near miss; of a short one, one letter."""
 _SHORT = 8
 
 
 class _Right(Record):
-    """What an object was meant to be, and the field that says otherwise; `since` is the release that renamed it."""
+    """The kind that was meant, and the field that says otherwise; `since` is the release that renamed it."""
 
     group: str
     kind: str
@@ -340,7 +340,7 @@ def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iter
 
 
 def is_nearly_known(value: Value) -> bool:
-    """Whether a mapping that is no object, for want of its kind or API version, was meant to be one that is read."""
+    """True if a mapping that is no object, for want of its kind or API version, was meant to be one that is read."""
     if not isinstance(value, dict):
         return False
     kind, version = value.get("kind"), value.get("apiVersion")
@@ -354,7 +354,7 @@ def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
 
 
 def _right(group: str, kind: str) -> _Right | None:
-    """What the kind was meant to be; None where it is known, or is nobody's near miss."""
+    """The kind that was meant; None where it is known, or is nobody's near miss."""
     if (group, kind) in _VERSIONS or (group in _NEIGHBOURS and group not in _KINDS_BY_GROUP):
         return None
     if kind in _RENAMED:
@@ -412,5 +412,5 @@ def _kind_pattern() -> re.Pattern[str]:
 
 
 def workloads_in(text: str) -> int:
-    """How many workloads the text seems to hold; one that a template repeats counts once."""
+    """Number of workloads that the text seems to hold; one that a template repeats counts once."""
     return sum([1 for _ in _kind_pattern().finditer(text)])

@@ -98,7 +98,7 @@ class Integration(Enum):
 
 
 class Role(Enum):
-    """What the metadata at a place are for KAI."""
+    """The role of the metadata at a place, for KAI."""
 
     OWNER = auto()
     """Those of the object that the PodGroup is of: the keys of groups are read here."""
@@ -118,7 +118,7 @@ class Metadata(Record):
 
     role: Role
     title: str
-    """How messages and pages call what has them."""
+    """The name of what has them, in messages and pages."""
 
     @property
     def spec(self) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
 
 
 def is_queued(item: KubeObject) -> bool:
-    """Whether Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
+    """True if Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     return kind is not None and kind.integration is not None and bool(item.labels.get(QUEUE_NAME))
 

@@ -18,7 +18,7 @@ from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuratio
 from packwise.settings.configuration import (
     SOURCES,
     Configuration,
-    Source,
+    TopologySource,
     check_levels,
     chosen_source,
     operators_of,
@@ -470,7 +470,7 @@ def _as_chosen(
     return settings, [] if settings.sections else operators
 
 
-def _has_levels(source: Source | None) -> bool:
+def _has_levels(source: TopologySource | None) -> bool:
     """Whether a topology section has levels, of whatever type."""
     sections = () if source is None else source.sections.values()
     return any(isinstance(section, dict) and "levels" in section for section in sections)
@@ -592,7 +592,7 @@ def _around(settings: TopologyRender, revision: Revision, index: Index) -> Confi
     place = settings_place(settings)
     sections: dict[str, Value] = {revision.configuration_key: {}}
     # Their types are right: `load` has looked at them.
-    return read_source(Source(f"the {KIND}", place, sections, settings.scheduler, settings.network), [])
+    return read_source(TopologySource(f"the {KIND}", place, sections, settings.scheduler, settings.network), [])
 
 
 def _schedulers(

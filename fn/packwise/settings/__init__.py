@@ -71,7 +71,7 @@ class Osmo(Record):
 
 
 class Dynamo(Record):
-    """What no DynamoGraphDeployment says of its operator: the release, and how that is configured.
+    """The configuration of Dynamo's operator, which no DynamoGraphDeployment states, and its release.
 
     `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
     `termination_delay` is the one of the PodCliqueSets it makes.
@@ -98,7 +98,7 @@ class Kueue(Record):
 
 
 class RunLimits(Record):
-    """How much one run may render: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
+    """Limits of one run: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
 
     gangs: int = MAX_GANGS
 
@@ -113,7 +113,7 @@ class RuleEntry(Record):
 
 
 class TopologyRender(Record):
-    """What a TopologyRender says. `sections` holds the topology sections by key, as written.
+    """The settings of a TopologyRender. `sections` holds the topology sections by key, as written.
 
     `scheduler` and `network` are those sections, as written. `exclude` are globs of files that are not read.
 
@@ -157,12 +157,12 @@ class TopologyRender(Record):
         return self.replace(osmo=self.osmo.replace(values={**self.osmo.values, **values})) if values else self
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
-        """Whether objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
+        """True if objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
         return kind in self.emit or (by_default and not self.emit_is_set)
 
 
 def no_configuration() -> TopologyRender:
-    """What holds where nobody configured packwise: the defaults, no topology."""
+    """The settings where nobody configured packwise: the defaults, no topology."""
     return TopologyRender()
 
 
@@ -439,23 +439,23 @@ def load(item: KubeObject) -> TopologyRender:
 
         wrong = [config_result(item, problem.path, problem.message, places, problem.at_key) for problem in problems]
         raise ConfigError(tuple(wrong))
-    return _built(item, embedded, cast("dict[str, Any]", spec))
+    return _build(item, embedded, cast("dict[str, Any]", spec))
 
 
 def _takes_text(path: FieldPath) -> bool:
-    """Whether the text of an entry of a ConfigMap is the value of the field at `path`; any other is read as YAML."""
+    """True if the text of an entry of a ConfigMap is the value of the field at `path`; any other is read as YAML."""
     return isinstance(kind_at(SPEC, path), Text)
 
 
-def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRender:
+def _build(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRender:
     kai, kueue = spec.get("kai", {}), spec.get("kueue", {})
     flavors = [KueueFlavor(flavor["name"], flavor["nodeLabels"]) for flavor in kueue.get("flavors", ())]
-    return _filled(TopologyRender(), spec).replace(
+    return _fill(TopologyRender(), spec).replace(
         item=item,
         embedded=embedded,
         sections={key: spec[key] for key in DIALECTS if spec.get(key) is not None},
-        osmo=_filled(Osmo(), spec.get("osmo", {})),
-        limits=_filled(RunLimits(), spec.get("limits", {})),
+        osmo=_fill(Osmo(), spec.get("osmo", {})),
+        limits=_fill(RunLimits(), spec.get("limits", {})),
         emit_is_set="emit" in spec,
         kai_version=kai.get("version"),
         kai_name=kai.get("schedulerName", KAI_PROFILE),
@@ -463,12 +463,12 @@ def _built(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
         podgang_epoch=spec.get("podGangEpoch", _DEFAULT.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
         rules=_rules(spec["rules"]) if spec.get("rules") else (),
-        dynamo=_filled(Dynamo(), spec.get("dynamo", {})),
+        dynamo=_fill(Dynamo(), spec.get("dynamo", {})),
         kueue=Kueue(kueue.get("version"), tuple(flavors)),
     )
 
 
-def _filled(default: RecordT, section: dict[str, Any]) -> RecordT:
+def _fill(default: RecordT, section: dict[str, Any]) -> RecordT:
     """The record with the fields of a section that have its fields' names, as Python spells them."""
     named = {"".join([f"_{c.lower()}" if c.isupper() else c for c in name]): name for name in section}
     values = {field: section[named[field]] for field in field_names(default) if field in named}

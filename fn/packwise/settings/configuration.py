@@ -34,7 +34,7 @@ __all__ = [
     "SOURCES",
     "Configuration",
     "Operator",
-    "Source",
+    "TopologySource",
     "check_levels",
     "chosen_source",
     "has_topology",
@@ -64,7 +64,7 @@ class Operator(Record):
     value: Mapping[str, Value]
 
 
-class Source(Record):
+class TopologySource(Record):
     """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
     `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
@@ -87,7 +87,9 @@ def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
     return [*items, *_operator_documents(index, findings)]
 
 
-def chosen_source(settings: TopologyRender, configurations: list[Operator], findings: list[Finding]) -> Source | None:
+def chosen_source(
+    settings: TopologyRender, configurations: list[Operator], findings: list[Finding]
+) -> TopologySource | None:
     """The source of the topology configuration, completed by the others; None where there is none.
 
     Every further source with a topology section is added to `findings`.
@@ -95,24 +97,25 @@ def chosen_source(settings: TopologyRender, configurations: list[Operator], find
     operators = [_operator_source(operator) for operator in configurations]
     with_topology = [source for source in operators if source.sections]
     if settings.sections:
-        own = Source(f"the {KIND}", settings_place(settings), settings.sections, settings.scheduler, settings.network)
+        place, sections = settings_place(settings), settings.sections
+        own = TopologySource(f"the {KIND}", place, sections, settings.scheduler, settings.network)
         with_topology.insert(0, own)
     findings += _second_sources(with_topology)
     operator = _with_section(operators[0], settings) if operators else None
     source = with_topology[0] if with_topology else operator
-    return None if source is None else _completed(source, settings, operator)
+    return None if source is None else _complete(source, settings, operator)
 
 
-def _with_section(operator: Source, settings: TopologyRender) -> Source:
+def _with_section(operator: TopologySource, settings: TopologyRender) -> TopologySource:
     """Grove's own configuration; its default is that TAS is disabled."""
     if operator.sections:
         return operator
     return operator.replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
 
 
-def _operator_source(operator: Operator) -> Source:
+def _operator_source(operator: Operator) -> TopologySource:
     place, value = operator.place, operator.value
-    return Source(f"the {OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
+    return TopologySource(f"the {OPERATOR_KIND}", place, _sections(value), value.get("scheduler"), value.get("network"))
 
 
 def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]:
@@ -142,7 +145,7 @@ def _operator_document(item: KubeObject, key: str, text: str, findings: list[Fin
     return Operator(place, value)
 
 
-def _second_sources(sources: list[Source]) -> Iterator[Finding]:
+def _second_sources(sources: list[TopologySource]) -> Iterator[Finding]:
     for other in sources[1:]:
         first = sources[0]
         at = first.place.below(next(iter(first.sections))).description
@@ -150,7 +153,7 @@ def _second_sources(sources: list[Source]) -> Iterator[Finding]:
         yield other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
 
 
-def _completed(source: Source, settings: TopologyRender, operator: Source | None) -> Source:
+def _complete(source: TopologySource, settings: TopologyRender, operator: TopologySource | None) -> TopologySource:
     """`source` with the scheduler and network sections of the others where it has none."""
     scheduler, place = source.scheduler, source.place
     if scheduler is None and settings.scheduler is not None:
@@ -193,7 +196,7 @@ RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 
 
 class Configuration(Record):
-    """What the configuration says. `levels` stand in its own order; `place` is the topology section.
+    """The topology configuration. `levels` stand in its own order; `place` is the topology section.
 
     `key` is the section's key. `makes_kai_topologies` is what the scheduler profiles say, None without profiles.
     `scheduler` is that section as written, and where.
@@ -232,7 +235,7 @@ class Configuration(Record):
         return positions if revision.listed_order else sorted(positions, key=lambda at: rank(self.levels[at].domain))
 
 
-def read_source(source: Source, findings: list[Finding]) -> Configuration | None:
+def read_source(source: TopologySource, findings: list[Finding]) -> Configuration | None:
     """The configuration that `source` states; wrong types and a second section are added to `findings`."""
     keys = list(source.sections)
     if len(keys) > 1:
@@ -294,7 +297,7 @@ class _Reader:
                 self._refuse(at, "a mapping with domain and key", entry)
         return tuple(levels)
 
-    def profiles(self, source: Source) -> bool | None:
+    def profiles(self, source: TopologySource) -> bool | None:
         place = source.scheduler_place or source.place.below("scheduler")
         profiles = self._list(place, self.mapping(place, source.scheduler), "profiles")
         makes = None if not profiles else False
@@ -329,7 +332,7 @@ class _Reader:
 
 
 def check_levels(configuration: Configuration, revision: Revision) -> list[Finding]:
-    """What is wrong with the levels of an enabled configuration: the operator's texts first, in its order.
+    """Problems of the levels of an enabled configuration: the operator's texts first, in its order.
 
     Source: spec/grove.md#9, crds/alpha7 for the keys. While TAS is disabled nothing is checked.
     """
@@ -429,12 +432,12 @@ class _LevelCheck:
 
 
 def is_settings(item: KubeObject) -> bool:
-    """Whether the object is a TopologyRender."""
+    """True if the object is a TopologyRender."""
     return identity(item.value)[:2] == (GROUP, KIND)
 
 
 def is_operator(item: KubeObject) -> bool:
-    """Whether the object is an OperatorConfiguration, or a ConfigMap that holds one."""
+    """True if the object is an OperatorConfiguration, or a ConfigMap that holds one."""
     kind = identity(item.value)[:2]
     if kind == (OPERATOR_GROUP, OPERATOR_KIND):
         return True
@@ -444,7 +447,7 @@ def is_operator(item: KubeObject) -> bool:
 
 
 def has_topology(item: KubeObject) -> bool:
-    """Whether the object states a topology: it does so where it is an OperatorConfiguration, whatever that holds."""
+    """True if the object states a topology: it does so where it is an OperatorConfiguration, whatever that holds."""
     spec = item.get(("spec",)) if is_settings(item) else None
     return any(isinstance(spec, dict) and spec.get(key) is not None for key in DIALECTS) or is_operator(item)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class API(Record):
-    """What an OperatorConfiguration has: the levels of the topology, scheduler profiles."""
+    """The parts that an OperatorConfiguration has: the levels of the topology, scheduler profiles."""
 
     levels: bool
     profiles: bool
@@ -54,7 +54,7 @@ _DURATION = Field(Duration(is_pointer=False))
 _SERVER = {"bindAddress": _TEXT, "port": _INTEGER}
 
 
-def _named(go: str) -> Field:
+def _text_of(go: str) -> Field:
     """A text of a type that Grove names."""
     return Field(Text(go=f"v1alpha1.{go}"))
 
@@ -63,8 +63,8 @@ def _part(struct: str, fields: Mapping[str, Field]) -> Field:
     return Field(Object(struct, fields))
 
 
-_LEVEL = Object("TopologyLevel", {"domain": _named("TopologyDomain"), "key": _TEXT})
-_PROFILE = Object("SchedulerProfile", {"config": _ANY, "name": _named("SchedulerName")})
+_LEVEL = Object("TopologyLevel", {"domain": _text_of("TopologyDomain"), "key": _TEXT})
+_PROFILE = Object("SchedulerProfile", {"config": _ANY, "name": _text_of("SchedulerName")})
 
 
 @cache
@@ -86,8 +86,8 @@ def _table_of(api: API) -> ObjectTable:
             "enabled": _FLAG, "leaseDuration": _DURATION, "renewDeadline": _DURATION, "resourceLock": _TEXT,
             "resourceName": _TEXT, "resourceNamespace": _TEXT, "retryPeriod": _DURATION,
         }),
-        "logFormat": _named("LogFormat"),
-        "logLevel": _named("LogLevel"),
+        "logFormat": _text_of("LogFormat"),
+        "logLevel": _text_of("LogLevel"),
         "network": _part("NetworkAcceleration", {"autoMNNVLEnabled": _FLAG}),
         "runtimeClientConnection": _part("ClientConnectionConfiguration", {
             "acceptContentTypes": _TEXT, "burst": _INTEGER, "contentType": _TEXT, "qps": Field(Decimal()),
@@ -97,7 +97,7 @@ def _table_of(api: API) -> ObjectTable:
             "metrics": _part("Server", _SERVER),
             "webhooks": _part("WebhookServer", {
                 **_SERVER,
-                "certProvisionMode": _named("CertProvisionMode"), "secretName": _TEXT, "serverCertDir": _TEXT,
+                "certProvisionMode": _text_of("CertProvisionMode"), "secretName": _TEXT, "serverCertDir": _TEXT,
             }),
         }),
         "topologyAwareScheduling": _part("TopologyAwareSchedulingConfiguration", {"enabled": _FLAG, **levels}),
@@ -167,7 +167,7 @@ _LAST_PORT = 65535
 
 
 def operator_findings(operators: Iterable[Operator], revision: Revision) -> list[Finding]:
-    """What the operator of `revision` has against each configuration, in its order."""
+    """Findings of the operator of `revision` about each configuration, in its order."""
     if revision.duplicate_level is not None:
         # A design that was never built.
         return []
@@ -221,21 +221,21 @@ def _log(value: Mapping[str, Value]) -> Iterator[Problem]:
         if isinstance(text, str) and text.strip() and text not in known:
             supported = ", ".join([go_quote(entry) for entry in known])
             error = OperatorError(name, ErrorType.NOT_SUPPORTED, TypedText(text), f"supported values: {supported}")
-            yield _refused(error, f'must be one of {list_known(known)}; got "{text}"{closest(text, known)}', name)
+            yield _refusal(error, f'must be one of {list_known(known)}; got "{text}"{closest(text, known)}', name)
 
 
 def _times(times: Mapping[str, int]) -> Iterator[Problem]:
     for name, time in times.items():
         if time <= 0:
             error = OperatorError(f"leaderElection.{name}", ErrorType.INVALID, format_duration(time), _POSITIVE)
-            yield _refused(error, f'{_POSITIVE}; got "{format_duration(time)}"', "leaderElection", name)
+            yield _refusal(error, f'{_POSITIVE}; got "{format_duration(time)}"', "leaderElection", name)
     lease, deadline = times["leaseDuration"], times["renewDeadline"]
     if lease <= deadline:
         # The operator prints the other value.
         text = "LeaseDuration must be greater than RenewDeadline"
         error = OperatorError("leaderElection.leaseDuration", ErrorType.INVALID, format_duration(deadline), text)
         message = f'must be greater than renewDeadline, "{format_duration(deadline)}"; got "{format_duration(lease)}"'
-        yield _refused(error, message, "leaderElection", "leaseDuration")
+        yield _refusal(error, message, "leaderElection", "leaseDuration")
 
 
 _POSITIVE = "must be greater than 0"
@@ -246,7 +246,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
     if isinstance(lock, str) and lock not in ("", "leases"):
         migrate = _GONE_LOCKS.get(lock)
         text = f"Invalid lock-type {lock}" if migrate is None else f"{lock} lock is removed, {migrate} to leases"
-        yield _refused(Sentence(text), f'must be "leases"; got "{lock}"', "leaderElection", "resourceLock")
+        yield _refusal(Sentence(text), f'must be "leases"; got "{lock}"', "leaderElection", "resourceLock")
     times = _durations(election)
     deadline, retry = times["renewDeadline"], times["retryPeriod"]
     if retry > 0 and deadline > 0 and 5 * deadline <= 6 * retry:
@@ -254,7 +254,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
         message = (
             f'must be greater than 1.2 times retryPeriod, "{format_duration(retry)}"; got "{format_duration(deadline)}"'
         )
-        yield _refused(Sentence(text), message, "leaderElection", "renewDeadline")
+        yield _refusal(Sentence(text), message, "leaderElection", "renewDeadline")
 
 
 def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
@@ -262,7 +262,7 @@ def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
     if burst is not None and burst < 0:
         # The operator calls the section by another name.
         error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
-        yield _refused(error, f'must not be negative; got "{burst}"', "runtimeClientConnection", "burst")
+        yield _refusal(error, f'must not be negative; got "{burst}"', "runtimeClientConnection", "burst")
 
 
 def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
@@ -273,7 +273,7 @@ def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
         if count is not None and count <= 0:
             field = f"controllers.{name if api.profiles else _CONTROLLERS[0]}.concurrentSyncs"
             error = OperatorError(field, ErrorType.INVALID, count, _POSITIVE)
-            yield _refused(error, f'{_POSITIVE}; got "{count}"', "controllers", name, "concurrentSyncs")
+            yield _refusal(error, f'{_POSITIVE}; got "{count}"', "controllers", name, "concurrentSyncs")
 
 
 def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
@@ -290,7 +290,7 @@ def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
             elif name == "healthProbes":
                 text = f"error listening on {_address(section.get('bindAddress'), port)}: {text}"
             message = f'must be a port, 1 to {_LAST_PORT}; got "{port}"'
-            yield _refused(Sentence(text), message, "server", name, "port")
+            yield _refusal(Sentence(text), message, "server", name, "port")
 
 
 def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
@@ -299,7 +299,7 @@ def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
         text = f"unsupported cert provision mode: {go_quote(mode)}"
         known = ("auto", "manual")
         message = f'must be one of {list_known(known)}; got "{mode}"{closest(mode, known)}'
-        yield _refused(Sentence(text), message, "server", "webhooks", "certProvisionMode")
+        yield _refusal(Sentence(text), message, "server", "webhooks", "certProvisionMode")
 
 
 def _address(host: Value, port: int) -> str:
@@ -307,7 +307,7 @@ def _address(host: Value, port: int) -> str:
     return f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
 
 
-def _refused(error: OperatorError | Sentence, message: str, *path: str) -> Problem:
+def _refusal(error: OperatorError | Sentence, message: str, *path: str) -> Problem:
     return Problem(path, message, error.text(), Stage.CONFIG)
 
 

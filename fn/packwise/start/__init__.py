@@ -1,4 +1,4 @@
-"""What every start would do again: the modules of a run in one file, its patterns already compiled.
+"""Archives of what every start would do again: the modules of a run in one file, its patterns already compiled.
 
 Python looks for each of some two hundred modules by itself, opens its bytecode and reads it, and compiles the regular
 expressions of each anew. The archives, one of `packwise fn`, one of `check` and `render`, stand beside the bytecode of
@@ -36,7 +36,7 @@ else:
 __all__ = ["FILES", "FUNCTION", "archive_path", "checksum", "interpreter", "use"]
 
 FUNCTION, FILES = "fn", "files"
-"""What there is an archive of: `packwise fn`; `packwise check` and `packwise render`."""
+"""The runs that have an archive: `packwise fn`; `packwise check` and `packwise render`."""
 
 _LENGTH = 4
 """Bytes of a checksum."""
@@ -71,7 +71,7 @@ def archive_path(name: str) -> str:
 
 
 def interpreter() -> tuple[str, int, str]:
-    """Which interpreter reads code and patterns as this one does, and where packwise stands."""
+    """The interpreter that reads code and patterns as this one does, and where packwise stands."""
     return sys.version, sys.flags.optimize, __file__
 
 

@@ -59,7 +59,7 @@ def _run(work: Callable[[], int]) -> None:
     """Does `work` on the sample. Raises RuntimeError where there is an error, which there never is for the sample."""
     stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(_SAMPLE.read_bytes()))
     try:
-        with redirect_stdout(_discarded()), redirect_stderr(_discarded()) as messages:
+        with redirect_stdout(_sink()), redirect_stderr(_sink()) as messages:
             code = work()
     finally:
         sys.stdin = stdin
@@ -68,7 +68,7 @@ def _run(work: Callable[[], int]) -> None:
         raise RuntimeError(messages.read())
 
 
-def _discarded() -> io.TextIOWrapper:
+def _sink() -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
@@ -81,7 +81,9 @@ def _entry(name: str) -> Entry:
 
 
 def _patterns() -> list[Pattern]:
-    """What `re` compiled and keeps, each as the program that its compiler makes; none where it keeps them otherwise."""
+    """The patterns that `re` compiled and keeps, each as the program that its compiler makes; none where it keeps them
+    otherwise.
+    """
     try:
         kept, compiler = _insides()
     except AttributeError:
@@ -101,7 +103,7 @@ def _patterns() -> list[Pattern]:
 
 
 def _insides() -> tuple[dict[Any, Any], Any]:
-    """What `re` keeps, and its compiler. Raises AttributeError where an interpreter has them otherwise."""
+    """The patterns that `re` keeps, and its compiler. Raises AttributeError where an interpreter has them otherwise."""
     module: Any = re
     return module._cache, module._compiler
 

@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
-from packwise.objects import repeated
+from packwise.objects import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.topology.known import (
     KnownTopologies,
@@ -179,7 +179,7 @@ def known_bindings(
 ) -> KnownTopologies:
     """The bindings that constraints can name, whether TAS is enabled or not. `schedulers` are the enabled ones."""
     items = inventory.items.of_kind(*CLUSTER_TOPOLOGY_BINDING.key)
-    findings = repeated(items)
+    findings = repetitions(items)
     bindings: list[KnownTopology] = []
     for item in items:
         problems = [

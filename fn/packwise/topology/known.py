@@ -15,7 +15,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, go_quote, type_error
-from packwise.objects import Generated, Origin, Place, identity, is_generated, repeated
+from packwise.objects import Generated, Origin, Place, identity, is_generated, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.validate import judge
 from packwise.wording import closest, list_known
@@ -542,7 +542,7 @@ class _ClusterTopologies:
         written: dict[str, KubeObject] = {}
         default, revision = self._configured.topology, self._revision
         users = self._inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)
-        findings = repeated(users)
+        findings = repetitions(users)
         for item in users:
             refusals = self._reserved_name(item) if item.name == reserved else _users_own(revision, item)
             problems = [] if refusals and revision.user_topologies == "Refused" else self._problems(item)

@@ -33,7 +33,7 @@ from packwise.cli.findings_text import Checked, as_text, count_by_rule, ending, 
 from packwise.cli.inputs import read_groups, read_inputs
 from packwise.cli.judgement import judge
 from packwise.cli.reader import contents_of, edited_text
-from packwise.findings.known import compare, known_of, written
+from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
 from packwise.pipeline.steps import read_package
@@ -420,7 +420,7 @@ def _choose(results: Sequence[Result], choice: Choice) -> _Chosen:
 
 def _findings_text(results: Sequence[Result]) -> str:
     """The file of known findings that has `results`."""
-    return json.dumps(written(results), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(content_of(results), ensure_ascii=False, indent=2) + "\n"
 
 
 def _divided(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
@@ -442,7 +442,7 @@ def _is_chosen(result: Result, choice: Choice) -> bool:
 
 def _known(name: str) -> frozenset[str]:
     try:
-        return known_of(json.loads(Path(name).read_text(encoding="utf-8")))
+        return fingerprints_in(json.loads(Path(name).read_text(encoding="utf-8")))
     except OSError as error:
         raise UsageError(f'--known "{name}" must be a file that can be read; got "{error.strerror}"') from None
     except RecursionError:

@@ -31,7 +31,7 @@ from packwise.frontends.dynamo.rules import (
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
 from packwise.lenient import mapping
-from packwise.objects import Generated, Origin, Place, identity, is_placeholder, place_text, repeated
+from packwise.objects import Generated, Origin, Place, identity, is_placeholder, place_text, repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
@@ -141,7 +141,7 @@ class _Dynamo:
         if release is None:
             return [WorkloadPlan(items[0], tuple(about_release))]
         judge = _GraphJudge(inventory, cluster, settings, release)
-        repeats = {finding.subject: finding for finding in repeated(items)}
+        repeats = {finding.subject: finding for finding in repetitions(items)}
         judgements = [
             _GraphJudgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
         ]

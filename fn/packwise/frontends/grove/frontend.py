@@ -30,7 +30,7 @@ from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
-from packwise.objects import identity, repeated
+from packwise.objects import identity, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
 from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
@@ -231,7 +231,7 @@ class _Grove:
         plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
         if planner.placeholders:
             plans = _with_notice(plans, planner.placeholders, settings)
-        repeats = {finding.subject: finding for finding in repeated(items)}
+        repeats = {finding.subject: finding for finding in repetitions(items)}
         return [_once(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
@@ -422,7 +422,7 @@ class _Planner:
         """Findings about the pods of a workload. Of one that `is_refused` itself nobody creates any."""
         findings = findings_of(
             [
-                (rule, problem.replace(path=(*path, *problem.path)).bounded)
+                (rule, problem.replace(path=(*path, *problem.path)).brief)
                 for path, spec in pod_specs(workload)
                 for rule, problem in pod_problems(spec, self._image_of, has_unique_names=True)
             ],

@@ -359,9 +359,9 @@ def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterat
 
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
-        yield place.about(problem.replace(path=("spec", *problem.path)).bounded, rule)
+        yield place.about(problem.replace(path=("spec", *problem.path)).brief, rule)
     for rule, problem in pod_key_problems(template):
-        yield place.about(problem.bounded, rule)
+        yield place.about(problem.brief, rule)
 
 
 _MAX_NAME = 64

@@ -467,7 +467,7 @@ def pod_findings(workload: Workload) -> Iterator[Finding]:
                 # The container of Argo's template is no entry of a list.
                 field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
                 path = (*template.path, field, *problem.path[2:])
-            yield Finding.about(problem.replace(path=path).bounded, workload.item, rule, order=order)
+            yield Finding.about(problem.replace(path=path).brief, workload.item, rule, order=order)
 
 
 def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Problem]]:

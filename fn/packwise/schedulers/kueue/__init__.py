@@ -30,7 +30,7 @@ class _Kueue:
 
         Nothing is imported where nothing of the input speaks of Kueue.
         """
-        inventory, writes = source.inventory, source.settings.emits(KUEUE_TOPOLOGY.emitted)
+        inventory, writes = source.inventory, source.settings.emits(KUEUE_TOPOLOGY.emit_word)
         if not (writes or any(is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
             return SchedulerObjects()
         from packwise.schedulers.kueue.check import check

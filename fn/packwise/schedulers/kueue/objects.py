@@ -384,7 +384,7 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
 
 def rendered_values(known: KnownTopologies, settings: TopologyRender) -> list[dict[str, Value]]:
     """The Topologies and ResourceFlavors that a render writes; none where they are not asked for."""
-    if not settings.emits(KUEUE_TOPOLOGY.emitted):
+    if not settings.emits(KUEUE_TOPOLOGY.emit_word):
         return []
     values = [_topology(each) for each in known.by_name.values() if each.valid]
     topology = _topology_of_flavors(known, settings)

@@ -65,7 +65,7 @@ class Check(Record):
 
 def run(checks: Iterable[Check], subject: Subject) -> list[tuple[Rule, Problem]]:
     """Every problem, in the order of the checks."""
-    return [(check.rule, problem.bounded) for check in checks for problem in check.problems(subject)]
+    return [(check.rule, problem.brief) for check in checks for problem in check.problems(subject)]
 
 
 def where(subject: Subject, component: Component, *steps: str) -> str:

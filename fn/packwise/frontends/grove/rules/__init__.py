@@ -206,7 +206,7 @@ def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: li
                 _walk(node.nodes, part, context, problems)
         elif context.create or not node.create_only:
             for problem in node.problems(subject, context):
-                problems.append((node.rule, problem.bounded))
+                problems.append((node.rule, problem.brief))
 
 
 def refusal(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
