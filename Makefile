@@ -97,7 +97,12 @@ test-slow: setup ## run the tests of real clients and goldens, and those that st
 CASES := $(addprefix tests/,diff discovery explain frontends krmfn migrate place render schedulers topology validate \
   test_architecture.py test_contract.py test_glossary.py test_registry.py)
 
-check: lint types ## lint, types and the tests of cases, two or three minutes: what is worth running before every commit
+# Python that differs from the last commit. `make types` looks at everything, in `make qualify`.
+CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } 2> /dev/null \
+  | grep -E '^(fn|tests|benchmarks|docs|supplychain)/.*\.py$$')
+
+check: lint ## lint, the types of the files that changed and the tests of cases, less than a minute: before every commit
+	@$(if $(CHANGED),$(BIN)/pyright $(CHANGED),echo "no file of Python changed since the last commit: no types to check")
 	$(BIN)/pytest -n $(JOBS) -m "not ($(SLOW) or hypothesis)" $(CASES)
 
 # What the operators' own code answered, whole: workloads, placements, objects, differences.

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from packwise.extras import DASK, FSSPEC, SOLVER
+from tests.cli.test_cli_git import git
 from tests.fuzz.targets import TARGETS
 from tests.places import ROOT
 
@@ -59,6 +60,24 @@ def test_setup_does_nothing_when_nothing_changed(clone: Path) -> None:
     done = make(clone, "setup", "PYTHON=/nonexistent")
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_check_looks_at_the_types_of_what_changed(clone: Path) -> None:
+    (clone / ".venv").mkdir()
+    (clone / ".venv" / ".ready").touch()
+    (clone / "fn" / "old.py").touch()
+    git(clone, "init", "--quiet")
+    git(clone, "add", "fn/old.py")
+    git(clone, "commit", "--quiet", "--message", "one")
+
+    before = make(clone, "--dry-run", "check")
+    (clone / "fn" / "old.py").write_text("a = 1\n", encoding="utf-8")
+    (clone / "fn" / "krmfn" / "new.py").touch()
+    (clone / "other.py").touch()
+    after = make(clone, "--dry-run", "check")
+
+    assert (before.returncode, "pyright" in before.stdout) == (0, False)
+    assert ".venv/bin/pyright fn/old.py fn/krmfn/new.py\n" in after.stdout
 
 
 def test_every_target_is_fuzzed() -> None:
