@@ -14,10 +14,11 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from krmfn.record import Record, as_dict
+from krmfn.record import as_dict
 from tests.places import ROOT
 
 __all__ = ["LENGTH", "Use", "attacks", "patterns_that_are_data", "uses", "uses_of_data"]
@@ -27,6 +28,9 @@ FN = ROOT / "fn"
 _parser: Any = importlib.import_module("re._parser")
 LENGTH = 80_000
 """How long an attack is: what takes the square of that takes seconds, and what grows with it a millisecond."""
+
+_NAMED = re.compile(r"\bre\b|pattern")
+"""What a module says that has an expression, or hands one on."""
 
 _ONCE = ("match", "fullmatch")
 _ANYWHERE = ("search", "finditer", "findall", "split", "sub", "subn")
@@ -53,20 +57,23 @@ class Use:
 
 def uses(folder: Path = FN) -> set[Use]:
     """Every use of `re` in the code. A name that is not known before a run, a parameter say, stands for a letter."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
-    return {use for path, tree in trees.items() for use in _Module(path, tree, folder).uses()}
+    return {use for module in _modules(folder) for use in module.uses()}
 
 
 def uses_of_data(folder: Path = FN) -> set[tuple[str, str]]:
     """Where an expression is one that a parameter or a field brings: the file, and what stands there for it."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
-    return {use for path, tree in trees.items() for use in _Module(path, tree, folder).uses_of_data()}
+    return {use for module in _modules(folder) for use in module.uses_of_data()}
 
 
 def patterns_that_are_data(folder: Path = FN) -> set[Use]:
     """Expressions that are given to others by the name `pattern`, or stand compiled in a list."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.py"))}
-    return {use for path, tree in trees.items() for use in _Module(path, tree, folder).given()}
+    return {use for module in _modules(folder) for use in module.given()}
+
+
+@cache
+def _modules(folder: Path) -> list[_Module]:
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py"))}
+    return [_Module(path, ast.parse(text), folder) for path, text in texts.items() if _NAMED.search(text)]
 
 
 class _Module:
@@ -114,8 +121,11 @@ class _Module:
                     yield Use(value, 0, "fullmatch", file)
         lists: list[Any] = [value for value in self._names().values() if type(value) in (list, tuple)]
         for entry in itertools.chain.from_iterable(lists):
-            fields = as_dict(entry).values() if isinstance(entry, Record) else entry
-            parts = cast("Iterable[Any]", fields if isinstance(entry, tuple) else (entry,))
+            # A record is a tuple that is not looped over.
+            kind = cast("type[Any]", type(entry))
+            is_tuple = issubclass(kind, tuple)
+            values: Any = as_dict(entry).values() if is_tuple and hasattr(kind, "__match_args__") else entry
+            parts = cast("Iterable[Any]", values if is_tuple else (entry,))
             for part in parts:
                 if isinstance(part, re.Pattern):
                     compiled = cast("re.Pattern[Any]", part)

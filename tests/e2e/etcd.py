@@ -25,6 +25,8 @@ def start(servers: Servers, folder: Path) -> str:
             f"--listen-peer-urls={_PEERS}",
             f"--initial-advertise-peer-urls={_PEERS}",
             f"--initial-cluster=default={_PEERS}",
+            # Nobody starts it again from its data, and other tests may keep the disk busy.
+            "--unsafe-no-fsync",
         ],
     )
     return _CLIENTS
