@@ -21,7 +21,8 @@ MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
     ("account", "confined", "extras", "findings", "globs", "kubernetes", "lenient", "wording"),
-    ("fields", "objects", "revisions"),
+    ("fields", "objects"),
+    ("revisions",),
     ("keys", "validate"),
     ("topology",),
     ("placement",),

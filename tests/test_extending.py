@@ -43,6 +43,18 @@ spec:
 """
 
 
+MODERN = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec:
+  revision: REVISION
+  apply: false
+  topologyAwareScheduling: {enabled: true}
+  scheduler: {profiles: [{name: kai-scheduler, default: true}]}
+""" + CONFIGURATION[CONFIGURATION.index("---") :]
+
+
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A copy of the two import packages, to be edited; with their bytecode, which is of sources of the same time."""
@@ -219,6 +231,55 @@ def test_a_release_is_a_record(source: Path) -> None:
     assert "preferred:" not in before.stdout
     assert "preferred: kubernetes.io/hostname" in after.stdout
     assert '"v9.9.9"' in unknown.stdout
+
+
+NEXT = """
+NEXT = ALPHA_14.replace(name="v9.9.9", releases=("v9.9.9",), workload_api="next")
+
+RECORDS: tuple[Revision, ...] = ("""
+
+NEXT_FIELDS = """
+    "next": WorkloadFields(
+        "alpha14",
+        template={"drain": Field(Number())},
+        clique={"surge": Field(Number())},
+        clique_spec={"standby": Field(Number())},
+        group={"surge": Field(Number())},
+    ),
+}
+\"\"\"By the `workload_api`"""
+
+
+def test_a_release_with_new_fields_is_one_file(source: Path) -> None:
+    """The record, its fields and what is known of it stand together: nothing else in the code asks for the release."""
+    grove = source / "packwise" / "revisions" / "grove.py"
+    edit(grove, '\n}\n"""By the `workload_api`', NEXT_FIELDS)
+    edit(grove, "RECORDS: tuple[Revision, ...] = (", NEXT.lstrip())
+    edit(grove, '    ALPHA_14,\n)\n"""Every', '    ALPHA_14,\n    NEXT,\n)\n"""Every')
+    history = '\n)\n"""Every release that has a record'
+    edit(grove, history, f'\n    Release("v9.9.9", "", ""),{history}')
+    good, bad, design = (
+        text.replace("        podSpec", f"        standby: {value}\n        podSpec")
+        for text, value in ((MODERN, "1"), (MODERN, "much"), (CONFIGURATION, "1"))
+    )
+
+    taken = run(source, "v9.9.9", "check", "-", text=good)
+    refused = run(source, "v9.9.9", "check", "-", text=bad)
+    earlier = run(source, "v0.1.0-alpha.14", "check", "-", text=good)
+    designs = run(source, "", "check", "-", text=design.replace("  revision: REVISION\n", ""))
+    schema = run(source, "v9.9.9", "schema", "PodCliqueSet", "--revision", "v9.9.9")
+    changed = [
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if path.read_bytes() != (ROOT / "fn" / path.relative_to(source)).read_bytes()
+    ]
+
+    assert changed == ["packwise/revisions/grove.py"]
+    assert taken.returncode == 0, taken.stdout
+    assert "cliques[0].spec.standby: must be" in refused.stdout
+    assert "standby: must be a field of" in earlier.stdout
+    assert "standby: is of the API of v9.9.9 or later" in designs.stdout
+    assert all(f'"{name}"' in schema.stdout for name in ("drain", "surge", "standby"))
 
 
 MEGA_JOB = """\

@@ -11,10 +11,12 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.fields import Duration, Field, Number, Object, Open
 from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, qualified_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Literal
 
     from krmfn.fieldpath import FieldPath
@@ -27,6 +29,7 @@ __all__ = [
     "ALPHA_12_RC1",
     "ALPHA_14",
     "ALPHA_14_RC1",
+    "API_FIELDS",
     "DESIGN_1",
     "DESIGN_2",
     "GREP_244",
@@ -45,6 +48,7 @@ __all__ = [
     "Revision",
     "Step",
     "TopologyStatus",
+    "WorkloadFields",
     "precedes",
     "same_record",
 ]
@@ -161,6 +165,42 @@ class Limits(Record):
         return None
 
 
+# The fields of workloads that came with a release, in the words of packwise.fields. Source: spec/grove-releases.md#2.6.
+
+
+class WorkloadFields(Record):
+    """The fields of workloads that an API has beyond those of the API `beyond`, by the part that has them.
+
+    `strategies` are types of an updateStrategy. Without `is_known` no more is known than that it may have them, and
+    nobody's workload shows the release by one.
+    """
+
+    beyond: str
+    template: Mapping[str, Field] = {}
+    clique: Mapping[str, Field] = {}
+    clique_spec: Mapping[str, Field] = {}
+    group: Mapping[str, Field] = {}
+    strategies: tuple[str, ...] = ()
+    is_known: bool = True
+
+
+_ROLLING_UPDATE = {
+    "rollingUpdate": Field(Object("RollingUpdateConfiguration", {
+        "maxUnavailable": Field(Number()),
+        "progressDeadline": Field(Duration()),
+    })),
+}  # fmt: skip
+_UNKNOWN_UPDATE = {"rollingUpdate": Field(Open())}
+
+API_FIELDS: Mapping[str, WorkloadFields] = {
+    "alpha14-rc1": WorkloadFields(
+        "head", clique=_UNKNOWN_UPDATE, group=_UNKNOWN_UPDATE, strategies=("Coherent",), is_known=False
+    ),
+    "alpha14": WorkloadFields("head", clique=_ROLLING_UPDATE, group=_ROLLING_UPDATE, strategies=("Coherent",)),
+}
+"""By the `workload_api` of a record; the older APIs stand in the front end's table."""
+
+
 class Revision(Record):
     """One revision of the design: the fields are what the front end asks instead of the revision's name."""
 
@@ -174,7 +214,7 @@ class Revision(Record):
     """The key of the webhook's rules in the front end's tables: whose webhook judges workloads."""
 
     workload_api: str
-    """The key of the workloads' fields in the front end's tables: whose API workloads are written in."""
+    """The key of the workloads' fields in `API_FIELDS`, or in the front end's table: whose API they are written in."""
 
     configuration_key: str
     """The key of the topology section in a configuration."""
@@ -627,7 +667,7 @@ REVISIONS: dict[str, Revision] = {
 RELEASES = tuple(record for record in RECORDS if record.releases)
 """Every record that clusters run or ran."""
 
-NEWEST = ALPHA_14.replace(name=ALPHA_14.releases[-1])
+NEWEST = RELEASES[-1].replace(name=RELEASES[-1].releases[-1])
 """The newest release, which is assumed where the input shows none."""
 
 _PLACES = {

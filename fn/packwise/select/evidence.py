@@ -15,19 +15,19 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects import place_text
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
-from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, ALPHA_14, precedes
+from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.topology.known import DOMAINS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects import Index
-    from packwise.revisions.grove import Revision
+    from packwise.revisions.grove import Revision, WorkloadFields
     from packwise.settings import TopologyRender
 
 __all__ = [
@@ -58,10 +58,28 @@ RULES = (CONTRADICTED, UNNAMED)
 _CONSTRAINT = {"topologyName": ALPHA_9, "pack": ALPHA_10}
 """Fields of a topology constraint, and the first release that has them."""
 
-_OWNER = {"rollingUpdate": ALPHA_14}
-"""The same, of cliques and scaling groups."""
 
-_STRATEGIES = {"Coherent": ALPHA_14}
+def _first_releases(names: Callable[[WorkloadFields], Iterable[str]]) -> dict[str, Revision]:
+    """The first record whose API has each of the names that came with an API."""
+    firsts: dict[str, Revision] = {}
+    for record in RECORDS:
+        came = API_FIELDS.get(record.workload_api)
+        for name in names(came) if came is not None and came.is_known else ():
+            firsts.setdefault(name, record)
+    return firsts
+
+
+_PARTS = {
+    "": _first_releases(lambda came: came.template),
+    "cliques": _first_releases(lambda came: came.clique),
+    "podCliqueScalingGroups": _first_releases(lambda came: came.group),
+}
+"""The same, of the template, of cliques and of scaling groups."""
+
+_CLIQUE_SPEC = _first_releases(lambda came: came.clique_spec)
+"""The same, of the specs of cliques."""
+
+_STRATEGIES = _first_releases(lambda came: came.strategies)
 """The same, of the types of an update strategy."""
 
 _KINDS = {"PodGangMap": ALPHA_12}
@@ -183,14 +201,22 @@ def _workload_traces(index: Index) -> Iterator[_Trace]:
             path = ("spec", "updateStrategy", "type")
             yield _Trace(item, path, _STRATEGIES[strategy], path)
         for steps, owner in owners(item):
-            if steps:
-                for key, first in _OWNER.items():
-                    if key in owner:
-                        path = (*_TEMPLATE, *steps, key)
-                        yield _Trace(item, path, first, path)
+            part = str(steps[0]) if steps else ""
+            yield from _later_fields(item, (*_TEMPLATE, *steps), owner, _PARTS[part])
+            spec = owner.get("spec")
+            if part == "cliques" and isinstance(spec, dict):
+                yield from _later_fields(item, (*_TEMPLATE, *steps, "spec"), spec, _CLIQUE_SPEC)
             constraint = owner.get("topologyConstraint")
             if isinstance(constraint, dict):
                 yield from _constraint_traces(item, (*_TEMPLATE, *steps, "topologyConstraint"), constraint)
+
+
+def _later_fields(
+    item: KubeObject, path: FieldPath, owner: Mapping[str, Value], firsts: Mapping[str, Revision]
+) -> Iterator[_Trace]:
+    for key, first in firsts.items():
+        if key in owner:
+            yield _Trace(item, (*path, key), first, (*path, key))
 
 
 def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Mapping[str, Value]) -> Iterator[_Trace]:

@@ -6,10 +6,9 @@ Source: its API types; spec/grove.md#3, spec/grove-releases.md#2.1, #2.2, #2.6; 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.fields import Array, Duration, Field, Object, ObjectRule, Open, Reference, Text, TextMap
+from packwise.fields import Array, Field, Object, ObjectRule, Reference, Text, TextMap
 from packwise.frontends.grove.schema.table import ALPHA7, WorkloadApi
 from packwise.kubernetes.validation import ErrorType
-from packwise.validate.decode import INT32
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -172,31 +171,9 @@ ALPHA_9 = HEAD.replace(
 )  # fmt: skip
 """alpha.9: a constraint is a domain of any name, and may name its topology."""
 
-_ROLLING_UPDATE = {
-    "rollingUpdate": Field(Object("RollingUpdateConfiguration", {
-        "maxUnavailable": Field(INT32),
-        "progressDeadline": Field(Duration()),
-    })),
-}  # fmt: skip
-
-ALPHA_14 = HEAD.replace(
-    clique={**HEAD.clique, **_ROLLING_UPDATE},
-    group={**HEAD.group, **_ROLLING_UPDATE},
-    update_strategies=("Coherent", *HEAD.update_strategies),
-)
-"""alpha.14: updates roll through cliques and scaling groups."""
-
-ALPHA_14_RC1 = ALPHA_14.replace(
-    clique={**HEAD.clique, "rollingUpdate": Field(Open())},
-    group={**HEAD.group, "rollingUpdate": Field(Open())},
-)
-"""alpha.14's release candidate, of which these fields are not known."""
-
 APIS: Mapping[str, WorkloadApi] = {
     "alpha8": ALPHA_8,
     "alpha9": ALPHA_9,
     "head": HEAD,
-    "alpha14-rc1": ALPHA_14_RC1,
-    "alpha14": ALPHA_14,
 }
-"""The APIs after the oldest one, by the key that a revision's record has."""
+"""The APIs after the oldest one that are tables of their own, by the key that a revision's record has."""

@@ -21,6 +21,7 @@ from packwise.fields import (
     Text,
     TextMap,
 )
+from packwise.revisions.grove import API_FIELDS
 from packwise.topology.known import DOMAINS
 from packwise.validate.decode import INT32, INT64, Decoder, ObjectTable
 
@@ -43,6 +44,7 @@ class WorkloadApi(Record):
     """A topologyConstraint, at any of the three levels."""
 
     clique: Mapping[str, Field] = MappingProxyType({})
+    clique_spec: Mapping[str, Field] = MappingProxyType({})
     group: Mapping[str, Field] = MappingProxyType({})
     template: Mapping[str, Field] = MappingProxyType({})
 
@@ -82,15 +84,16 @@ _CLIQUE = {
     "annotations": Field(TextMap()),
     "labels": Field(TextMap()),
     "name": _TEXT,
-    "spec": Field(Object("PodCliqueSpec", {
-        "autoScalingConfig": _AUTO_SCALING,
-        "minAvailable": Field(INT32),
-        "podSpec": Field(Reference("v1.PodSpec"), zero_when_absent=True),
-        "replicas": Field(INT32),
-        "roleName": _TEXT,
-        "startsAfter": Field(Array(Text(), "[]string")),
-    }), zero_when_absent=True),
-}  # fmt: skip
+}
+
+_CLIQUE_SPEC = {
+    "autoScalingConfig": _AUTO_SCALING,
+    "minAvailable": Field(INT32),
+    "podSpec": Field(Reference("v1.PodSpec"), zero_when_absent=True),
+    "replicas": Field(INT32),
+    "roleName": _TEXT,
+    "startsAfter": Field(Array(Text(), "[]string")),
+}
 
 _GROUP = {
     "cliqueNames": Field(Array(Text(), "[]string"), required=True),
@@ -189,9 +192,11 @@ def _part(owner: Object, name: str) -> Object:
 @cache
 def podcliqueset(revision: Revision) -> Object:
     """The PodCliqueSet in the API of `revision`."""
-    own = api(revision)
+    own = api(revision.workload_api)
     constraint = {"topologyConstraint": Field(own.constraint)}
-    clique = Object("PodCliqueTemplateSpec", _sort_fields({**_CLIQUE, **own.clique, **constraint}))
+    clique_spec = Object("PodCliqueSpec", _sort_fields({**_CLIQUE_SPEC, **own.clique_spec}))
+    own_spec = {"spec": Field(clique_spec, zero_when_absent=True)}
+    clique = Object("PodCliqueTemplateSpec", _sort_fields({**_CLIQUE, **own.clique, **own_spec, **constraint}))
     group = Object("PodCliqueScalingGroupConfig", _sort_fields({**_GROUP, **own.group, **constraint}))
     chosen = {revision.topology_name_field: _TEXT} if revision.topology_name_field else {}
     template = Object("PodCliqueSetTemplateSpec", _sort_fields({
@@ -225,14 +230,24 @@ def _sort_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
     return dict(sorted(fields.items()))
 
 
-def api(revision: Revision) -> WorkloadApi:
-    """The fields of workloads that differ from one API to another."""
-    if revision.workload_api == "alpha7":
+def api(name: str) -> WorkloadApi:
+    """The fields of workloads that differ from one API to another, by the name of the API."""
+    if name == "alpha7":
         return ALPHA7
-    # No run of the oldest API, the usual one, pays for the tables of the others.
-    from packwise.frontends.grove.schema.releases import APIS
+    later = API_FIELDS.get(name)
+    if later is None:
+        # No run of the oldest API, the usual one, pays for the tables of the others.
+        from packwise.frontends.grove.schema.releases import APIS
 
-    return APIS[revision.workload_api]
+        return APIS[name]
+    before = api(later.beyond)
+    return before.replace(
+        template={**before.template, **later.template},
+        clique={**before.clique, **later.clique},
+        clique_spec={**before.clique_spec, **later.clique_spec},
+        group={**before.group, **later.group},
+        update_strategies=(*later.strategies, *before.update_strategies),
+    )
 
 
 def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
