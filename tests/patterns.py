@@ -123,9 +123,9 @@ class _Module:
         for entry in itertools.chain.from_iterable(lists):
             # A record is a tuple that is not looped over.
             kind = cast("type[Any]", type(entry))
-            is_tuple = issubclass(kind, tuple)
-            values: Any = as_dict(entry).values() if is_tuple and hasattr(kind, "__match_args__") else entry
-            parts = cast("Iterable[Any]", values if is_tuple else (entry,))
+            is_record = hasattr(kind, "__match_args__") and issubclass(kind, tuple)
+            values: Any = as_dict(entry).values() if is_record else entry
+            parts = cast("Iterable[Any]", values if issubclass(kind, tuple) else (entry,))
             for part in parts:
                 if isinstance(part, re.Pattern):
                     compiled = cast("re.Pattern[Any]", part)

@@ -138,7 +138,8 @@ def runner(tmp_path: Path, packwise: Path) -> Path:
     return tmp_path
 
 
-def check(runner: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+def check(runner: Path, before: str = "", **inputs: str) -> subprocess.CompletedProcess[str]:
+    """The step of the action that checks; `before` are commands of its shell."""
     given = {
         "PATHS": "clusters",
         "CHANGED_ONLY": "false",
@@ -150,7 +151,7 @@ def check(runner: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     }
     environment = {**os.environ, **given, **inputs, "RUNNER_TEMP": str(runner / "temp")}
     needs_command("bash", "bash")
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", scripts()[1]]
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", before + scripts()[1]]
     return subprocess.run(
         command, cwd=runner / "work", env=environment, capture_output=True, text=True, check=False, timeout=60
     )
@@ -267,14 +268,18 @@ def test_the_action_checks_what_changed(change: str, runner: Path, history: Path
 
 
 def test_the_action_checks_more_files_than_a_command_line_holds(runner: Path, history: Path) -> None:
+    """A command line holds a fourth of what the stack may take."""
     folder = history / "clusters/east" / "deep".ljust(200, "x")
-    write(folder, {f"{at}".ljust(200, "y") + ".yaml": "a: 1\n" for at in range(6000)})
+    write(folder, {f"{at}".ljust(200, "y") + ".yaml": "a: 1\n" for at in range(1000)})
     write(folder, {"web.yaml": BROKEN.replace("web", "x")})
     committed(history)
+    small = "ulimit -s 1024\n"
 
-    done = check(runner, CHANGED_ONLY="true", BASELINE="git:HEAD^1", FORMAT="json")
+    done = check(runner, small, CHANGED_ONLY="true", BASELINE="git:HEAD^1", FORMAT="json")
 
     assert warned(history, done) == {f"clusters/east/{folder.name}/web.yaml"}
+    every = subprocess.run(["bash", "-c", f"{small}/bin/true */*/*/*"], cwd=history, capture_output=True, check=False)
+    assert b"too long" in every.stderr
 
 
 def test_the_action_checks_what_a_file_that_went_judged(runner: Path, history: Path) -> None:
