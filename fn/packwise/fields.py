@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array",
+    "ByName",
     "Decimal",
     "Duration",
     "Field",
     "Flag",
     "IntOrString",
     "Kind",
-    "Named",
     "Number",
     "Object",
     "ObjectRule",
@@ -128,10 +128,11 @@ class TextMap(Record):
     most: int = 0
 
 
-class Named(Record):
+class ByName(Record):
     """A mapping of anybody's names to an `item` each; null is as good as absent."""
 
     item: Kind
+    go: str = "map[string]any"
     json: str = "object"
 
 
@@ -198,7 +199,7 @@ Kind = (
     | Quantity
     | IntOrString
     | TextMap
-    | Named
+    | ByName
     | Quantities
     | Open
     | Array
@@ -271,7 +272,7 @@ def field_problems(
             yield from field_problems(entry, kind.item, (*path, index), unknown)
         if len(value) < kind.least:
             yield Problem(path, f"must have at least {_items(kind.least)}; got {len(value)}")
-    elif isinstance(kind, Named) and isinstance(value, dict):
+    elif isinstance(kind, ByName) and isinstance(value, dict):
         for name, entry in value.items():
             yield from () if entry is None else field_problems(entry, kind.item, (*path, name), unknown)
     elif isinstance(kind, TextMap) and isinstance(value, dict):

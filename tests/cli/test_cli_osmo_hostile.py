@@ -12,7 +12,7 @@ from packwise import account
 from packwise import confined as module
 from packwise.confined import Confined, call_confined
 from packwise.frontends.osmo import document
-from packwise.frontends.osmo.template import Read, read_as_osmo
+from packwise.frontends.osmo.template import TextRead, read_as_osmo
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 pytestmark = [
@@ -123,7 +123,7 @@ def test_what_a_template_becomes_is_read_once_by_a_command(
     """Also where it cannot be read: both take longer than to fill it in."""
     many, texts = "many" in command, list[str]()
 
-    def noted(text: str) -> Read:
+    def noted(text: str) -> TextRead:
         texts.append(text)
         return read_as_osmo(text)
 

@@ -20,8 +20,8 @@ __all__ = [
     "NEWEST",
     "RELEASES",
     "STUCK_AT_ZERO",
+    "DynamoRelease",
     "Known",
-    "Release",
     "Texts",
     "goes_with",
     "release_of",
@@ -49,7 +49,7 @@ class Texts(Enum):
     """Kubernetes' field errors, about ClusterTopologyBindings."""
 
 
-class Release(Record):
+class DynamoRelease(Record):
     """One minor release of Dynamo, and what its operator makes of a DynamoGraphDeployment."""
 
     name: str
@@ -107,7 +107,7 @@ class Release(Record):
     """YES if an image without a version in its tag needs `runtimeVersionOverride`."""
 
 
-_1_0 = Release(
+_1_0 = DynamoRelease(
     name="1.0",
     kai="v0.13.0",
     grove="v0.1.0-alpha.6",
@@ -164,18 +164,18 @@ STUCK_AT_ZERO = ("v0.1.0-alpha.12",)
 _BY_NAME = {release.name: release for release in RELEASES}
 
 
-def release_of(name: str) -> Release | None:
+def release_of(name: str) -> DynamoRelease | None:
     """The record of a release, as `1.4` or `1.4.2` name it; None where there is none."""
     return _BY_NAME.get(".".join(name.split(".")[:2]))
 
 
-def goes_with(release: Release, revision: Revision) -> bool:
+def goes_with(release: DynamoRelease, revision: Revision) -> bool:
     """True if the operator of `release` runs with that Grove, by its compatibility table."""
     is_older = release.grove in REVISIONS and precedes(revision, REVISIONS[release.grove])
     is_newer = release.grove_before is not None and not precedes(revision, REVISIONS[release.grove_before])
     return not is_older and not is_newer
 
 
-def release_that_goes_with(revision: Revision) -> Release | None:
+def release_that_goes_with(revision: Revision) -> DynamoRelease | None:
     """The newest release that runs with that Grove; None where there is none."""
     return next((release for release in reversed(RELEASES) if goes_with(release, revision)), None)

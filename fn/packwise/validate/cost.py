@@ -45,7 +45,7 @@ class Select(Record):
     is_test: bool
 
 
-class Call(Record):
+class CelCall(Record):
     """A function or an operator; a method's target is the first of its arguments."""
 
     function: str
@@ -70,7 +70,7 @@ class Comprehension(Record):
     result: Node
 
 
-Node = Constant | Ident | Select | Call | ListOf | Comprehension
+Node = Constant | Ident | Select | CelCall | ListOf | Comprehension
 
 
 def read_tree(data: bytes) -> Node:
@@ -104,7 +104,7 @@ def _select(data: bytes) -> Node:
 
 def _call(data: bytes) -> Node:
     arguments = [*_parts(data, 1), *_parts(data, 3)]
-    return Call(_text(data, 2), tuple(_node(argument) for argument in arguments))
+    return CelCall(_text(data, 2), tuple(_node(argument) for argument in arguments))
 
 
 def _list(data: bytes) -> Node:
@@ -288,7 +288,7 @@ class _Bounding:
             return self._comprehension(node, names, times)
         return self._call(node, names, times)
 
-    def _call(self, node: Call, names: Mapping[str, _Weight], times: int) -> _Weight:
+    def _call(self, node: CelCall, names: Mapping[str, _Weight], times: int) -> _Weight:
         function = node.function
         arguments = [self.of(argument, names, times) for argument in node.arguments]
         first = arguments[0] if arguments else _FLAT
@@ -342,12 +342,16 @@ class _Bounding:
         """The entries that a step adds to a list; None where it folds scalars. The macros have no other steps."""
         if step == Ident(accumulator):
             return None
-        if isinstance(step, Call) and step.function == "_?_:_":
+        if isinstance(step, CelCall) and step.function == "_?_:_":
             condition, *branches = step.arguments
             self.of(condition, names, times)
             added = [each for branch in branches if (each := self._step(branch, accumulator, names, times)) is not None]
             return _largest(added) if added else None
-        if isinstance(step, Call) and step.function in ("_&&_", "_||_", "_+_") and Ident(accumulator) in step.arguments:
+        if (
+            isinstance(step, CelCall)
+            and step.function in ("_&&_", "_||_", "_+_")
+            and Ident(accumulator) in step.arguments
+        ):
             bounds = [self.of(each, names, times) for each in step.arguments if each != Ident(accumulator)]
             self._add(_SCALAR, times)
             is_list = step.function == "_+_" and any(isinstance(each, ListOf) for each in step.arguments)

@@ -153,7 +153,7 @@ class _PreparedField:
     def __init__(self, field: Field) -> None:
         kind = field.kind
         self.reads_null = isinstance(kind, Duration) and not kind.is_pointer
-        self.check = _Walk.object_apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
+        self.check = _TypedWalk.object_apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
         self.prepared = _prepare(kind)
         self.required = field.required
         self.zero = _zero(kind) if field.zero_when_absent else None
@@ -255,7 +255,7 @@ def _has_pattern(pattern: str, text: str) -> bool:
     return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
 
 
-class _Walk:
+class _TypedWalk:
     """Collects problems on one walk. `struct` is the decoder's own name for the mapping around a value.
 
     `stage` is when the decoder refuses; `durations` are examples of durations.
@@ -490,7 +490,7 @@ class _Walk:
         self.schema.append(Problem(path, message, text, Stage.SCHEMA))
 
 
-class Decoder(_Walk):
+class Decoder(_TypedWalk):
     """A walk over one object; `decode`, `schema` and `unknown` are the problems of each kind, in the order of the walk.
 
     Other operators' decoders are other in their words, and in when they refuse.
@@ -503,20 +503,20 @@ class Decoder(_Walk):
         self.object(value, table, None, "")
 
 
-_CHECKS: dict[type, Callable[[_Walk, Value, Any, At, str], None]] = {
-    Reference: _Walk.object,
-    Object: _Walk.object,
-    Array: _Walk.array,
-    Text: _Walk.text,
-    Number: _Walk.number,
-    Decimal: _Walk.decimal,
-    Flag: _Walk.flag,
-    Duration: _Walk.duration,
-    Quantity: _Walk.quantity,
-    IntOrString: _Walk.int_or_string,
-    Quantities: _Walk.quantities,
-    TextMap: _Walk.text_map,
-    Open: _Walk.open,
+_CHECKS: dict[type, Callable[[_TypedWalk, Value, Any, At, str], None]] = {
+    Reference: _TypedWalk.object,
+    Object: _TypedWalk.object,
+    Array: _TypedWalk.array,
+    Text: _TypedWalk.text,
+    Number: _TypedWalk.number,
+    Decimal: _TypedWalk.decimal,
+    Flag: _TypedWalk.flag,
+    Duration: _TypedWalk.duration,
+    Quantity: _TypedWalk.quantity,
+    IntOrString: _TypedWalk.int_or_string,
+    Quantities: _TypedWalk.quantities,
+    TextMap: _TypedWalk.text_map,
+    Open: _TypedWalk.open,
 }
 
 

@@ -38,7 +38,7 @@ class ValidationRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ValueBounds:
     """The limits of numbers, texts, lists and mappings; None: no limit."""
 
     minimum: float | None = None
@@ -54,7 +54,7 @@ class Bounds:
     max_properties: int | None = None
 
 
-NO_BOUNDS = Bounds()
+NO_BOUNDS = ValueBounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Schema:
     pattern: str = ""
     pattern_path: FieldPath = ()
     format: str = ""
-    bounds: Bounds = NO_BOUNDS
+    bounds: ValueBounds = NO_BOUNDS
     unique_items: bool = False
     int_or_string: bool = False
     preserves_unknown: bool = False
@@ -197,8 +197,8 @@ def _additional(node: Fields, depth: int) -> Schema | bool:
     return written if isinstance(written, bool) else _part(node, "additionalProperties", depth) or False
 
 
-def _bounds(node: Fields) -> Bounds:
-    return Bounds(
+def _bounds(node: Fields) -> ValueBounds:
+    return ValueBounds(
         minimum=_number(node, "minimum"),
         maximum=_number(node, "maximum"),
         exclusive_minimum=bool(node.flag("exclusiveMinimum")),

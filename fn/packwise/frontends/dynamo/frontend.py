@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.convert import Converted, Trace
     from packwise.objects import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
-    from packwise.revisions.dynamo import Release
+    from packwise.revisions.dynamo import DynamoRelease
     from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies, ListedTopology
@@ -186,7 +186,7 @@ class _Dynamo:
         return ()
 
 
-def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[Release | None, list[Finding]]:
+def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[DynamoRelease | None, list[Finding]]:
     """The record of the release that the settings name, or of the newest one; and what there is to say of it."""
     name = settings.dynamo.release
     if name is None:
@@ -216,7 +216,9 @@ class _GraphJudge:
 
     __slots__ = ("_before", "_cluster", "_inventory", "_release", "_running", "_settings")
 
-    def __init__(self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, release: Release) -> None:
+    def __init__(
+        self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, release: DynamoRelease
+    ) -> None:
         self._inventory, self._cluster = inventory, cluster
         self._settings, self._release = settings, release
         before = () if inventory.baseline is None else inventory.baseline.of_kind(*DYNAMO_GRAPH.key)

@@ -12,7 +12,7 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.fields import Array, Field, Flag, Named, Number, Object, Open, Text, TextMap, field_problems
+from packwise.fields import Array, ByName, Field, Flag, Number, Object, Open, Text, TextMap, field_problems
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.frontends.dynamo.convert import ALPHA, MAIN, whole
 from packwise.lenient import mapping, mappings_in_place, text, texts
@@ -100,7 +100,7 @@ _SERVICE = Object("", {
 _ALPHA = _object({
     **_SPEC,
     "topologyConstraint": _object({"topologyProfile": _TEXT, "packDomain": _TEXT}),
-    "services": _field(Named(_SERVICE)), "pvcs": _LIST, "envs": _LIST,
+    "services": _field(ByName(_SERVICE)), "pvcs": _LIST, "envs": _LIST,
 })  # fmt: skip
 
 _COMPONENT = Object("", {

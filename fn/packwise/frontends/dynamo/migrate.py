@@ -99,7 +99,7 @@ def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
         raise item.error(("spec",), "must become the same PodCliqueSet as v1beta1, and does not; move it by hand")
 
 
-class _Entry(Record):
+class _BlockEntry(Record):
     """An entry of a mapping in block style: its lines from `first` on, its key's line, and where it ends."""
 
     key: str
@@ -131,7 +131,7 @@ class _GraphRewriting:
         head = self._lines[: min([entry.first for entry in top], default=0)]
         return "\n".join([*head, *written]) + ("\n" if self._text.endswith("\n") else "")
 
-    def _spec(self, owner: _Entry) -> list[str]:
+    def _spec(self, owner: _BlockEntry) -> list[str]:
         written: list[str] = []
         for entry in self._entries(("spec",), owner.line + 1, owner.end):
             if entry.key == "pvcs":
@@ -146,7 +146,7 @@ class _GraphRewriting:
                 written += self._rename(entry, entry.end, _SPEC.get(entry.key, entry.key))
         return written
 
-    def _components(self, owner: _Entry) -> list[str]:
+    def _components(self, owner: _BlockEntry) -> list[str]:
         entries = {entry.key: entry for entry in self._entries(("spec", "services"), owner.line + 1, owner.end)}
         components = mappings_in_place(mapping(self._converted["spec"]).get("components"))
         written: list[str] = []
@@ -161,7 +161,7 @@ class _GraphRewriting:
             written += [f"{' ' * owner.column}{text}" for text in lost] + lines
         return written
 
-    def _component(self, owner: _Entry, component: Mapping[str, Value], column: int) -> list[str]:
+    def _component(self, owner: _BlockEntry, component: Mapping[str, Value], column: int) -> list[str]:
         """One component at `column`: its name, what moves, what is written anew."""
         path: FieldPath = ("spec", "services", owner.key)
         above = [self._shift(line, column - owner.column) for line in self._lines[owner.first : owner.line]]
@@ -182,7 +182,7 @@ class _GraphRewriting:
         return [*written, *template]
 
     def _template(
-        self, path: FieldPath, entries: Mapping[str, _Entry], value: Mapping[str, Value], indent: int
+        self, path: FieldPath, entries: Mapping[str, _BlockEntry], value: Mapping[str, Value], indent: int
     ) -> list[str]:
         """The pod template: of extraPodSpec what stays as it is, line by line."""
         written = [f"{' ' * indent}podTemplate:"]
@@ -210,7 +210,7 @@ class _GraphRewriting:
         return written
 
     def _containers(
-        self, path: FieldPath, entries: Mapping[str, _Entry], containers: list[Mapping[str, Value]], indent: int
+        self, path: FieldPath, entries: Mapping[str, _BlockEntry], containers: list[Mapping[str, Value]], indent: int
     ) -> list[str]:
         main = entries.get("mainContainer")
         if main is None:
@@ -228,10 +228,10 @@ class _GraphRewriting:
         others = list(containers[1:])
         return written + (self._anew(others, indent) if others else [])
 
-    def _within(self, path: FieldPath, owner: _Entry) -> dict[str, _Entry]:
+    def _within(self, path: FieldPath, owner: _BlockEntry) -> dict[str, _BlockEntry]:
         return {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
 
-    def _entries(self, path: FieldPath, first: int, end: int) -> list[_Entry]:
+    def _entries(self, path: FieldPath, first: int, end: int) -> list[_BlockEntry]:
         """The entries of the mapping at `path`, whose lines are those from `first` to `end`.
 
         Raises FieldError where they do not stand in block style.
@@ -248,7 +248,7 @@ class _GraphRewriting:
         starts = [self._start(line, column, first) for _, line, column in places]
         ends = [*starts[1:], end][: len(places)]
         return [
-            _Entry(key, start, line, stop, column)
+            _BlockEntry(key, start, line, stop, column)
             for (key, line, column), start, stop in zip(places, starts, ends, strict=True)
         ]
 
@@ -263,11 +263,11 @@ class _GraphRewriting:
             start -= 1
         return start
 
-    def _move(self, entry: _Entry, column: int, name: str | None = None) -> list[str]:
+    def _move(self, entry: _BlockEntry, column: int, name: str | None = None) -> list[str]:
         lines = self._rename(entry, entry.end, name or entry.key)
         return [self._shift(line, column - entry.column) for line in lines]
 
-    def _rename(self, entry: _Entry, end: int, name: str) -> list[str]:
+    def _rename(self, entry: _BlockEntry, end: int, name: str) -> list[str]:
         lines = self._lines[entry.first : end]
         if name == entry.key:
             return lines
@@ -275,24 +275,24 @@ class _GraphRewriting:
         lines[at] = line[: entry.column] + name + line[line.index(":", entry.column) :]
         return lines
 
-    def _replace_line(self, entry: _Entry, line: str) -> list[str]:
+    def _replace_line(self, entry: _BlockEntry, line: str) -> list[str]:
         return [
             *self._lines[entry.first : entry.line], line + self._trailing(entry),
             *self._lines[entry.line + 1 : entry.end],
         ]  # fmt: skip
 
-    def _above(self, entry: _Entry, column: int) -> list[str]:
+    def _above(self, entry: _BlockEntry, column: int) -> list[str]:
         return [self._shift(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
 
-    def _trailing(self, entry: _Entry) -> str:
+    def _trailing(self, entry: _BlockEntry) -> str:
         """The comment at the end of an entry's first line, with the blank before it."""
         inline = comments(self._lines[entry.line].strip())
         return f" {inline[0]}" if inline else ""
 
-    def _comment_texts(self, entry: _Entry) -> list[str]:
+    def _comment_texts(self, entry: _BlockEntry) -> list[str]:
         return comments("\n".join(self._lines[entry.first : entry.end]))
 
-    def _comments(self, entry: _Entry, column: int) -> list[str]:
+    def _comments(self, entry: _BlockEntry, column: int) -> list[str]:
         """The comments of an entry that goes, as lines of their own."""
         return [f"{' ' * column}{text}" for text in self._comment_texts(entry)]
 

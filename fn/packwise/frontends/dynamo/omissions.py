@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.graph import Component
     from packwise.objects import Inventory
     from packwise.placement import Cluster, WorkloadPlan
-    from packwise.revisions.dynamo import Release
+    from packwise.revisions.dynamo import DynamoRelease
     from packwise.settings import TopologyRender
 
 __all__ = ["omissions"]
@@ -57,7 +57,7 @@ def omissions(of_sets: OmissionsOf) -> OmissionsOf:
 class _Asked:
     """The requests of one graph that its PodGangs may lack."""
 
-    def __init__(self, item: KubeObject, release: Release, settings: TopologyRender, cluster: Cluster) -> None:
+    def __init__(self, item: KubeObject, release: DynamoRelease, settings: TopologyRender, cluster: Cluster) -> None:
         converted = as_v1beta1(item.value)
         self._item, self._release, self._settings, self._cluster = item, release, settings, cluster
         self._graph = Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA)

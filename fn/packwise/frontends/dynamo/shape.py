@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.dynamo.graph import Component, Graph, GraphConstraint
-    from packwise.revisions.dynamo import Release
+    from packwise.revisions.dynamo import DynamoRelease
     from packwise.settings import Dynamo
 
 MOST = 45
@@ -96,9 +96,9 @@ class Shape(Record):
     trace: Trace
 
 
-def shape_of(graph: Graph, release: Release, settings: Dynamo) -> Shape:
+def shape_of(graph: Graph, release: DynamoRelease, settings: Dynamo) -> Shape:
     """The PodCliqueSet that `release` makes of `graph`, which its webhook takes."""
-    return _Builder(graph, release, settings).build()
+    return _SetBuilder(graph, release, settings).build()
 
 
 class _Role(Record):
@@ -112,8 +112,8 @@ class _Role(Record):
     role: str = ""
 
 
-class _Builder:
-    def __init__(self, graph: Graph, release: Release, settings: Dynamo) -> None:
+class _SetBuilder:
+    def __init__(self, graph: Graph, release: DynamoRelease, settings: Dynamo) -> None:
         self._graph, self._release, self._settings = graph, release, settings
         self._name = set_name(graph) if release.shortens_names else graph.name
         self._entries: dict[FieldPath, Written] = {(): Written(())}

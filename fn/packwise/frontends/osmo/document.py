@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends import DocumentAt
-    from packwise.frontends.osmo.model import Pool, Workflow
-    from packwise.frontends.osmo.template import Duplicate, Read
+    from packwise.frontends.osmo.model import OsmoPool, Workflow
+    from packwise.frontends.osmo.template import Duplicate, TextRead
     from packwise.objects import Place
 
     FillIn = Callable[[str], Filled | Unfilled]
@@ -45,13 +45,13 @@ class Documents(Record):
     `pod_templates` are laid over the pods of pools.
     """
 
-    pools: tuple[Pool, ...]
+    pools: tuple[OsmoPool, ...]
     workflows: tuple[Workflow, ...]
     findings: tuple[tuple[KubeObject, Finding], ...]
     pod_templates: tuple[tuple[Place, Mapping[str, Value]], ...] = ()
 
     @property
-    def rendered_pools(self) -> tuple[Pool, ...]:
+    def rendered_pools(self) -> tuple[OsmoPool, ...]:
         """The pools, each once."""
         return one_of_each(self.pools)
 
@@ -71,7 +71,7 @@ class Raw(Record):
 
 def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) -> Documents:
     """The pools and workflows at `places`; `values` are those of the submission, for templates."""
-    pools: list[Pool] = []
+    pools: list[OsmoPool] = []
     workflows: list[Workflow] = []
     templates: list[tuple[Place, Mapping[str, Value]]] = []
     findings: list[tuple[KubeObject, Finding]] = []
@@ -130,7 +130,7 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
     return Raw(place, text, read.value), findings
 
 
-def _read_once(filled: Filled) -> Read:
+def _read_once(filled: Filled) -> TextRead:
     """The value of a workflow; a filled-in template is read once in a command, since it may be long.
 
     Raises YamlError.
@@ -146,7 +146,7 @@ def _read_once(filled: Filled) -> Read:
     answer = answers[key]
     if isinstance(answer, YamlError):
         raise answer
-    return cast("Read", answer)
+    return cast("TextRead", answer)
 
 
 def _derive(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
@@ -229,13 +229,13 @@ def _mapping_as_osmo(text: str, value: Mapping[str, Value]) -> Mapping[str, Valu
     return read if isinstance(read, dict) else value
 
 
-def _pools(raw: Raw, *, layered: bool) -> tuple[list[Pool], list[Finding]]:
+def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
     from pydantic import ValidationError
 
     from packwise.frontends.osmo import schema
 
     backends = read_backends(raw.value)
-    pools: list[Pool] = []
+    pools: list[OsmoPool] = []
     findings: list[Finding] = []
     for name, place, entry in _pool_values(raw):
         # Values of Helm are laid over others: what is absent here may stand there.

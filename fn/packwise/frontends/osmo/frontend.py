@@ -8,7 +8,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Stage, has_errors
 from packwise.frontends import document_places, document_places_before
 from packwise.frontends.osmo.document import read_documents
-from packwise.frontends.osmo.model import Pool, nearest_pools, pool_of
+from packwise.frontends.osmo.model import OsmoPool, nearest_pools, pool_of
 from packwise.frontends.osmo.placements import (
     differences,
     object_names,
@@ -118,7 +118,7 @@ class _Osmo:
 
 
 def _pools(
-    documents: Documents, names: Names, settings: TopologyRender, before: Iterable[Pool]
+    documents: Documents, names: Names, settings: TopologyRender, before: Iterable[OsmoPool]
 ) -> Iterator[WorkloadPlan]:
     findings = [
         finding for place, template in documents.pod_templates for finding in pod_template_findings(place, template)
@@ -173,7 +173,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
 
 def _plan_without_pool(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
     """The findings about a workflow that hold whatever its pool is; nothing is made of it."""
-    submission = Submission(workflow, Pool("", workflow.place, ""), settings.osmo)
+    submission = Submission(workflow, OsmoPool("", workflow.place, ""), settings.osmo)
     return WorkloadPlan(workflow.place.item, tuple(run(NEED_NO_POOL, submission)))
 
 
@@ -206,7 +206,7 @@ class _Unsettled(Record):
     message: str
 
 
-def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: bool) -> Iterator[Finding]:
+def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, broken: bool) -> Iterator[Finding]:
     """Findings about the pools that workflows name, and about workflows that name none."""
     known = [pool.name for pool in pools]
     unsettled: dict[_Unsettled, list[Workflow]] = {}
@@ -229,7 +229,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[Pool, ...], *, broken: 
         yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
 
 
-def _unsettled_reason(near: list[Pool], known: list[str]) -> _Unsettled | None:
+def _unsettled_reason(near: list[OsmoPool], known: list[str]) -> _Unsettled | None:
     """The finding about a workflow that names no pool and has these `near`; None where one is near."""
     if not known:
         message = "must come with the config of its pool: there is no OSMO pool among the input"

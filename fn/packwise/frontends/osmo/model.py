@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_SCHEDULER = "kai-scheduler"
 
 
-class TopologyKey(Record):
+class PoolKey(Record):
     """A level: the name that workflows use, and the label of the nodes."""
 
     key: str
@@ -37,7 +37,7 @@ class Backend(Record):
     scheduler_name: str = DEFAULT_SCHEDULER
 
 
-class Pool(Record):
+class OsmoPool(Record):
     """A pool; `keys` stand broadest first, as OSMO wants them. `place` is where it is written.
 
     `layered` tells that it stands in Helm values, which are laid over others. `templates` are the names of the pod
@@ -48,7 +48,7 @@ class Pool(Record):
     place: Place
     backend_name: str
     backend: Backend = Backend()
-    keys: tuple[TopologyKey, ...] = ()
+    keys: tuple[PoolKey, ...] = ()
     platforms: tuple[str, ...] = ()
     default_platform: str | None = None
     gpu: GpuShare = GpuShare()
@@ -77,15 +77,15 @@ class Pool(Record):
         return self.default_platform if self.default_platform in self.platforms else None
 
 
-def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str, Backend]) -> Pool:
+def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str, Backend]) -> OsmoPool:
     """The pool that `model` says; one in a mapping has its name there."""
     gpu = model.resources.gpu
-    return Pool(
+    return OsmoPool(
         name,
         place,
         model.backend,
         backends.get(model.backend, Backend()),
-        tuple([TopologyKey(each.key, each.label) for each in model.topology_keys]),
+        tuple([PoolKey(each.key, each.label) for each in model.topology_keys]),
         tuple(model.platforms),
         model.default_platform or None,
         GpuShare() if gpu is None else GpuShare(gpu.guarantee, gpu.maximum, gpu.weight),
@@ -109,7 +109,7 @@ def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
     return by_name
 
 
-def pool_of(name: str, file: str | None, pools: Sequence[Pool]) -> Pool | None:
+def pool_of(name: str, file: str | None, pools: Sequence[OsmoPool]) -> OsmoPool | None:
     """The pool of a workflow that stands in `file`: that of its name, else (for "") the first of the nearest ones.
 
     None where there is none. Source: spec/osmo.md#8.
@@ -118,7 +118,7 @@ def pool_of(name: str, file: str | None, pools: Sequence[Pool]) -> Pool | None:
     return candidates[0] if candidates else None
 
 
-def nearest_pools(file: str | None, pools: Sequence[Pool]) -> list[Pool]:
+def nearest_pools(file: str | None, pools: Sequence[OsmoPool]) -> list[OsmoPool]:
     """The pools in the folder of `file`, else in the nearest folder above that has any.
 
     A single pool is near wherever it stands, and what comes from no file is in every folder.
@@ -133,9 +133,9 @@ def nearest_pools(file: str | None, pools: Sequence[Pool]) -> list[Pool]:
     return []
 
 
-def one_of_each(pools: Iterable[Pool]) -> tuple[Pool, ...]:
+def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
     """The pools, of several layers of Helm values for one pool the first that is whole, or else the first."""
-    taken: dict[str, Pool] = {}
+    taken: dict[str, OsmoPool] = {}
     for pool in pools:
         before = taken.setdefault(pool.name, pool)
         if before.partial and not pool.partial:
@@ -178,7 +178,7 @@ class Task(Record):
     lead: bool = False
 
 
-class Group(Record):
+class TaskGroup(Record):
     """Tasks that are scheduled together. `path` is that of the task where it stands alone, outside any group."""
 
     name: str
@@ -192,7 +192,7 @@ class Workflow(Record):
     name: str
     place: Place
     pool: str
-    groups: tuple[Group, ...]
+    groups: tuple[TaskGroup, ...]
     resources: Mapping[str, Resource]
     labels: Mapping[str, str]
     text: str = ""
@@ -212,15 +212,15 @@ def read_workflow(place: Place, text: str, model: schema.WorkflowSpec) -> Workfl
     groups = [_group(("workflow", "groups", index), group) for index, group in enumerate(model.groups)]
     for index, task in enumerate(model.tasks):
         path = ("workflow", "tasks", index)
-        groups.append(Group(f"{task.name}-group", path, (_task(path, task, alone=True),)))
+        groups.append(TaskGroup(f"{task.name}-group", path, (_task(path, task, alone=True),)))
     resources = {name: _resource(name, each) for name, each in model.resources.items()}
     return Workflow(model.name, place, model.pool, tuple(groups), resources, dict(model.labels), text)
 
 
-def _group(path: FieldPath, group: schema.TaskGroupSpec) -> Group:
+def _group(path: FieldPath, group: schema.TaskGroupSpec) -> TaskGroup:
     alone = len(group.tasks) == 1
     tasks = [_task((*path, "tasks", index), task, alone=alone) for index, task in enumerate(group.tasks)]
-    return Group(group.name, path, tuple(tasks))
+    return TaskGroup(group.name, path, tuple(tasks))
 
 
 def _task(path: FieldPath, task: schema.TaskSpec, *, alone: bool) -> Task:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.osmo.model import Group, Requirement, Resource, Workflow
+    from packwise.frontends.osmo.model import Requirement, Resource, TaskGroup, Workflow
     from packwise.objects import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.settings import TopologyRender
@@ -64,7 +64,7 @@ def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
         yield Omission(Origin(pool.place.below("common_pod_template"), _POD), asked, why, "")
 
 
-def _bounds(submission: Submission, group: Group) -> Iterator[Omission]:
+def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
     """Levels that all tasks of a group share, of which one constraint can state two: a bound and a wish within it."""
     tree = tree_of(submission, group)
     bounds, levels, workflow = tree.bounds, submission.pool.levels, submission.workflow
@@ -87,7 +87,7 @@ def _bounds(submission: Submission, group: Group) -> Iterator[Omission]:
         yield Omission(_origin(workflow, path, _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
 
 
-def _entry(submission: Submission, group: Group, key: str) -> tuple[FieldPath, Requirement] | None:
+def _entry(submission: Submission, group: TaskGroup, key: str) -> tuple[FieldPath, Requirement] | None:
     """The first requirement of that key among the tasks of a group, and its path."""
     for task in group.tasks:
         resource = submission.workflow.resources.get(task.resource)

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.frontends.osmo.model import (
     MAX_NAME,
-    Group,
+    TaskGroup,
     TaskTree,
     build,
     join_groups,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.frontends.osmo.model import Pool, Resource, Task, TaskNode, Workflow
+    from packwise.frontends.osmo.model import OsmoPool, Resource, Task, TaskNode, Workflow
     from packwise.frontends.osmo.rules import Submission
     from packwise.placement import Bounds
     from packwise.settings import Osmo
@@ -68,7 +68,7 @@ class Names(Record):
         return f"{self.queues[pool]}-topology"
 
 
-def object_names(pools: Iterable[Pool], workflows: Iterable[Workflow], settings: Osmo) -> Names:
+def object_names(pools: Iterable[OsmoPool], workflows: Iterable[Workflow], settings: Osmo) -> Names:
     """The names of all objects of a render; those of tasks and groups are told apart within their workflow."""
     workflows = list(workflows)
     queues = [(pool.name, f"osmo-pool-{settings.namespace}-{pool.name}", pool.name) for pool in pools]
@@ -83,7 +83,7 @@ def _of(workflow: Workflow, part: str) -> tuple[tuple[str, str], str, str]:
 
 
 def pool_placements(
-    pools: Iterable[Pool], names: Names, settings: Osmo, before: Iterable[Pool] = ()
+    pools: Iterable[OsmoPool], names: Names, settings: Osmo, before: Iterable[OsmoPool] = ()
 ) -> Iterator[Placement]:
     """The queue of each pool below one for all of them, and a topology for each that has keys.
 
@@ -110,7 +110,7 @@ def pool_placements(
             yield Placement(topology, source, item, emit_by_default=True)
 
 
-def tree_of(submission: Submission, group: Group) -> TaskTree:
+def tree_of(submission: Submission, group: TaskGroup) -> TaskTree:
     """The tree of a group's tasks."""
     return build([levels_of(submission, task) for task in group.tasks], submission.pool.levels, pad=submission.pad)
 
@@ -145,7 +145,7 @@ def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names
             yield Placement(pod, source, item, emit_by_default=True)
 
 
-def _sets(workflow: Workflow, group: Group, tree: TaskTree) -> tuple[PodSet, ...]:
+def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet, ...]:
     """The nodes of a tree; each comes from the first task below it."""
     first = {leaf: task for task, leaf in reversed(list(zip(group.tasks, tree.leaves, strict=True)))}
     for node in reversed(tree.nodes):
@@ -163,14 +163,14 @@ def _sets(workflow: Workflow, group: Group, tree: TaskTree) -> tuple[PodSet, ...
     ])  # fmt: skip
 
 
-def _with_origin(bounds: Bounds, workflow: Workflow, part: Group | Task) -> Bounds:
+def _with_origin(bounds: Bounds, workflow: Workflow, part: TaskGroup | Task) -> Bounds:
     """`bounds` with the place of the resource that states the requirement of a task, or of a group's first task."""
-    task = part.tasks[0] if isinstance(part, Group) else part
+    task = part.tasks[0] if isinstance(part, TaskGroup) else part
     path = (*workflow.resources[task.resource].path, "topology")
     return bounds.replace(origin=Origin(workflow.at(path), "spec/osmo.md#4"))
 
 
-def _group_labels(workflow: Workflow, group: Group, gang: str, settings: Osmo) -> dict[str, str]:
+def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osmo) -> dict[str, str]:
     """OSMO's labels. What it calls uuid is a name here: a render has nothing random in it."""
     name = label_text(workflow.name)
     labels = {
@@ -259,13 +259,13 @@ def _quantity(written: str) -> str:
 _SHOWN = 3
 
 
-def differences(submission: Submission, group: Group, tree: TaskTree) -> Iterator[Finding]:
+def differences(submission: Submission, group: TaskGroup, tree: TaskTree) -> Iterator[Finding]:
     """Findings about differences between what is rendered for `group` and what OSMO would build."""
     for message in _messages(submission, group, tree):
         yield submission.workflow.at(group.path).finding(DIFFERS, message)
 
 
-def queue_differences(pool: Pool, names: Names, settings: Osmo) -> Iterator[Finding]:
+def queue_differences(pool: OsmoPool, names: Names, settings: Osmo) -> Iterator[Finding]:
     """A pool whose queue and Topology would have names that Kubernetes refuses, or that another pool's would have."""
     wanted, name = f"osmo-pool-{settings.namespace}-{pool.name}", names.queues[pool.name]
     if name != wanted:
@@ -275,7 +275,7 @@ def queue_differences(pool: Pool, names: Names, settings: Osmo) -> Iterator[Find
         yield pool.place.finding(DIFFERS, message)
 
 
-def _messages(submission: Submission, group: Group, tree: TaskTree) -> Iterator[str]:
+def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Iterator[str]:
     bounds, nodes = tree.bounds, tree.nodes
     if bounds is not None and bounds.required and bounds.preferred:
         yield (

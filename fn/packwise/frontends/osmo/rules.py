@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.frontends.osmo.model import Group, Path, Pool, Requirement, Task, Workflow
+    from packwise.frontends.osmo.model import OsmoPool, Path, Requirement, Task, TaskGroup, Workflow
     from packwise.objects import Place
     from packwise.settings import Osmo
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-class Check(Record, Generic[S]):
+class OsmoCheck(Record, Generic[S]):
     """A rule, and the function that answers what breaks it: each problem with the place that its path is below.
 
     `stage`: when OSMO would refuse; its pool configs at the service's start, workflows when they are submitted.
@@ -47,7 +47,7 @@ def problem_at(place: Place, message: str, text: str | None = None, *, at_key: b
     return place, Problem((), message, text, at_key=at_key)
 
 
-def run(checks: Iterable[Check[S]], subject: S, order: int = 0) -> Iterator[Finding]:
+def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[Finding]:
     """Every problem in the order in which OSMO looks; `order` is the place of the first."""
     for check in checks:
         for place, problem in check.problems(subject):
@@ -172,7 +172,7 @@ def _named_entries(entries: Value, path: FieldPath) -> Iterable[tuple[str, Field
             yield str(entry["name"]), (*path, index), entry
 
 
-SECTIONS = Check(
+SECTIONS = OsmoCheck(
     Rule(
         "osmo-sections",
         "A workflow spec has the section `workflow`, and none that OSMO does not know.",
@@ -181,12 +181,12 @@ SECTIONS = Check(
     _sections,
     Stage.DECODE,
 )
-GROUPS_OR_TASKS = Check(
+GROUPS_OR_TASKS = OsmoCheck(
     Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "spec/osmo.md#2.1"),
     _groups_or_tasks,
     Stage.SCHEMA,
 )
-NAMES_UNIQUE = Check(
+NAMES_UNIQUE = OsmoCheck(
     Rule(
         "osmo-names-unique",
         "Tasks and groups of a workflow have names that differ in more than case and - or _.",
@@ -195,7 +195,7 @@ NAMES_UNIQUE = Check(
     _names_unique,
     Stage.SCHEMA,
 )
-LOCAL_FILES = Check(
+LOCAL_FILES = OsmoCheck(
     Rule(
         "osmo-localpath",
         "A file of a task has `localpath`, a path, or `contents`.",
@@ -229,12 +229,12 @@ _BREADTH = {
 class PoolAt(Record):
     """A pool, and the names of the cluster's schedulers; none where nobody configured any."""
 
-    pool: Pool
+    pool: OsmoPool
     schedulers: tuple[str, ...] = ()
 
 
-def _pool_once(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
-    first: dict[str, Pool] = {}
+def _pool_once(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
+    first: dict[str, OsmoPool] = {}
     for pool in pools:
         before = first.setdefault(pool.name, pool)
         if before is not pool and not (before.layered and pool.layered):
@@ -245,7 +245,7 @@ def _pool_once(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
             yield problem_at(pool.place, message)
 
 
-def _values(pools: tuple[Pool, ...]) -> Iterator[ProblemAt]:
+def _values(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
     taken = {pool.name: pool for pool in one_of_each(pools)}
     for pool in pools:
         other = taken[pool.name]
@@ -312,8 +312,8 @@ def _order(at: PoolAt) -> Iterator[ProblemAt]:
 
 
 POOLS = (
-    Check(Rule("osmo-pool-once", "A pool is configured once.", "spec/osmo.md#1"), _pool_once, Stage.CONFIG),
-    Check(
+    OsmoCheck(Rule("osmo-pool-once", "A pool is configured once.", "spec/osmo.md#1"), _pool_once, Stage.CONFIG),
+    OsmoCheck(
         Rule(
             "osmo-pool-values",
             "A pool stands in the Helm values of one release.",
@@ -327,18 +327,18 @@ POOLS = (
 """Rules of all pools together."""
 
 POOL = (
-    Check(
+    OsmoCheck(
         Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "spec/osmo.md#1.4"),
         _default_platform,
         Stage.CONFIG,
     ),
-    Check(
+    OsmoCheck(
         Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "spec/osmo.md#1.2"),
         _scheduler,
         Stage.CONFIG,
     ),
-    Check(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG),
-    Check(
+    OsmoCheck(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG),
+    OsmoCheck(
         Rule(
             "osmo-pool-order",
             "The topology keys of a pool go from the broadest level to the finest.",
@@ -374,7 +374,7 @@ class Submission(Record):
     """A workflow, submitted to a pool with these settings."""
 
     workflow: Workflow
-    pool: Pool
+    pool: OsmoPool
     settings: Osmo
 
     @property
@@ -627,7 +627,7 @@ def _clashes(at: Submission) -> Iterator[ProblemAt]:
         )
 
 
-def _as_osmo_builds(at: Submission, group: Group) -> list[_Built]:
+def _as_osmo_builds(at: Submission, group: TaskGroup) -> list[_Built]:
     top: list[_Built] = []
     by_name: dict[str, _Built] = {}
     for task in group.tasks:
@@ -660,7 +660,7 @@ def _empty_node(top: list[_Built]) -> _Built | None:
 
 
 WORKFLOWS = (
-    Check(
+    OsmoCheck(
         Rule("osmo-workflow-once", "A workflow stands in the input once.", "spec/packwise.md#1.4", Severity.WARNING),
         _name_once,
     ),
@@ -668,7 +668,7 @@ WORKFLOWS = (
 """Rules of all workflows together."""
 
 SUBMISSION = (
-    Check(
+    OsmoCheck(
         Rule(
             "osmo-quantity",
             "Memory and storage of a resource are numbers with a unit that OSMO knows.",
@@ -676,21 +676,23 @@ SUBMISSION = (
         ),
         _quantities,
     ),
-    Check(Rule("osmo-platform", "Every resource has a platform.", "spec/osmo.md#2.6"), _platforms),
-    Check(
+    OsmoCheck(Rule("osmo-platform", "Every resource has a platform.", "spec/osmo.md#2.6"), _platforms),
+    OsmoCheck(
         Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "spec/osmo.md#3.1"),
         _topology_keys,
     ),
-    Check(Rule("osmo-resource", "Tasks name resources that the workflow has.", "spec/osmo.md#2.5"), _resources),
-    Check(Rule("osmo-name-length", "Names have at most 64 characters.", "spec/osmo.md#2.2"), _name_lengths),
-    Check(
+    OsmoCheck(Rule("osmo-resource", "Tasks name resources that the workflow has.", "spec/osmo.md#2.5"), _resources),
+    OsmoCheck(Rule("osmo-name-length", "Names have at most 64 characters.", "spec/osmo.md#2.2"), _name_lengths),
+    OsmoCheck(
         Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "spec/osmo.md#3.4"), _gpus
     ),
-    Check(Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "spec/osmo.md#3.2"), _key_sets),
-    Check(
+    OsmoCheck(
+        Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "spec/osmo.md#3.2"), _key_sets
+    ),
+    OsmoCheck(
         Rule("osmo-platform-known", "Resources name platforms that the pool has.", "spec/osmo.md#3.5"), _platforms_known
     ),
-    Check(
+    OsmoCheck(
         Rule(
             "osmo-mixed-none",
             "Within a group all tasks have topology requirements, or none.",
@@ -698,12 +700,14 @@ SUBMISSION = (
         ),
         _mixed_groups,
     ),
-    Check(Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "spec/osmo.md#d9"), _repeated_keys),
-    Check(
+    OsmoCheck(
+        Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "spec/osmo.md#d9"), _repeated_keys
+    ),
+    OsmoCheck(
         Rule("osmo-requirement-conflict", "Tasks that share a group agree whether it is required.", "spec/osmo.md#d7"),
         _conflicts,
     ),
-    Check(
+    OsmoCheck(
         Rule("osmo-group-clash", "Groups have names that lead to a tree which OSMO can build.", "spec/osmo.md#d5"),
         _clashes,
     ),

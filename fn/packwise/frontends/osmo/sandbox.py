@@ -66,7 +66,7 @@ _LONGEST = 4_000
 """Characters of an error's text."""
 
 
-class Rendered(Record):
+class FilledTemplate(Record):
     """A template filled in; `lines` are, for each line of `text`, the 1-based line of the template it comes from."""
 
     text: str
@@ -96,7 +96,7 @@ def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
     return json.dumps(parts, ensure_ascii=False).encode()
 
 
-def read_answer(answer: bytes, lines: int) -> Rendered | Failure | None:
+def read_answer(answer: bytes, lines: int) -> FilledTemplate | Failure | None:
     """The answer of a process that worked on a template of so many lines; None where it is none."""
     try:
         parts: Any = json.loads(answer)
@@ -106,7 +106,7 @@ def read_answer(answer: bytes, lines: int) -> Rendered | Failure | None:
         case [str(text), own]:
             numbers = _all_of(int, own)
             fits = len(numbers) == text.count("\n") + 1 and all(1 <= each <= lines for each in numbers)
-            return Rendered(text, numbers) if fits else None
+            return FilledTemplate(text, numbers) if fits else None
         case [str(message), int(line), str() | None as error, missing]:
             return Failure(message, min(max(line, 1), lines), error, _all_of(str, missing))
         case _:
@@ -119,7 +119,7 @@ def _all_of(kind: type[T], values: Any) -> tuple[T, ...]:
     return tuple(listed) if all(type(each) is kind for each in listed) else ()
 
 
-def _render(text: str, values: Mapping[str, Value]) -> Rendered | Failure:
+def _render(text: str, values: Mapping[str, Value]) -> FilledTemplate | Failure:
     environment = _ENVIRONMENT
     template: Template | None = None
     tree: nodes.Template | None = None
@@ -298,7 +298,7 @@ def _line_of(error: BaseException, template: Template | None) -> int:
     return line
 
 
-def _without_marks(output: str, mark: str) -> Rendered:
+def _without_marks(output: str, mark: str) -> FilledTemplate:
     texts: list[str] = []
     lines: list[int] = []
     number = re.compile(f"{mark}(\\d+)\ue001")
@@ -307,7 +307,7 @@ def _without_marks(output: str, mark: str) -> Rendered:
         # Every second part is a number.
         lines.append(int(parts[1]) if len(parts) > 1 else (lines[-1] if lines else 1))
         texts.append("".join(parts[::2]))
-    return Rendered("\n".join(texts), tuple(lines))
+    return FilledTemplate("\n".join(texts), tuple(lines))
 
 
 _ENVIRONMENT = _Environment()

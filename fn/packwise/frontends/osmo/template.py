@@ -37,14 +37,14 @@ class Duplicate(Record):
     column: int
 
 
-class Read(Record):
+class TextRead(Record):
     """The value of a text, and the keys that stand in it again."""
 
     value: Value
     duplicates: tuple[Duplicate, ...] = ()
 
 
-def read_as_osmo(text: str) -> Read:
+def read_as_osmo(text: str) -> TextRead:
     """The document `text`. Raises YamlError where OSMO cannot read it, or packwise's bounds are exceeded."""
     try:
         value = read(text)
@@ -55,10 +55,10 @@ def read_as_osmo(text: str) -> Read:
         loaded = _load(text)
         if not isinstance(loaded, dict):
             raise error from None
-        return Read(cast("Value", loaded), duplicates)
+        return TextRead(cast("Value", loaded), duplicates)
     loaded = _load(text)
     # What OSMO cannot read either way is refused for what it is, field by field.
-    return Read(cast("Value", loaded) if isinstance(loaded, dict) else value)
+    return TextRead(cast("Value", loaded) if isinstance(loaded, dict) else value)
 
 
 def _load(text: str) -> object:

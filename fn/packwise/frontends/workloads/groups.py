@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from packwise.frontends.workloads.workload import Owner, Read, Template, Workload
+    from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
     from packwise.objects import Place
 
 __all__ = [
@@ -458,7 +458,7 @@ def _spark_name(workload: Workload, pod: Template) -> str:
     return pod.labels.get("spark-app-selector", "") if is_spark else ""
 
 
-def _places(workload: Workload, reads: Mapping[str, Read]) -> dict[str, Place]:
+def _places(workload: Workload, reads: Mapping[str, FieldRead]) -> dict[str, Place]:
     return {field: read.place or workload.at(*read.path) for field, read in reads.items() if read.place or read.path}
 
 

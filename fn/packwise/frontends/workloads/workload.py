@@ -42,9 +42,9 @@ __all__ = [
     "SUFFIX",
     "TOPOLOGY",
     "Classes",
+    "FieldRead",
     "GroupShape",
     "Owner",
-    "Read",
     "RefusedError",
     "Template",
     "TypeDefault",
@@ -379,7 +379,7 @@ def _name_of(key: str | int, entry: Value) -> str:
     return next((name for name in names if isinstance(name, str) and name), str(key))
 
 
-class Read(Record):
+class FieldRead(Record):
     """A value, and the path of the field that it is read from; () where nobody wrote it.
 
     `place` is that of a field in another object.
@@ -395,61 +395,61 @@ def annotation_path(metadata: FieldPath, key: str) -> FieldPath:
     return (*metadata, "annotations", key)
 
 
-def queue(owner: Owner, pod: Template) -> Read:
+def queue(owner: Owner, pod: Template) -> FieldRead:
     """The queue of a group: the label of the owner, else of the pod, else what `project` says. An empty one counts."""
     for labels, path in _labels(owner, pod):
         if QUEUE in labels:
-            return Read(labels[QUEUE], (*path, "labels", QUEUE))
+            return FieldRead(labels[QUEUE], (*path, "labels", QUEUE))
     for labels, path in _labels(owner, pod):
         if _PROJECT in labels:
             project = labels[_PROJECT]
             pool = pod.labels.get(_NODE_POOL)
             if project:
-                return Read(project if pool is None else f"{project}-{pool}", (*path, "labels", _PROJECT))
+                return FieldRead(project if pool is None else f"{project}-{pool}", (*path, "labels", _PROJECT))
             break
-    return Read(_DEFAULT_QUEUE)
+    return FieldRead(_DEFAULT_QUEUE)
 
 
-def priority_class(workload: Workload, owner: Owner, pod: Template) -> Read:
+def priority_class(workload: Workload, owner: Owner, pod: Template) -> FieldRead:
     """The PriorityClass of a group: the label of the owner, else of the pod, else the pod's own, where it exists."""
     ray = owner.labels.get(RAY_CLASS) if workload.kind is not None and workload.kind.group == "ray.io" else None
     if ray is not None:
-        return Read(ray, (*owner.path, "labels", RAY_CLASS))
+        return FieldRead(ray, (*owner.path, "labels", RAY_CLASS))
     named = _named_class(owner, pod)
     if workload.classes.has(named.value):
         return named
     default = workload.classes.default_of(owner.api_version, owner.kind)
     if default is not None and workload.classes.has(default.priority_class):
-        return Read(default.priority_class, place=default.place)
-    return Read(workload.fallback_class)
+        return FieldRead(default.priority_class, place=default.place)
+    return FieldRead(workload.fallback_class)
 
 
-def _named_class(owner: Owner, pod: Template) -> Read:
+def _named_class(owner: Owner, pod: Template) -> FieldRead:
     for labels, path in _labels(owner, pod):
         if _PRIORITY in labels:
-            return Read(labels[_PRIORITY], (*path, "labels", _PRIORITY))
+            return FieldRead(labels[_PRIORITY], (*path, "labels", _PRIORITY))
     name = pod.spec.get(_PRIORITY)
-    return Read(name, (*pod.path, "spec", _PRIORITY)) if isinstance(name, str) else Read("")
+    return FieldRead(name, (*pod.path, "spec", _PRIORITY)) if isinstance(name, str) else FieldRead("")
 
 
-def preemptibility(workload: Workload, owner: Owner, pod: Template) -> Read:
+def preemptibility(workload: Workload, owner: Owner, pod: Template) -> FieldRead:
     """The preemptibility of a group, in the words of its label; "" where neither owner, pod nor type says."""
     for labels, path in _labels(owner, pod):
         if labels.get(PREEMPTIBILITY) in _PREEMPTIBILITIES:
-            return Read(labels[PREEMPTIBILITY], (*path, "labels", PREEMPTIBILITY))
+            return FieldRead(labels[PREEMPTIBILITY], (*path, "labels", PREEMPTIBILITY))
     default = workload.classes.default_of(owner.api_version, owner.kind)
     if default is not None and default.preemptibility in _PREEMPTIBILITIES:
-        return Read(default.preemptibility, place=default.place)
-    return Read("")
+        return FieldRead(default.preemptibility, place=default.place)
+    return FieldRead("")
 
 
-def delay(owner: Owner, pod: Template, key: str) -> Read:
+def delay(owner: Owner, pod: Template, key: str) -> FieldRead:
     """A duration as KAI stores it; "" where neither owner nor pod has one."""
     for written, path in _annotations(owner, pod):
         if key in written and not _delay_fault(key, written[key]):
             nanoseconds = parse_duration(written[key])
-            return Read(format_duration(nanoseconds or 0), (*path, "annotations", key))
-    return Read("")
+            return FieldRead(format_duration(nanoseconds or 0), (*path, "annotations", key))
+    return FieldRead("")
 
 
 def wrong_delays(owner: Owner, pod: Template) -> Iterator[tuple[FieldPath, str, str]]:

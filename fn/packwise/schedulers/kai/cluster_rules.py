@@ -57,7 +57,7 @@ NODE_RULES = (UNUSED, OUTSIDE, SPLIT, STALE)
 _SHOWN = 3
 
 
-class _Listed(Record):
+class _TopologyAt(Record):
     """A topology, and the place of each of its levels."""
 
     name: str
@@ -76,15 +76,15 @@ def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
     yield from _check_gangs(source, {topology.name: topology for topology in snapshot.topologies})
 
 
-def _topologies(source: SchedulerInput) -> Iterator[_Listed]:
+def _topologies(source: SchedulerInput) -> Iterator[_TopologyAt]:
     for name, known in source.topologies.by_name.items():
         if known.valid:
-            yield _Listed(name, tuple([level.key for level in known.topology.levels]), known.places)
+            yield _TopologyAt(name, tuple([level.key for level in known.topology.levels]), known.places)
     for placement in source.placements:
         node = placement.node
         if isinstance(node, NodeTopology):
             places = tuple([node.place.below(index, node.field) for index in range(len(node.keys))])
-            yield _Listed(node.name, node.keys, places)
+            yield _TopologyAt(node.name, node.keys, places)
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
         levels = item.get(("spec", "levels"))
         listed = levels if isinstance(levels, list) else []
@@ -92,10 +92,10 @@ def _topologies(source: SchedulerInput) -> Iterator[_Listed]:
         texts = tuple([key for key in keys if isinstance(key, str)])
         if len(texts) == len(keys):
             places = tuple([Place(item, ("spec", "levels", index)) for index in range(len(keys))])
-            yield _Listed(str(item.get(("metadata", "name"))), texts, places)
+            yield _TopologyAt(str(item.get(("metadata", "name"))), texts, places)
 
 
-def _check(topology: _Listed, nodes: Sequence[Node]) -> Iterator[Finding]:
+def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
     unused = [key for key in topology.keys if not any(key in node.labels for node in nodes)]
     for key, place in zip(topology.keys, topology.places, strict=True):
         if key in unused:
@@ -112,7 +112,7 @@ def _check(topology: _Listed, nodes: Sequence[Node]) -> Iterator[Finding]:
         yield from _split(topology, index, inside)
 
 
-def _outside(topology: _Listed, nodes: Sequence[Node]) -> Iterator[Finding]:
+def _outside(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Nodes with some of the labels, and with GPUs where any node has them."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     partly = [node for node in useful if any(key in node.labels for key in topology.keys)]
@@ -126,7 +126,7 @@ def _outside(topology: _Listed, nodes: Sequence[Node]) -> Iterator[Finding]:
             yield place.finding(OUTSIDE, message)
 
 
-def _split(topology: _Listed, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
+def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Values of a level that stand in several domains of the level above.
 
     Where most do, names are used anew in each domain, which is a habit and no mistake.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai import Versions
 
 
-class TopologyConstraint(Record):
+class KaiConstraint(Record):
     """Node label keys of the Topology named `topology`: `required` bounds the pods, `preferred` is a wish within.
 
     With an empty name there is no constraint, and the mapping is written empty.
@@ -51,7 +51,7 @@ class SubGroup(Record):
     parent: str | None = None
     min_member: int | None = None
     min_sub_group: int | None = None
-    topology: TopologyConstraint | None = None
+    topology: KaiConstraint | None = None
 
     def to_value(self) -> Mapping[str, Value]:
         """The entry of `spec.subGroups`."""
@@ -75,7 +75,7 @@ class PodGroup(Record):
     queue: str | None = None
     priority_class: str | None = None
     min_member: int | None = None
-    topology: TopologyConstraint | None = None
+    topology: KaiConstraint | None = None
     sub_groups: tuple[SubGroup, ...] = ()
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
@@ -167,7 +167,7 @@ def _own_podgroup(gang: Gang, suits: Versions) -> PodGroup:
     # Before, a zero is as if it was not there.
     writes_zero = suits.first >= SUBGROUP_COUNTS
     bounds = gang.bounds
-    root = TopologyConstraint(gang.topology, *(_keys(bounds) if bounds is not None else ()))
+    root = KaiConstraint(gang.topology, *(_keys(bounds) if bounds is not None else ()))
     return PodGroup(
         name=gang.name,
         namespace=gang.namespace,
@@ -229,13 +229,13 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     return origins
 
 
-def _root(gang: Gang, topology: str) -> TopologyConstraint | None:
+def _root(gang: Gang, topology: str) -> KaiConstraint | None:
     """The gang's own constraint: Grove and the pod-grouper write an empty mapping where there is none.
 
     A client that did not would see a change for ever.
     """
     if gang.bounds is None or gang.bounds.is_empty:
-        return None if gang.grouper is Grouper.SERVICE else TopologyConstraint("")
+        return None if gang.grouper is Grouper.SERVICE else KaiConstraint("")
     return _constraint(gang.bounds, topology)
 
 
@@ -258,13 +258,13 @@ def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterato
         yield SubGroup(pods.name, pods.parent, pods.members, count, _constraint(pods.bounds, topology))
 
 
-def _constraint(bounds: Bounds, topology: str) -> TopologyConstraint | None:
+def _constraint(bounds: Bounds, topology: str) -> KaiConstraint | None:
     """The constraint of a gang or a set; None where it has none."""
     if bounds.is_empty:
         return None
     if not topology:
         raise ValueError(_UNNAMED)
-    return TopologyConstraint(topology, *_keys(bounds))
+    return KaiConstraint(topology, *_keys(bounds))
 
 
 def _keys(bounds: Bounds) -> tuple[str | None, str | None]:

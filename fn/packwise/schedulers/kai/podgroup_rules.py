@@ -353,7 +353,7 @@ def _count(holder: Mapping[str, Value], key: str) -> int | None:
 _REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"
 
 
-class Topologies(Record):
+class KnownKaiTopologies(Record):
     """The Topologies that are known, by name; `of_users`: whether users' own are among them.
 
     Where they are, one that is not known is probably nowhere; otherwise it may stand in another repository.
@@ -405,7 +405,7 @@ def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology
             yield search.replace(levels=tuple([topology.levels[depth] if depth >= 0 else ROOT for depth in tried]))
 
 
-def search_problems(podgroup: Mapping[str, Value], topologies: Topologies) -> Iterator[Problem]:
+def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologies) -> Iterator[Problem]:
     """Why no pod of the PodGroup, or of a subgroup, is ever placed."""
     known = topologies.by_name
     for search in searches(podgroup, known):
@@ -450,13 +450,13 @@ def _never(path: FieldPath, message: str, consequence: str, text: str) -> Proble
     return Problem(path, message, text or None, effect=Effect.IGNORED, consequence=consequence)
 
 
-def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> Topologies:
+def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> KnownKaiTopologies:
     """The Topologies among the input and those of the render; of one name, users' own."""
     has_aliases = minor_of(source.settings.kai_version) >= LEVEL_ALIASES
     users = [item.value for item in source.inventory.items.of_kind(*TOPOLOGY.key)]
     topologies = [read_topology(value) for value in (*(topology.value for topology in rendered), *reversed(users))]
     by_name = {each.name: each if has_aliases else each.replace(aliases={}) for each in topologies}
-    return Topologies(by_name, bool(users))
+    return KnownKaiTopologies(by_name, bool(users))
 
 
 def read_topology(value: Mapping[str, Value]) -> KaiTopology:
@@ -502,14 +502,14 @@ _LONGEST = 63
 _LOWERS_PARENTS = Versions(12, SUBGROUP_COUNTS - 1)
 _DROPS_SIBLINGS = Versions(12, 12)
 
-_NONE = Topologies()
+_NONE = KnownKaiTopologies()
 _LEVELS = ("requiredTopologyLevel", "preferredTopologyLevel")
 
 
 def podgroup_problems(
     value: Mapping[str, Value],
     suits: Versions,
-    topologies: Topologies = _NONE,
+    topologies: KnownKaiTopologies = _NONE,
     *,
     update: bool = False,
     schema: bool = True,

@@ -94,7 +94,7 @@ class BoundPod(Record):
         return self.pod.node
 
 
-class Group(Record):
+class BoundGroup(Record):
     """A PodGroup: its queue, its class, and `preemptibility` where that is stated."""
 
     queue: str
@@ -122,7 +122,7 @@ class Snapshot(Record):
     topologies: tuple[KaiTopology, ...] = ()
     queues: tuple[QueueShare, ...] | None = None
     priorities: Priorities | None = None
-    groups: Mapping[tuple[str, str], Group] | None = None
+    groups: Mapping[tuple[str, str], BoundGroup] | None = None
     waiting: tuple[tuple[str, str], ...] = ()
     known: KnownObjects = KnownObjects()
     kai: int | None = None
@@ -303,9 +303,9 @@ def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str,
     return shared
 
 
-def _group(value: Mapping[str, Value]) -> tuple[tuple[str, str], Group]:
+def _group(value: Mapping[str, Value]) -> tuple[tuple[str, str], BoundGroup]:
     metadata, spec = mapping_at(value, "metadata"), mapping_at(value, "spec")
-    group = Group(text_at(spec, "queue"), text_at(spec, "priorityClassName"), text_at(spec, "preemptibility"))
+    group = BoundGroup(text_at(spec, "queue"), text_at(spec, "priorityClassName"), text_at(spec, "preemptibility"))
     return (text_at(metadata, "namespace"), text_at(metadata, "name")), group
 
 
@@ -482,7 +482,7 @@ def _lineage(name: str, known: Mapping[str, QueueShare]) -> Iterator[QueueShare]
         name = known[name].parent
 
 
-def _of(bound: BoundPod, snapshot: Snapshot) -> Group | None:
+def _of(bound: BoundPod, snapshot: Snapshot) -> BoundGroup | None:
     return (snapshot.groups or {}).get((bound.pod.namespace, bound.group))
 
 

@@ -72,7 +72,7 @@ _ROLE_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _JobPart:
     """A metadata of an object, at `path`: that of the object itself, of a pod template, or of something between."""
 
     path: FieldPath
@@ -85,7 +85,7 @@ class _Owner:
     """An object with its parts; `pod_specs` are those of its pod templates."""
 
     item: KubeObject
-    parts: tuple[_Part, ...]
+    parts: tuple[_JobPart, ...]
     pod_specs: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
 
 
@@ -115,7 +115,7 @@ def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _
     """The object with all metadata on the way to its pod templates, whose metadata stand at `pods`."""
     own = [part.path for part in kind.metadata if part.role is not Role.POD and "*" not in part.path]
     paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), *own))
-    parts = {path: _Part(path, mapping(item.get(path))) for path in paths}
+    parts = {path: _JobPart(path, mapping(item.get(path))) for path in paths}
     specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
     for path in pods:
         # Spark's roles have their annotations beside the rest.
@@ -124,8 +124,8 @@ def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _
         for length in range(1, len(above)):
             between = (*above[:length], "metadata")
             if isinstance(item.get(between), dict):
-                parts.setdefault(between, _Part(between, mapping(item.get(between))))
-        parts[path] = _Part(path, mapping(item.get(path)), has_pods=True)
+                parts.setdefault(between, _JobPart(between, mapping(item.get(between))))
+        parts[path] = _JobPart(path, mapping(item.get(path)), has_pods=True)
         spec = (*above, "spec") if above else ("spec",)
         specs.append((spec, mapping(item.get(spec))))
     return _Owner(item, tuple(parts.values()), tuple(specs))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.dynamo.graph import Component, Graph
-    from packwise.revisions.dynamo import Release
+    from packwise.revisions.dynamo import DynamoRelease
     from packwise.revisions.grove import Revision
     from packwise.settings import Dynamo
     from packwise.topology.known import ClusterTopology
@@ -42,7 +42,7 @@ class Subject(Record):
     """
 
     graph: Graph
-    release: Release
+    release: DynamoRelease
     settings: Dynamo
     revision: Revision
     topologies: Mapping[str, ClusterTopology]
@@ -56,14 +56,14 @@ class Subject(Record):
     nodes: tuple[Mapping[str, Value], ...] = ()
 
 
-class Check(Record):
+class GraphCheck(Record):
     """A rule, and the function that answers what breaks it; paths are those of v1beta1."""
 
     rule: Rule
     problems: Callable[[Subject], Iterable[Problem]]
 
 
-def run(checks: Iterable[Check], subject: Subject) -> list[tuple[Rule, Problem]]:
+def run(checks: Iterable[GraphCheck], subject: Subject) -> list[tuple[Rule, Problem]]:
     """Every problem, in the order of the checks."""
     return [(check.rule, problem.brief) for check in checks for problem in check.problems(subject)]
 
@@ -326,29 +326,41 @@ def _underivable(at: Subject) -> Iterator[Problem]:
         yield Problem(("spec", "experimental", "componentGroups"), message)
 
 
-COMPONENTS = Check(Rule("dynamo-components", "A graph has 1 to 25 components.", "spec/dynamo.md#2.6.6"), _components)
+COMPONENTS = GraphCheck(
+    Rule("dynamo-components", "A graph has 1 to 25 components.", "spec/dynamo.md#2.6.6"), _components
+)
 """The rule that bounds what all others look at."""
 
 ADMISSION = (
     COMPONENTS,
-    Check(Rule("dynamo-component-name", "Names of components differ, also as Grove's objects have them.",
+    GraphCheck(Rule("dynamo-component-name", "Names of components differ, also as Grove's objects have them.",
                "spec/dynamo.md#2.2.2"), _names),
-    Check(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "spec/dynamo.md#2.2.2"), _types),
-    Check(Rule("dynamo-count", "Replicas and nodes are numbers that make sense.", "spec/dynamo.md#2.2.2"), _counts),
-    Check(Rule("dynamo-min-available", "minAvailable is 1 or more, and no more than the replicas.",
+    GraphCheck(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "spec/dynamo.md#2.2.2"), _types),
+    GraphCheck(
+        Rule("dynamo-count", "Replicas and nodes are numbers that make sense.", "spec/dynamo.md#2.2.2"), _counts,
+    ),
+    GraphCheck(Rule("dynamo-min-available", "minAvailable is 1 or more, and no more than the replicas.",
                "spec/dynamo.md#2.6.4"), _least),
-    Check(Rule("dynamo-restart", "A new graph asks for no restart.", "spec/dynamo.md#2.6.1"), _restart),
-    Check(Rule("dynamo-epp", "A graph has one endpoint picker at most, of one pod.", "spec/dynamo.md#2.6.18"), _epp),
-    Check(Rule("dynamo-name-length", "The names of a graph's pods are no longer than they may be.",
+    GraphCheck(Rule("dynamo-restart", "A new graph asks for no restart.", "spec/dynamo.md#2.6.1"), _restart),
+    GraphCheck(
+        Rule("dynamo-epp", "A graph has one endpoint picker at most, of one pod.", "spec/dynamo.md#2.6.18"), _epp,
+    ),
+    GraphCheck(Rule("dynamo-name-length", "The names of a graph's pods are no longer than they may be.",
                "spec/dynamo.md#2.6.14"), _length),
-    Check(Rule("dynamo-provider", "The note of who runs a graph is the operator's.", "spec/dynamo.md#2.4"), _provider),
-    Check(Rule("dynamo-update-strategy", "The update strategy is one of Grove's.", "spec/dynamo.md#2.4"), _strategy),
-    Check(Rule("dynamo-backend", "A command runs the backend of the graph.", "spec/dynamo.md#2.6.32"), _backend),
-    Check(Rule("dynamo-gpu-memory", "GPU memory is shared between pods with vLLM only.",
+    GraphCheck(
+        Rule("dynamo-provider", "The note of who runs a graph is the operator's.", "spec/dynamo.md#2.4"), _provider,
+    ),
+    GraphCheck(
+        Rule("dynamo-update-strategy", "The update strategy is one of Grove's.", "spec/dynamo.md#2.4"), _strategy,
+    ),
+    GraphCheck(Rule("dynamo-backend", "A command runs the backend of the graph.", "spec/dynamo.md#2.6.32"), _backend),
+    GraphCheck(Rule("dynamo-gpu-memory", "GPU memory is shared between pods with vLLM only.",
                "spec/dynamo.md#2.6.19"), _memory),
-    Check(Rule("dynamo-roles", "Roles are one leader and the workers.", "spec/dynamo.md#2.2.2"), _roles),
-    Check(Rule("dynamo-needs-grove", "What only Grove does is asked of Grove.", "spec/dynamo.md#2.6.16"), _off_grove),
-    Check(Rule("dynamo-underivable", "packwise can tell the pods of every component.",
+    GraphCheck(Rule("dynamo-roles", "Roles are one leader and the workers.", "spec/dynamo.md#2.2.2"), _roles),
+    GraphCheck(
+        Rule("dynamo-needs-grove", "What only Grove does is asked of Grove.", "spec/dynamo.md#2.6.16"), _off_grove,
+    ),
+    GraphCheck(Rule("dynamo-underivable", "packwise can tell the pods of every component.",
                "spec/dynamo.md#4.2"), _underivable),
 )  # fmt: skip
 """Rules of a graph and its components."""
@@ -445,14 +457,20 @@ def _replica_changes(at: Subject) -> Iterator[Problem]:
 
 
 UPDATE = (
-    Check(Rule("dynamo-update-components", "A graph keeps its components.", "spec/dynamo.md#2.6.17"), _set),
-    Check(Rule("dynamo-update-nodes", "A component stays of one node or of several.", "spec/dynamo.md#2.6.17"), _nodes),
-    Check(Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "spec/dynamo.md#2.6.13"),
+    GraphCheck(Rule("dynamo-update-components", "A graph keeps its components.", "spec/dynamo.md#2.6.17"), _set),
+    GraphCheck(
+        Rule("dynamo-update-nodes", "A component stays of one node or of several.", "spec/dynamo.md#2.6.17"), _nodes,
+    ),
+    GraphCheck(
+        Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "spec/dynamo.md#2.6.13",
+    ),
           _constraints),
-    Check(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
+    GraphCheck(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
                "spec/dynamo.md#2.6.4"), _immutable_fields),
-    Check(Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "spec/dynamo.md#2.6.17"), _adapter),
-    Check(Rule("dynamo-replicas-live", "Replicas of a graph that is there change beside the template.",
+    GraphCheck(
+        Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "spec/dynamo.md#2.6.17"), _adapter,
+    ),
+    GraphCheck(Rule("dynamo-replicas-live", "Replicas of a graph that is there change beside the template.",
                "spec/dynamo.md#3.11.1", Severity.INFO), _replica_changes),
 )  # fmt: skip
 """Rules of an update."""

@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.rules.admission import Check, refusal
+from packwise.frontends.dynamo.rules.admission import GraphCheck, refusal
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
 from packwise.lenient import mapping, mappings_in_place, text, texts
@@ -87,7 +87,7 @@ def _gpus_of(node: Mapping[str, Value]) -> int:
 
 
 APART = (
-    Check(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4.14",
+    GraphCheck(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4.14",
                Severity.WARNING), _apart),
 )  # fmt: skip
 """The rule about nodes."""
@@ -230,27 +230,31 @@ def _rigid(at: Subject) -> Iterator[Problem]:
 
 
 ADVICE = (
-    Check(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4.7", Severity.WARNING),
+    GraphCheck(
+        Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4.7", Severity.WARNING,
+    ),
           _partial),
-    Check(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4.15",
+    GraphCheck(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4.15",
                Severity.WARNING), _pinned_components),
     *APART,
-    Check(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.", "spec/dynamo.md#4.12",
-               Severity.WARNING), _narrow),
-    Check(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.",
+    GraphCheck(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.",
+               "spec/dynamo.md#4.12", Severity.WARNING), _narrow),
+    GraphCheck(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.",
                "spec/dynamo.md#4.13", Severity.WARNING), _rigid),
-    Check(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2.2",
+    GraphCheck(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2.2",
                Severity.WARNING), _shortened_name),
-    Check(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.",
+    GraphCheck(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.",
                "spec/dynamo.md#4.19", Severity.WARNING), _lost_annotations),
-    Check(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
+    GraphCheck(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
                "spec/dynamo.md#4.16", Severity.WARNING), _zero),
-    Check(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#3.4.6",
+    GraphCheck(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#3.4.6",
                Severity.WARNING), _failover),
-    Check(Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6.33", Severity.WARNING), _queue),
-    Check(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.", "spec/dynamo.md#3.11.4",
-               Severity.INFO), _waits),
-    Check(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "spec/dynamo.md#1.2",
+    GraphCheck(
+        Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6.33", Severity.WARNING), _queue,
+    ),
+    GraphCheck(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.",
+               "spec/dynamo.md#3.11.4", Severity.INFO), _waits),
+    GraphCheck(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "spec/dynamo.md#1.2",
                Severity.WARNING), _unsure),
 )  # fmt: skip
 """Warnings about a graph."""
@@ -377,9 +381,9 @@ RUNTIME_VERSION = Rule(
 )
 
 IMAGES = (
-    Check(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.",
+    GraphCheck(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.",
                "spec/dynamo.md#2.6.20"), _runtime_refusals),
-    Check(RUNTIME_VERSION, _runtime_warnings),
+    GraphCheck(RUNTIME_VERSION, _runtime_warnings),
 )  # fmt: skip
 """Rules of the images of main containers."""
 
@@ -478,11 +482,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 PAIRING = (
-    Check(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4.8"),
+    GraphCheck(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4.8"),
           _constraint),
-    Check(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "spec/dynamo.md#1.1"),
+    GraphCheck(
+        Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "spec/dynamo.md#1.1",
+    ),
           _coherent),
-    Check(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "spec/dynamo.md#1.1",
+    GraphCheck(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "spec/dynamo.md#1.1",
                Severity.WARNING), _floors),
 )  # fmt: skip
 """Rules of the releases."""

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.dynamo.rules.admission import Check, by_api_server, field_error, refusal, where
+from packwise.frontends.dynamo.rules.admission import GraphCheck, by_api_server, field_error, refusal, where
 from packwise.kubernetes.validation import ErrorType
 from packwise.lenient import mapping
 from packwise.revisions.dynamo import Known, Texts
@@ -226,20 +226,26 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 
 TOPOLOGY = (
-    Check(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
+    GraphCheck(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
                "spec/dynamo.md#2.6.7"), _missing_constraint),
-    Check(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
+    GraphCheck(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
                "spec/dynamo.md#2.6.8"), _somewhere),
-    Check(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
+    GraphCheck(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
                "spec/dynamo.md#1.2",
                Severity.WARNING), _alone_unsure),
-    Check(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6.27"), _pattern),
-    Check(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6.10"),
+    GraphCheck(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6.27"), _pattern),
+    GraphCheck(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6.10"),
           _unknown_topology),
-    Check(Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6.11"), _domain_known),
-    Check(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6.12"),
+    GraphCheck(
+        Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6.11"), _domain_known,
+    ),
+    GraphCheck(
+        Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6.12",
+    ),
           _narrower),
-    Check(Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6.5"), _transfer),
+    GraphCheck(
+        Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6.5"), _transfer,
+    ),
 )  # fmt: skip
 """Rules of topology constraints, in the webhook's order."""
 
@@ -342,7 +348,9 @@ def _part(value: Value, path: tuple[str, ...]) -> Value:
 
 
 OVERRIDE = (
-    Check(Rule("dynamo-override", "An override says what its scope may say, and nothing twice.", "spec/dynamo.md#2.7"),
+    GraphCheck(
+        Rule("dynamo-override", "An override says what its scope may say, and nothing twice.", "spec/dynamo.md#2.7",
+    ),
           _overrides),
 )  # fmt: skip
 """Rules of overrides."""
