@@ -20,7 +20,7 @@ from krmfn.record import Record
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Change", "changes", "difference", "unified_diff"]
+__all__ = ["LineChange", "changes", "difference", "unified_diff"]
 
 _CONTEXT = 3
 """The number of lines around a change."""
@@ -32,7 +32,7 @@ _DEEPEST = 8
 """The number of times that a piece is divided again. Source: patience diff, which divides as long as it can."""
 
 
-class Change(Record):
+class LineChange(Record):
     """The lines of the old text from `start` to `end` become those of the new one from `new_start` to `new_end`."""
 
     start: int
@@ -53,10 +53,10 @@ def difference(before: str, after: str, old_name: str, new_name: str) -> str:
     return "".join([f"--- {old_name}\n", f"+++ {new_name}\n", *lines]) if lines else ""
 
 
-def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+def changes(old: Sequence[str], new: Sequence[str]) -> list[LineChange]:
     """The changes that make `new` of `old`, in the order of the lines; they need not be the fewest."""
-    pieces = [(Change(0, len(old), 0, len(new)), 0)]
-    changed: list[Change] = []
+    pieces = [(LineChange(0, len(old), 0, len(new)), 0)]
+    changed: list[LineChange] = []
     while pieces:
         piece, depth = pieces.pop()
         piece = _trim(piece, old, new)
@@ -68,24 +68,24 @@ def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
         if 0 < size * new_size <= _SHORT:
             matcher = SequenceMatcher(None, old[start:end], new[new_start:new_end], autojunk=False)
             opcodes = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
-            changed += [Change(start + a, start + b, new_start + c, new_start + d) for _, a, b, c, d in opcodes]
+            changed += [LineChange(start + a, start + b, new_start + c, new_start + d) for _, a, b, c, d in opcodes]
         elif not anchors:
             changed += [piece] if size or new_size else []
         # An anchor is the first line of the piece behind it.
         edges = [(0, 0), *anchors, (size, new_size)] if anchors else []
         for (a, c), (b, d) in pairwise(edges):
-            pieces.append((Change(start + a, start + b, new_start + c, new_start + d), depth + 1))
+            pieces.append((LineChange(start + a, start + b, new_start + c, new_start + d), depth + 1))
     return sorted(changed, key=attrgetter("start", "end", "new_start", "new_end"))
 
 
-def _trim(piece: Change, old: Sequence[str], new: Sequence[str]) -> Change:
+def _trim(piece: LineChange, old: Sequence[str], new: Sequence[str]) -> LineChange:
     """The piece without the lines that both start with, and those that both end with."""
     start, end, new_start, new_end = piece.start, piece.end, piece.new_start, piece.new_end
     while start < end and new_start < new_end and old[start] == new[new_start]:
         start, new_start = start + 1, new_start + 1
     while start < end and new_start < new_end and old[end - 1] == new[new_end - 1]:
         end, new_end = end - 1, new_end - 1
-    return Change(start, end, new_start, new_end)
+    return LineChange(start, end, new_start, new_end)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
@@ -113,9 +113,9 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-def _hunks(changed: Sequence[Change]) -> list[list[Change]]:
+def _hunks(changed: Sequence[LineChange]) -> list[list[LineChange]]:
     """The changes in groups, each with what is near enough that the lines around them meet."""
-    hunks: list[list[Change]] = []
+    hunks: list[list[LineChange]] = []
     for change in changed:
         if hunks and change.start - hunks[-1][-1].end <= 2 * _CONTEXT:
             hunks[-1].append(change)
@@ -124,7 +124,7 @@ def _hunks(changed: Sequence[Change]) -> list[list[Change]]:
     return hunks
 
 
-def _hunk_lines(hunk: Sequence[Change], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _hunk_lines(hunk: Sequence[LineChange], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     above = min(_CONTEXT, hunk[0].start)
     below = min(_CONTEXT, len(old) - hunk[-1].end)
     start, end = hunk[0].start - above, hunk[-1].end + below

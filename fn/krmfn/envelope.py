@@ -15,7 +15,7 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.error import line_and_column
-from krmfn.yamltext.reader import MOST_KEPT, Node, after_gap, keep, read_tree, unify_breaks
+from krmfn.yamltext.reader import MOST_KEPT, YamlNode, after_gap, keep, read_tree, unify_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,7 +99,7 @@ def _without_items(text: str, *, missing: bool) -> Envelope:
 
 
 def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[dict[str, Value]]) -> Envelope:
-    nodes = [Node(*row) for row in tree.find(("items",), False)]
+    nodes = [YamlNode(*row) for row in tree.find(("items",), False)]
     whole = _Whole(text, unify_breaks(text), tree, rest, values, nodes)
     envelope = None
     if len(nodes) == 2 and nodes[-1].kind == "list":
@@ -122,7 +122,7 @@ class _Whole(Record):
     tree: Tree
     rest: dict[str, Value]
     values: Sequence[dict[str, Value]]
-    nodes: Sequence[Node]
+    nodes: Sequence[YamlNode]
 
 
 class _Cut(Record):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krmfn.difference import Change, changes, unified_diff
+from krmfn.difference import LineChange, changes, unified_diff
 
 
 def applied(folder: Path, before: str, after: str) -> str:
@@ -22,7 +22,7 @@ def applied(folder: Path, before: str, after: str) -> str:
     return (folder / "a.yaml").read_bytes().decode()
 
 
-def edited(lines: list[str], changed: list[Change], new: list[str]) -> list[str]:
+def edited(lines: list[str], changed: list[LineChange], new: list[str]) -> list[str]:
     """`lines` with the changes, from the last to the first."""
     edited_lines = [*lines]
     for change in reversed(changed):
@@ -113,4 +113,4 @@ def test_twice_the_lines_are_twice_the_work(case: str) -> None:
 def test_an_edit_in_every_document_stays_one() -> None:
     changed = changes(documents(2000, "a"), documents(2000, "b"))
 
-    assert changed == [Change(line, line + 1, line, line + 1) for line in range(3, 10_000, 5)]
+    assert changed == [LineChange(line, line + 1, line, line + 1) for line in range(3, 10_000, 5)]

@@ -253,7 +253,7 @@ impl Tree {
         Ok(index)
     }
 
-    /// The fields of `krmfn.yamltext.reader.Node`.
+    /// The fields of `krmfn.yamltext.reader.YamlNode`.
     fn row<'py>(&self, py: Python<'py>, step: &Step) -> PyResult<Bound<'py, PyTuple>> {
         let tape = &self.tape;
         let node = &tape.nodes[step.node];

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.yamltext.edit import remove_value, set_value
-    from krmfn.yamltext.places import Document, Span, locate, locate_nearest, split_documents
+    from krmfn.yamltext.places import Span, YamlDocument, locate, locate_nearest, split_documents
     from krmfn.yamltext.scalars import resolve
 
 __all__ = [
-    "Document",
     "Span",
+    "YamlDocument",
     "YamlError",
     "locate",
     "locate_nearest",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Document": "places",
+    "YamlDocument": "places",
     "Span": "places",
     "locate": "places",
     "locate_nearest": "places",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from krmfn.yamltext.reader import Node
+    from krmfn.yamltext.reader import YamlNode
 
 # One anchor or tag, and what stands behind it.
 _PROPERTY = re.compile(r"[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+")
@@ -38,7 +38,7 @@ _BLANK = " \t\r\n"
 _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
 
 
-def insert_entry(text: str, nodes: Sequence[Node], name: str, value: Value) -> str:
+def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) -> str:
     """A new key at the end of the last node, which is a mapping."""
     node = nodes[-1]
     if node.is_flow:
@@ -54,7 +54,7 @@ def insert_entry(text: str, nodes: Sequence[Node], name: str, value: Value) -> s
     return _insert_lines(text, node.previous_end, {name: value}, _column(text, _own_start(text, node)))
 
 
-def insert_item(text: str, nodes: Sequence[Node], value: Value) -> str:
+def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     """A new item at the end of the last node, which is a list."""
     node = nodes[-1]
     if node.is_flow:
@@ -64,7 +64,7 @@ def insert_item(text: str, nodes: Sequence[Node], value: Value) -> str:
     return _insert_lines(text, node.previous_end, [value], _column(text, _own_start(text, node)))
 
 
-def replace(text: str, nodes: Sequence[Node], value: Value) -> str:
+def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     """`value` in the place of the last node."""
     node = nodes[-1]
     if node.in_flow:
@@ -76,7 +76,7 @@ def replace(text: str, nodes: Sequence[Node], value: Value) -> str:
     return _replace_in_place(text, nodes, value)
 
 
-def remove_entry(text: str, nodes: Sequence[Node]) -> str:
+def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
     """The text without the last node and its key; another entry stands beside it."""
     parent, node = nodes[-2:]
     if parent.is_flow:
@@ -84,7 +84,7 @@ def remove_entry(text: str, nodes: Sequence[Node]) -> str:
     return _remove_lines(text, _entry_start(text, parent, node), node)
 
 
-def remove_item(text: str, nodes: Sequence[Node]) -> str:
+def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
     """The text without the last node, an item of a list that has others."""
     parent, node = nodes[-2:]
     if parent.is_flow:
@@ -92,12 +92,12 @@ def remove_item(text: str, nodes: Sequence[Node]) -> str:
     return _remove_lines(text, after_gap(text, parent.previous_end) if parent.count else _own_start(text, parent), node)
 
 
-def _opens_up(text: str, node: Node) -> bool:
+def _opens_up(text: str, node: YamlNode) -> bool:
     """True if an empty `{}` or `[]` may become a block: nothing stands in it, and no flow collection holds it."""
     return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip(_BLANK)
 
 
-def _insert_in_flow(text: str, node: Node, entry: str) -> str:
+def _insert_in_flow(text: str, node: YamlNode, entry: str) -> str:
     if not node.count:
         at = _own_start(text, node) + 1
         return text[:at] + entry + (" " if text[at] == "#" else "") + text[at:]
@@ -119,7 +119,7 @@ def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
     return kept + end + end.join(lines) + text[at:]
 
 
-def _replace_entry(text: str, nodes: Sequence[Node], value: Value) -> str:
+def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     """A new value for a key of a block mapping."""
     node = nodes[-1]
     colon = after_gap(text, node.key_end) + 1
@@ -150,7 +150,7 @@ def _space(text: str, colon: int, start: int, inline: str) -> str:
 
 
 def _entry_text(
-    text: str, nodes: Sequence[Node], value: Value, at: int, *, allow_literal: bool
+    text: str, nodes: Sequence[YamlNode], value: Value, at: int, *, allow_literal: bool
 ) -> tuple[str, list[str]]:
     """The text on the key's line, and the lines below it."""
     parent, node = nodes[-2:]
@@ -171,7 +171,7 @@ def _entry_text(
     return "", block_lines(value, " " * column, literals=literals)
 
 
-def _replace_in_place(text: str, nodes: Sequence[Node], value: Value) -> str:
+def _replace_in_place(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     """A new value for an item of a block list, or for the whole document."""
     node = nodes[-1]
     start, end = node.start, max(node.start, node.end)
@@ -186,7 +186,7 @@ def _replace_in_place(text: str, nodes: Sequence[Node], value: Value) -> str:
     return text[:start] + space + _line_end(text).join(lines).lstrip(" ") + text[end:]
 
 
-def _remove_lines(text: str, start: int, node: Node) -> str:
+def _remove_lines(text: str, start: int, node: YamlNode) -> str:
     line = text.rfind("\n", 0, start) + 1
     at = _end_of_line(text, max(start, node.key_end, node.end))
     if not text[line:start].strip(_BLANK):
@@ -202,7 +202,7 @@ def _remove_lines(text: str, start: int, node: Node) -> str:
     return text[:start].rstrip(" ") + text[at:]
 
 
-def _remove_in_flow(text: str, parent: Node, node: Node, start: int) -> str:
+def _remove_in_flow(text: str, parent: YamlNode, node: YamlNode, start: int) -> str:
     end = max(node.start, node.end) if node.end > start else node.key_end
     if parent.count:
         between = text[parent.previous_end : start]
@@ -215,7 +215,7 @@ def _remove_in_flow(text: str, parent: Node, node: Node, start: int) -> str:
     return text[:start] + text[after_gap(text, end) + 1 :]
 
 
-def _quotes_keys(text: str, nodes: Sequence[Node]) -> bool:
+def _quotes_keys(text: str, nodes: Sequence[YamlNode]) -> bool:
     """True if the keys around the last node are in double quotes, as in JSON."""
     if nodes[-1].last_key is not None:
         return nodes[-1].last_key == '"'
@@ -223,7 +223,7 @@ def _quotes_keys(text: str, nodes: Sequence[Node]) -> bool:
     return bool(keys) and text[keys[-1]] == '"'
 
 
-def _indent_step(text: str, nodes: Sequence[Node]) -> int:
+def _indent_step(text: str, nodes: Sequence[YamlNode]) -> int:
     """The number of columns by which a nested mapping is indented; 2 where the document does not show it."""
     columns = [_column(text, _own_start(text, node)) for node in nodes[:-1] if node.kind == "mapping"]
     if len(columns) < 2 or nodes[-3].kind != "mapping":
@@ -232,7 +232,7 @@ def _indent_step(text: str, nodes: Sequence[Node]) -> int:
     return step if 1 <= step <= 8 else 2
 
 
-def _own_start(text: str, node: Node) -> int:
+def _own_start(text: str, node: YamlNode) -> int:
     """Where a collection itself starts, after its anchor and tag: a block mapping at its first key or the `?` of it."""
     at = node.start
     for each in (node.anchor, node.tag):
@@ -241,7 +241,7 @@ def _own_start(text: str, node: Node) -> int:
     return at
 
 
-def _entry_start(text: str, parent: Node, node: Node) -> int:
+def _entry_start(text: str, parent: YamlNode, node: YamlNode) -> int:
     """Where the entry of a mapping starts: at its key, or at the `?` that may stand before it."""
     at = parent.previous_end if parent.count else _own_start(text, parent)
     if parent.is_flow:
@@ -352,7 +352,7 @@ def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[
     return "", 0
 
 
-def _insert(text: str, lined: str, nodes: Sequence[Node], path: FieldPath, value: Value) -> str:
+def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, value: Value) -> str:
     """`lined` with `value` at a path of which only `nodes` exist."""
     node = nodes[-1]
     depth = len(nodes) - 1
@@ -373,7 +373,7 @@ def _insert(text: str, lined: str, nodes: Sequence[Node], path: FieldPath, value
     raise error_at(text, node.start, _mismatch(path, depth, node))
 
 
-def _without_in_alias(text: str, lined: str, nodes: Sequence[Node], path: FieldPath) -> str:
+def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath) -> str:
     """`lined` without what only an alias or a merge brings to `path`."""
     node = nodes[-1]
     depth = len(nodes) - 1
@@ -391,7 +391,7 @@ def _without_in_alias(text: str, lined: str, nodes: Sequence[Node], path: FieldP
     return replace(lined, nodes, _without(_value_at(whole, path[:depth]), path[depth:]))
 
 
-def _is_already(text: str, node: Node, path: FieldPath, value: Value) -> bool:
+def _is_already(text: str, node: YamlNode, path: FieldPath, value: Value) -> bool:
     is_collection = isinstance(value, (dict, list, tuple))
     if node.kind == "scalar":
         if is_collection:
@@ -415,7 +415,7 @@ def _same(first: Value, other: Value) -> bool:
     return type(first) is type(other) and first == other
 
 
-def _refuse_shared(text: str, nodes: Sequence[Node], path: FieldPath) -> None:
+def _refuse_shared(text: str, nodes: Sequence[YamlNode], path: FieldPath) -> None:
     """Raises where the edit would show in another place, or take away an anchor that another place needs."""
     starts = {node.start for node in nodes}
     target = nodes[-1] if len(nodes) > len(path) else None
@@ -486,7 +486,7 @@ def _override_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) ->
     return _with(merged, rest, value)
 
 
-def _mismatch(path: FieldPath, depth: int, node: Node) -> str:
+def _mismatch(path: FieldPath, depth: int, node: YamlNode) -> str:
     step = path[depth]
     parent = f'"{path[depth - 1]}"' if depth else "the document"
     if node.kind == "list" and isinstance(step, int):

@@ -223,7 +223,7 @@ _BARE = re.compile(r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?")
 _NOTHING = re.compile(r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?")
 
 
-class Document(Record):
+class YamlDocument(Record):
     """One document of a stream: its exact text, the line it starts on, and what stands between it and the one before.
 
     `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a comment that stands alone before one;
@@ -236,13 +236,13 @@ class Document(Record):
     separator: str = ""
 
 
-def split_documents(text: str) -> tuple[Document, ...]:
+def split_documents(text: str) -> tuple[YamlDocument, ...]:
     """The documents of the stream `text`, in order; () for a text without any character."""
     if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
         # Most files hold one document, and no marker.
-        return (Document(text, 1),) if text else ()
+        return (YamlDocument(text, 1),) if text else ()
     lined = unify_breaks(text)
-    documents: list[Document] = []
+    documents: list[YamlDocument] = []
     lines = _Lines(text)
     separator_start = start = 0
     for marker in _MARKER.finditer(text):
@@ -276,6 +276,6 @@ class _Lines:
         return self._line
 
 
-def _document(lines: _Lines, separator_start: int, start: int, end: int) -> Document:
+def _document(lines: _Lines, separator_start: int, start: int, end: int) -> YamlDocument:
     text = lines.text
-    return Document(text[start:end], lines.number(start), text[separator_start:start])
+    return YamlDocument(text[start:end], lines.number(start), text[separator_start:start])

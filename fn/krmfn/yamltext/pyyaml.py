@@ -132,7 +132,7 @@ def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | Non
     step, event, skipped = source or start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
-    value = _Builder(text, step, skipped).build(event)
+    value = _ValueBuilder(text, step, skipped).build(event)
     step()
     after = step()
     if type(after) is DocumentStartEvent:
@@ -157,7 +157,7 @@ _TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?![^\s,\[\]{}]*,")
 _MERGE_KEY = "\ud800<<"
 
 
-class _Builder:
+class _ValueBuilder:
     """Builds one document's value without recursion, so that depth costs no stack."""
 
     def __init__(self, text: str, step: Callable[[], Event], skipped: int) -> None:
@@ -308,8 +308,8 @@ class _Builder:
 
 
 @dataclass(slots=True)
-class _Node:
-    """A node of the text; see `krmfn.yamltext.reader.Node`. `next` is the number of the node behind it; -1: unknown."""
+class _EventNode:
+    """A node of the text, as `YamlNode` has it. `next` is the number of the node behind it; -1: unknown."""
 
     kind: str
     style: str
@@ -327,7 +327,7 @@ class _Step:
     """A node on a path, and what is known of the entries before the next one."""
 
     number: int
-    key: _Node | None = None
+    key: _EventNode | None = None
     in_flow: bool = False
     first: int = -1
     previous_end: int = -1
@@ -352,7 +352,7 @@ class EventTree:
     """The nodes of the first document of a text, as far as it can be read."""
 
     text: str
-    _nodes: list[_Node] = field(default_factory=list[_Node])
+    _nodes: list[_EventNode] = field(default_factory=list[_EventNode])
     _error: YamlError | None = None
     _is_filled: bool = False
     _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
@@ -498,7 +498,7 @@ class EventTree:
         )  # fmt: skip
 
 
-def _name(key: _Node) -> str | None:
+def _name(key: _EventNode) -> str | None:
     """The name that a key is; None where it can be none."""
     if key.kind != "scalar":
         return None
@@ -508,11 +508,11 @@ def _name(key: _Node) -> str | None:
 class _Filler:
     """Reads the events of a text into `nodes`."""
 
-    def __init__(self, text: str, nodes: list[_Node]) -> None:
+    def __init__(self, text: str, nodes: list[_EventNode]) -> None:
         self._text = unify_breaks(text)
         self._next, self._first, self._skipped = start_of_document(text)
         self.nodes = nodes
-        self._opened = list[_Node]()
+        self._opened = list[_EventNode]()
         self._end = 0
 
     def start(self) -> tuple[Callable[[], Event], Event, int]:
@@ -540,7 +540,7 @@ class _Filler:
         elif kind is not StreamEndEvent and kind is not DocumentEndEvent and kind is not DocumentStartEvent:
             self._open(self._opened, event)
 
-    def _open(self, opened: list[_Node], event: Event) -> None:
+    def _open(self, opened: list[_EventNode], event: Event) -> None:
         kind = type(event)
         start, mark_end = event.start_mark.index + self._skipped, event.end_mark.index + self._skipped
         if len(self.nodes) >= reader.MAX_NODES:
@@ -551,20 +551,20 @@ class _Filler:
             self._end = max(self._end, start)
             name = "mapping" if kind is MappingStartEvent else "list"
             style = "flow" if event.flow_style else "block"
-            node = _Node(name, style, "", event.anchor, event.tag, start, self._end, mark_end)
+            node = _EventNode(name, style, "", event.anchor, event.tag, start, self._end, mark_end)
             opened.append(node)
         elif kind is AliasEvent:
             self._end = max(self._end, mark_end)
-            node = _Node("alias", "", event.anchor or "", event.anchor, None, start, self._end, mark_end)
+            node = _EventNode("alias", "", event.anchor or "", event.anchor, None, start, self._end, mark_end)
         else:
             style = event.style or ""
             self._end = max(self._end, self._scalar_end(style, start, mark_end))
-            node = _Node("scalar", style, event.value, event.anchor, event.tag, start, self._end, mark_end)
+            node = _EventNode("scalar", style, event.value, event.anchor, event.tag, start, self._end, mark_end)
         self.nodes.append(node)
         if kind is ScalarEvent or kind is AliasEvent:
             node.next = len(self.nodes)
 
-    def _close(self, node: _Node, event: Event) -> None:
+    def _close(self, node: _EventNode, event: Event) -> None:
         # A lone pair in a list, `[a: b]`, has no bracket of its own.
         if node.style == "flow" and event.start_mark.index != event.end_mark.index:
             self._end = event.end_mark.index + self._skipped

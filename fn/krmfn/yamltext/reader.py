@@ -126,7 +126,7 @@ def too_many_nodes() -> str:
 # is an offset: a number of characters of the text, from 0.
 
 Row: TypeAlias = "tuple[Any, ...]"
-"""The fields of a Node."""
+"""The fields of a YamlNode."""
 
 
 class Tree(Protocol):
@@ -144,7 +144,7 @@ class Tree(Protocol):
         ...
 
     def entries(self, node: int) -> list[tuple[int, int, int]]:
-        """The number, start and end of each entry of the list whose `Node.number` is `node`."""
+        """The number, start and end of each entry of the list whose `YamlNode.number` is `node`."""
         ...
 
     def part(self, text: str, entry: int, start: int, dash: int) -> Tree:
@@ -163,7 +163,7 @@ class Tree(Protocol):
         ...
 
 
-class Node(Record):
+class YamlNode(Record):
     """A node on a path, and what is known of the entries before the next one on that path."""
 
     number: int
@@ -271,12 +271,12 @@ _short: dict[str, Tree] = {}
 _long: dict[str, Tree] = {}
 
 
-def find(text: str, path: FieldPath, *, rest: bool = False) -> list[Node]:
+def find(text: str, path: FieldPath, *, rest: bool = False) -> list[YamlNode]:
     """The nodes along `path`, as far as they exist (`len(nodes) - 1` steps do); none for an empty document.
 
     With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
     """
-    return [Node(*row) for row in tree_of(text).find(path, rest)]
+    return [YamlNode(*row) for row in tree_of(text).find(path, rest)]
 
 
 _BEFORE_MARK = (*BREAKS, "\ufeff")

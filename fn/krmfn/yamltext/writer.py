@@ -174,7 +174,7 @@ def _join(out: list[str]) -> str:
     return "".join(out)[1:]
 
 
-class _Place(dict[str, str]):
+class _LineStart(dict[str, str]):
     """Where a line starts: for each key, the break, the indentation, dashes, and the key with its colon."""
 
     def __init__(self, lead: str, column: int) -> None:
@@ -192,12 +192,12 @@ class _Place(dict[str, str]):
         return head
 
     @cached_property
-    def below(self) -> _Place:
+    def below(self) -> _LineStart:
         """The next line of the same mapping or list."""
         return _at(self.column)
 
     @cached_property
-    def deeper(self) -> _Place:
+    def deeper(self) -> _LineStart:
         """The first line of a mapping that a key holds."""
         return _at(self.column + 2)
 
@@ -207,17 +207,17 @@ class _Place(dict[str, str]):
         return self.lead + "-"
 
     @cached_property
-    def after_dash(self) -> _Place:
+    def after_dash(self) -> _LineStart:
         """This line after a dash."""
-        return _Place(self.lead + "- ", self.column + 2)
+        return _LineStart(self.lead + "- ", self.column + 2)
 
 
 @cache
-def _at(column: int) -> _Place:
-    return _Place("\n" + " " * column, column)
+def _at(column: int) -> _LineStart:
+    return _LineStart("\n" + " " * column, column)
 
 
-def _mapping(value: Mapping[str, Any], place: _Place, out: list[str], depth: int, literals: bool) -> None:
+def _mapping(value: Mapping[str, Any], place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
     """Appends the lines of a mapping that is not empty; the first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
@@ -244,7 +244,7 @@ def _mapping(value: Mapping[str, Any], place: _Place, out: list[str], depth: int
         place = below
 
 
-def _sequence(value: Sequence[Any], place: _Place, out: list[str], depth: int, literals: bool) -> None:
+def _sequence(value: Sequence[Any], place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
     """Appends the lines of a list that is not empty; the first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
@@ -262,7 +262,7 @@ def _sequence(value: Sequence[Any], place: _Place, out: list[str], depth: int, l
         place = below
 
 
-def _item(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
+def _item(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
     """Appends an item of a list, whatever it is."""
     if isinstance(item, dict) and item:
         _mapping(cast("Mapping[str, Value]", item), place.after_dash, out, depth + 1, literals)
@@ -273,7 +273,7 @@ def _item(item: Value, place: _Place, out: list[str], depth: int, literals: bool
         _append_value(item, place.below, out, depth, literals)
 
 
-def _append_value(item: Value, place: _Place, out: list[str], depth: int, literals: bool) -> None:
+def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
     """Appends the value of a key or dash, whatever it is; `place` is that of the line after it."""
     if isinstance(item, str):
         lines = literal_lines(item) if literals else None

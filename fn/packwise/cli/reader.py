@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from krmfn.value import Value
-    from krmfn.yamltext import Document as SplitDocument
+    from krmfn.yamltext import YamlDocument
     from packwise.cli.input_paths import InputPath
 
 
@@ -219,7 +219,7 @@ def _named(item: KubeObject, path: InputPath) -> KubeObject:
     return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
 
 
-def _document(document: SplitDocument, path: InputPath) -> Document:
+def _document(document: YamlDocument, path: InputPath) -> Document:
     """A document with the object that it is, of Kubernetes or of OSMO; one that is no YAML is found out later."""
     source = Source(document.text, (), document.line, 1, path.name)
     item: KubeObject | None = None
