@@ -154,7 +154,7 @@ class Landmarks(Record):
                     files[path] = LeftOut(Reason.COMPONENT)
                 for file, reason in _named_files(value):
                     files.setdefault(_join(folder, file), LeftOut(reason, path))
-        kustomizations = frozenset([path for path in texts if posixpath.basename(path) in KUSTOMIZATIONS])
+        kustomizations = frozenset(path for path in texts if posixpath.basename(path) in KUSTOMIZATIONS)
         return cls(files, charts, components, kustomizations)
 
     def reason_to_skip(self, path: str) -> LeftOut | None:

@@ -69,4 +69,4 @@ def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:
     from packwise.pipeline.rules import rule_table
 
     own = {rule.name for rule in rule_table()}
-    return tuple([result for result in results if result.tags.get("rule") not in own])
+    return tuple(result for result in results if result.tags.get("rule") not in own)

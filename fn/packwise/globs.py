@@ -63,7 +63,7 @@ class Globs(Record):
     @classmethod
     def read(cls, lines: Iterable[str]) -> Globs:
         """The globs of these lines; a line that is none, such as a comment, is left out."""
-        return cls(tuple([pattern for line in lines if (pattern := _pattern(line)) is not None]))
+        return cls(tuple(pattern for line in lines if (pattern := _pattern(line)) is not None))
 
     def decision(self, path: str, *, is_folder: bool = False) -> bool | None:
         """True if the last glob that matches this path takes it; None where none matches. Its folders do not count."""

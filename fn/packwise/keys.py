@@ -348,7 +348,7 @@ def _other_place(key: Key, place: KeyPlace) -> str:
 def where(key: Key, kind: tuple[str, str] | None = None) -> str:
     """Where a key is read, in words; of the parts of one `kind` alone, where it has any."""
     by_form = {form: parts_of(key, form) for form in FORMS}
-    own = {form: tuple([part for part in parts if part.kind == kind]) for form, parts in by_form.items()}
+    own = {form: tuple(part for part in parts if part.kind == kind) for form, parts in by_form.items()}
     if not any(own.values()):
         if key.elsewhere:
             return key.elsewhere

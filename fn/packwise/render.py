@@ -165,7 +165,7 @@ RULES = (CLASH, TWICE, CONDITION)
 
 _ORDER = {kind.name: kind.write_order or 0 for kind in GENERATED}
 _NO_ANNOTATIONS: Mapping[str, str] = {}
-_PREVIEWED = frozenset([kind.key for kind in KINDS if kind.previewed])
+_PREVIEWED = frozenset(kind.key for kind in KINDS if kind.previewed)
 
 
 class Rendering(Record):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_GROUPS = 3
 """How many configurations the line names."""
 
-_KEYS = frozenset([kind.key for kind in WORKLOADS])
+_KEYS = frozenset(kind.key for kind in WORKLOADS)
 
 
 class Coverage(Record):

@@ -56,7 +56,7 @@ _DEFINITION = re.compile(
     rb"\btopology_keys\b|\bpools\b"
 )
 
-_DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
+_DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 
 
 class Surroundings(Record):
@@ -197,7 +197,7 @@ def _listed(folder: str) -> list[InputPath]:
     """The YAML files directly in a folder."""
     try:
         with os.scandir(folder) as scanned:
-            names = sorted([entry.name for entry in scanned if _is_listed(entry)])
+            names = sorted(entry.name for entry in scanned if _is_listed(entry))
     except OSError:
         return []
     shown, at = Path(_relative(folder)), Path(folder)
@@ -721,7 +721,7 @@ def _group(
     configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
     names = [str(item.location().file) for item in configuring if item is not None]
     names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
-    around_names = frozenset([str(file.path.name) for file in around])
+    around_names = frozenset(str(file.path.name) for file in around)
     return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(files))
 
 

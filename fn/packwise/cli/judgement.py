@@ -40,7 +40,7 @@ _STREAM = ("stream", "")
 _KPTFILE = "Kptfile"
 _RENAMING = ("namePrefix", "nameSuffix", "namespace")
 _WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
-_DEFINING = frozenset([kind.key for kind in KINDS if kind.before_workloads])
+_DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 _MOST_BASES = 100
 """How many kustomizations may build on each other."""
 
@@ -258,7 +258,7 @@ def _kustomization_in(folder: str) -> str | None:
 _OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
 """Rules about what only workloads ask for: where there is none, they report nothing."""
 
-_NAMES = frozenset([kind.name for kind in WORKLOADS])
+_NAMES = frozenset(kind.name for kind in WORKLOADS)
 
 
 def is_of_release(result: Result) -> bool:
@@ -339,7 +339,7 @@ def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False
     packages = packages_of(group.package, layers)
     return [
         Layer(
-            frozenset([item.file for item in items]),
+            frozenset(item.file for item in items),
             group.replace(package=package),
             render(package, is_listed=is_listed),
         )

@@ -386,7 +386,7 @@ def remove_left(folder: Path) -> None:
 
 def copied_in(folder: Path) -> frozenset[str]:
     """The names of the folders whose copies stand in `folder`: of runs that go on, or were killed."""
-    return frozenset([copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder)])
+    return frozenset(copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder))
 
 
 def is_running(process: int) -> bool:

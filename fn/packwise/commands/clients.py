@@ -75,7 +75,7 @@ def words_of(value: Value) -> list[str]:
     return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
 
 
-_OF_KAI = frozenset([rule.name for rule in KAI_RULES])
+_OF_KAI = frozenset(rule.name for rule in KAI_RULES)
 
 
 class ClusterView(Record):
@@ -120,9 +120,9 @@ def cluster_view(package: Package) -> ClusterView:
         selection.settings.apply,
         selection.settings.gitops,
         tuple(evidence),
-        tuple([result for result in findings if result.severity is Severity.ERROR]),
+        tuple(result for result in findings if result.severity is Severity.ERROR),
         kai_release(selection.settings),
-        tuple([result for result in findings if result.tags.get("rule") in _OF_KAI]),
+        tuple(result for result in findings if result.tags.get("rule") in _OF_KAI),
     )
 
 

@@ -114,7 +114,7 @@ def doctor(command: Doctor) -> int:
 def _diagnosis(checkup: Checkup) -> _Diagnosis:
     seen = [group for group in checkup.groups if group.configurations or group.package.items or group.package.documents]
     groups = sorted(seen, key=lambda group: (not group.configurations, group.configurations))
-    clusters = tuple([(group.configurations, cluster_view(group.package)) for group in groups])
+    clusters = tuple((group.configurations, cluster_view(group.package)) for group in groups)
     documents = _documents(checkup.files)
     seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
     problems = [problem for _, problems in seen_by_client for problem in problems]
@@ -130,7 +130,7 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
     )
 
 
-_ARGOCD = frozenset([rule.name for rule in APPLICATION_RULES])
+_ARGOCD = frozenset(rule.name for rule in APPLICATION_RULES)
 
 
 def _file_of(result: Result) -> str:
@@ -176,7 +176,7 @@ def _pipelines(files: Iterable[InputFile]) -> dict[str, Value]:
 
 
 def _values(file: InputFile) -> tuple[Mapping[str, Value], ...]:
-    return tuple([item.value for item in readable_items(file)])
+    return tuple(item.value for item in readable_items(file))
 
 
 def _from_here(path: str) -> str:

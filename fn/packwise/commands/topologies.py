@@ -268,7 +268,7 @@ def overview(package: Package) -> Overview:
     # Nobody but the author makes these; those that are rendered are of the topologies above.
     for kind in [kind for kind in KINDS if kind.is_listed]:
         own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
-        topologies += tuple([ListedTopology.of_scheduler(kind.word, item) for item in own])
+        topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
     uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
     uses += tuple(dict.fromkeys(_queued(inventory, known, selection)))
     if selection.enabled or selection.configuration is not None or not topologies:

@@ -75,7 +75,7 @@ def fingerprints_in(content: object) -> frozenset[str]:
     prints = [_fingerprint(entry) for entry in cast("list[object]", entries)] if isinstance(entries, list) else [None]
     if None in prints:
         raise ValueError("must have a fingerprint for each of its `findings`; write it once more with --write-findings")
-    return frozenset([each for each in prints if each is not None])
+    return frozenset(each for each in prints if each is not None)
 
 
 def compare(results: Sequence[Result], known: Collection[str]) -> Compared:

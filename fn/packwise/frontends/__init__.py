@@ -246,7 +246,7 @@ def _entry(value: Value, path: FieldPath) -> Value:
 # Workloads that the scheduler may group itself: the candidates among the input. Imported in every run.
 
 
-_OF_OTHERS = frozenset([kind.key for kind in KINDS if kind is not POD])
+_OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
 _WORDS = ("schedulerName", "kai.scheduler/")
 """One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
 _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"

@@ -209,7 +209,7 @@ Identity = tuple[str, str, str, str]
 RENDERED_FROM = "packwise.dev/rendered-from"
 """Annotation of every generated object; an object of a generated kind with it is packwise's to change and remove."""
 
-_GENERATED = frozenset([kind.key for kind in GENERATED])
+_GENERATED = frozenset(kind.key for kind in GENERATED)
 
 _NO_FIELDS: Mapping[str, Value] = {}
 
@@ -283,7 +283,7 @@ PLACEHOLDER = "spec/grove-releases.md#placeholder"
 _ANCHOR = "Anchor"
 _LONGEST_LABEL = 63
 _NO_LABELS: Mapping[str, Value] = {}
-_KINDS = frozenset([kind.key for kind in GANGS])
+_KINDS = frozenset(kind.key for kind in GANGS)
 
 
 def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
@@ -374,7 +374,7 @@ ONCE = Rule("object-once", "A workload or topology stands in the input once.", "
 RULES = (READABLE, ONCE)
 """Rules of every item."""
 
-_GANG_KINDS = frozenset([kind.name for kind in GANGS])
+_GANG_KINDS = frozenset(kind.name for kind in GANGS)
 
 
 class Index(Record):
@@ -475,7 +475,7 @@ def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[K
     A render keeps nothing of what an earlier one wrote.
     """
     answers = iter([item for item in kept if not item.source.entry])
-    return tuple([item if entries_of(item) else next(answers) for item in items if not is_generated(item.value)])
+    return tuple(item if entries_of(item) else next(answers) for item in items if not is_generated(item.value))
 
 
 def is_list(item: KubeObject) -> bool:

@@ -222,7 +222,7 @@ GENERATED = tuple(kind for kind in KINDS if kind.write_order is not None)
 GANGS = tuple(sorted([kind for kind in KINDS if kind.gang_rank is not None], key=lambda kind: kind.gang_rank or 0))
 """The kinds of gangs, by their rank."""
 
-CLUSTER_SCOPED = frozenset([kind.name for kind in KINDS if kind.cluster_scoped])
+CLUSTER_SCOPED = frozenset(kind.name for kind in KINDS if kind.cluster_scoped)
 """Names of kinds without a namespace; one that a client stamps on their objects does not count."""
 
 _BY_KEY = {kind.key: kind for kind in KINDS}

@@ -172,7 +172,7 @@ class WorkloadKind(Record):
     @property
     def api_versions(self) -> tuple[str, ...]:
         """`apiVersion` as manifests of the kind spell it."""
-        return tuple([f"{self.group}/{version}" if self.group else version for version in self.versions])
+        return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
     @property
     def owner(self) -> Metadata:
@@ -185,7 +185,7 @@ class WorkloadKind(Record):
         """The pod templates; of a Pod itself, its own metadata."""
         if self.grouping is Grouping.POD:
             return self.metadata
-        return tuple([part for part in self.metadata if part.role is Role.POD])
+        return tuple(part for part in self.metadata if part.role is Role.POD)
 
     def pod_specs(self, value: Mapping[str, Value]) -> Iterator[Mapping[str, Value]]:
         """The specs of the pods of an object, each with the name of their scheduler where it says one."""

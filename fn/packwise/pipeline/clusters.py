@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_clusters", "traits_of"]
 
-_WORKLOADS = frozenset([kind.key for kind in WORKLOADS])
+_WORKLOADS = frozenset(kind.key for kind in WORKLOADS)
 
 
 def traits_of(items: Iterable[KubeObject]) -> Traits:
@@ -67,7 +67,7 @@ def render_clusters(package: Package) -> Rendered | None:
         return Rendered(package.items, (), tuple(results))
     kept = {folder: iter(part.kept) for folder, part in parts}
     return Rendered(
-        tuple([next(kept[folders[_path(item)]]) for item in package.items if not is_generated(item.value)]),
+        tuple(next(kept[folders[_path(item)]]) for item in package.items if not is_generated(item.value)),
         tuple(item for _, part in parts for item in part.generated),
         tuple(results),
     )

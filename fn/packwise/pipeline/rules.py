@@ -182,14 +182,12 @@ class Choice:
     def ignored_subjects(self, findings: Iterable[Finding], ignorable: Collection[KubeObject]) -> frozenset[KubeObject]:
         """Those of `ignorable` about which an error is ignored."""
         return frozenset(
-            [
-                finding.subject
-                for finding in findings
-                if finding.severity is Severity.ERROR
-                and finding.subject is not None
-                and finding.subject in ignorable
-                and self._suppressions.ignoring(finding.to_result())
-            ]
+            finding.subject
+            for finding in findings
+            if finding.severity is Severity.ERROR
+            and finding.subject is not None
+            and finding.subject in ignorable
+            and self._suppressions.ignoring(finding.to_result())
         )
 
     def wrong_entries(self) -> Iterator[Finding]:
@@ -321,13 +319,13 @@ def rule_table() -> tuple[Rule, ...]:
 @cache
 def rules_of_packages() -> frozenset[str]:
     """The names of the rules about all workloads of a package, which are reported once."""
-    return frozenset([rule.name for rule in rule_table() if rule.once])
+    return frozenset(rule.name for rule in rule_table() if rule.once)
 
 
 @cache
 def precondition_rules() -> frozenset[str]:
     """The names of the rules without which nothing is judged: what is read, and what configures it."""
-    return frozenset([rule.name for rule in _PRECONDITIONS])
+    return frozenset(rule.name for rule in _PRECONDITIONS)
 
 
 def prevents(result: Result) -> bool:

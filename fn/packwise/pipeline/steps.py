@@ -149,7 +149,7 @@ def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> 
 
 _TEXTS = ("name", "namespace", "generateName")
 _MAPPINGS = ("labels", "annotations")
-_KINDS = frozenset([kind.key for kind in KINDS])
+_KINDS = frozenset(kind.key for kind in KINDS)
 _CONFIG_MAP = ("", "ConfigMap")
 
 

@@ -31,7 +31,7 @@ class _Grove:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """A PodGang for each gang of a workload whose operator makes PodGangs."""
         return SchedulerObjects(
-            tuple([
+            tuple(
                 Generated(
                     podgang_value(gang), placement.source, placement.subject, partial(podgang_origins, gang),
                     placement.notes, False, placement.emit_by_default,
@@ -39,7 +39,7 @@ class _Grove:
                 for placement in source.placements
                 if isinstance(gang := placement.node, Gang)
                 and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
-            ])
+            )
         )  # fmt: skip
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002

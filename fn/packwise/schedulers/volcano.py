@@ -34,11 +34,11 @@ class _Volcano:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """A PodGroup for each gang whose pods Volcano schedules."""
         return SchedulerObjects(
-            tuple([
+            tuple(
                 Generated(podgroup_value(gang), placement.source, placement.subject, partial(_origins, gang))
                 for placement in source.placements
                 if _is_scheduled(gang := placement.node)
-            ])
+            )
         )  # fmt: skip
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002

@@ -291,7 +291,7 @@ class ListedTopology(Record):
         levels = item.get(("spec", "levels"))
         entries = [entry for entry in levels if isinstance(entry, dict)] if isinstance(levels, list) else []
         labels = [entry.get("nodeLabel") for entry in entries]
-        return cls(kind, item.name, tuple([Level("", label) for label in labels if isinstance(label, str)]), item)
+        return cls(kind, item.name, tuple(Level("", label) for label in labels if isinstance(label, str)), item)
 
 
 # Statuses of objects: their conditions, and what a ClusterTopology's says of the scheduler's object made of it.

@@ -81,7 +81,7 @@ def no_table() -> Iterable[Problem]:
 _GROUP = "apiextensions.k8s.io"
 _KIND = "CustomResourceDefinition"
 
-_KINDS = frozenset([kind.key for kind in KINDS if kind.checked_by_crd])
+_KINDS = frozenset(kind.key for kind in KINDS if kind.checked_by_crd)
 
 SCHEMA = Rule("crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "spec/kubernetes.md#3.1")
 RULES = (SCHEMA,)

@@ -403,14 +403,14 @@ class _TypedWalk:
         if not isinstance(value, dict):
             self._type(value, kind, at, struct)
             return
-        for key in sorted([key for key, text in value.items() if not isinstance(text, str) and text is not None]):
+        for key in sorted(key for key, text in value.items() if not isinstance(text, str) and text is not None):
             self._type(value[key], Text(), (at, key), struct, of=at)
 
     def quantities(self, value: Value, kind: Quantities, at: At, struct: str) -> None:
         if not isinstance(value, dict):
             self._type(value, kind, at, struct)
             return
-        for key in sorted([key for key, amount in value.items() if amount is not None and _quantity_fault(amount)]):
+        for key in sorted(key for key, amount in value.items() if amount is not None and _quantity_fault(amount)):
             self.quantity(value[key], _QUANTITY, (at, key), struct)
 
     def open(self, _value: Value, _kind: Open, _at: At, _struct: str) -> None:

@@ -328,7 +328,7 @@ def _narrowed(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, i
         folder = folders[path_of(group.files[0])] if group.files else None
         unchanged = [file for file in group.files if path_of(file) not in reached]
         if len(unchanged) < len(group.files) or any(folder in state.lost for state in states):
-            names = frozenset([str(file.path.name) for file in unchanged])
+            names = frozenset(str(file.path.name) for file in unchanged)
             packages = [_package(group, state.files.get(folder, ())) for state in states]
             groups.append(group.replace(unchanged=names, before=tuple(packages)))
     files = tuple(file for path, file in now.items() if path in reached)
@@ -345,7 +345,7 @@ def _state(before: Before, by_then: Mapping[str, str | None], folders: Mapping[s
     files: dict[str | None, list[InputFile]] = {}
     for path, file in before.files.items():
         files.setdefault(folders.get(path, by_then[path]), []).append(file)
-    return _Then(files, frozenset([by_then[path] for path in before.files if path not in folders]))
+    return _Then(files, frozenset(by_then[path] for path in before.files if path not in folders))
 
 
 def _package(group: Group, files: Iterable[InputFile]) -> Package:

@@ -142,7 +142,7 @@ def _is_rendered(package: Package) -> bool:
     return not _are_live(package.items) and has_sources(package)
 
 
-_REPLACED_NAMES = frozenset([kind.word for kind in GANGS if kind.replaced_by_operator])
+_REPLACED_NAMES = frozenset(kind.word for kind in GANGS if kind.replaced_by_operator)
 
 
 def _are_live(items: Iterable[KubeObject]) -> bool:
@@ -251,7 +251,7 @@ def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
     if holder[1] == "topologyConstraintGroupConfigs":
         configs = _entries(value, "topologyConstraintGroupConfigs")
         listed = [config.get("podGroupNames") for config in configs if config.get("name") == name.name]
-        return frozenset([str(each) for part in listed if isinstance(part, list) for each in part])
+        return frozenset(str(each) for part in listed if isinstance(part, list) for each in part)
     children = [entry.get("name") for entry in _entries(value, "subGroups") if entry.get("parent") == name.name]
     return frozenset([str(each) for each in children] or [name.name])
 
@@ -302,7 +302,7 @@ def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
 
 
 _FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
-_REPLACED = frozenset([kind.key for kind in GANGS if kind.replaced_by_operator])
+_REPLACED = frozenset(kind.key for kind in GANGS if kind.replaced_by_operator)
 
 
 def _renamed(change: Change) -> Change:

@@ -98,7 +98,7 @@ class MemoryTree:
 def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
     """Those of the `paths` that stand directly in the folder, sorted, without hidden files."""
     inside = [path for path in paths if posixpath.dirname(path) == folder]
-    return sorted([path for path in inside if not posixpath.basename(path).startswith(".")])
+    return sorted(path for path in inside if not posixpath.basename(path).startswith("."))
 
 
 def below(paths: Sequence[str], folder: str) -> Sequence[str]:

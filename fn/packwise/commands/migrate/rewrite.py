@@ -98,7 +98,7 @@ def _configs(spec: dict[str, Value]) -> list[dict[str, Value]]:
 
 
 def _sorted(names: Value) -> Value:
-    return cast("Value", sorted([str(name) for name in names])) if isinstance(names, list) else names
+    return cast("Value", sorted(str(name) for name in names)) if isinstance(names, list) else names
 
 
 GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/packwise.md#6.3", Severity.WARNING)

@@ -100,9 +100,9 @@ class DerivedSet(Record):
         if not isinstance(node, Gang):
             return node
         return node.replace(
-            sets=tuple([
+            sets=tuple(
                 pods.replace(origin=self.origin(pods.origin), bounds=self._bounds(pods.bounds)) for pods in node.sets
-            ]),
+            ),
             bounds=None if node.bounds is None else self._bounds(node.bounds),
             origin=self.origin(node.origin),
             owner=self.origin(node.owner),
@@ -262,7 +262,7 @@ class _GraphJudge:
         derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
         plans: dict[KubeObject, WorkloadPlan] = {}
         if derived:
-            items = tuple([each.item for each in derived.values()])
+            items = tuple(each.item for each in derived.values())
             # What of pods nobody knows is dropped from the graph already.
             settings = self._settings.replace(unknown_fields="Warn")
             inventory = self._inventory.replace(
@@ -444,7 +444,7 @@ def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
     return plan.replace(
         workload=derived.workload,
         findings=findings,
-        placements=tuple([derived.placement(placement) for placement in plan.placements]),
+        placements=tuple(derived.placement(placement) for placement in plan.placements),
         # They are the PodCliqueSet's, and so are the notes: the graph keeps every byte.
         conditions=(),
         notes={},

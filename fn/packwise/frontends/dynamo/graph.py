@@ -283,7 +283,7 @@ class Graph(Record):
             backend=text(spec.get("backendFramework")),
             constraint=_constraint(spec.get("topologyConstraint")),
             restart=spec.get("restart") is not None,
-            components=tuple([_component(place, entry) for place, entry in entries if isinstance(entry, dict)]),
+            components=tuple(_component(place, entry) for place, entry in entries if isinstance(entry, dict)),
             override=_override(spec.get("providerOverride"), ("spec", "providerOverride")),
             value=mapping(value),
             is_alpha=is_alpha,
@@ -314,7 +314,7 @@ class Graph(Record):
                 _override(role.get("providerOverride"), component.path("roles", place, "providerOverride"))
                 for place, role in enumerate(mappings_in_place(component.value.get("roles")))
             ]
-        return tuple([part for part in parts if part is not None])
+        return tuple(part for part in parts if part is not None)
 
     def backend_of(self, component: Component) -> str:
         """The backend of a component: the one that its command runs, else the graph's; "" where it is no worker."""

@@ -172,7 +172,7 @@ def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
             checks.setdefault(check.rule.name, []).append(check)
         books.append(checks)
     names = {name for checks in books for name in checks}
-    return frozenset([name for name in names if any(book.get(name) != books[0].get(name) for book in books)])
+    return frozenset(name for name in names if any(book.get(name) != books[0].get(name) for book in books))
 
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
@@ -418,7 +418,7 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
     parents = {pods.name for pods in kept if pods.members is None}
     return gang.replace(
         bounds=_preferred_bounds(spec, gang.origin),
-        sets=tuple([pods if pods.parent in parents else pods.replace(parent=None) for pods in kept]),
+        sets=tuple(pods if pods.parent in parents else pods.replace(parent=None) for pods in kept),
     )
 
 
@@ -693,8 +693,8 @@ def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
     return pcs.replace(
         topology_name=name if isinstance(name, str) else None,
         topology=_constraint(fields.get(_SET, fields.get(_CONSTRAINT))),
-        cliques=tuple([clique.replace(topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques]),
-        groups=tuple([group.replace(topology=_constraint(groups.get(group.name))) for group in pcs.groups]),
+        cliques=tuple(clique.replace(topology=_constraint(cliques.get(clique.name))) for clique in pcs.cliques),
+        groups=tuple(group.replace(topology=_constraint(groups.get(group.name))) for group in pcs.groups),
     )
 
 

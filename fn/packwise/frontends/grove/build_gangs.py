@@ -233,7 +233,7 @@ class _Builder:
         from packwise.frontends.grove.podcliqueset import asks_for_lpu, is_split
 
         if is_split(self._scheduler, schedulers):
-            self._left_to_kai = frozenset([clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique)])
+            self._left_to_kai = frozenset(clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique))
 
     def mirror_metadata(self) -> None:
         """Gives the gangs the workload's labels and annotations."""
@@ -248,7 +248,7 @@ class _Builder:
             self._members_of(group, part) for group, part in zip(self._pcs.groups, self._group_parts, strict=True)
         ]
         standalone = [(self._pods(clique, part), part.is_bounded) for clique, part in self._standalone]
-        return tuple([self._gang(plan, standalone) for plan in plans])
+        return tuple(self._gang(plan, standalone) for plan in plans)
 
     def _gang(self, plan: GangPlan, standalone: Iterable[tuple[_Pods, bool]]) -> Gang:
         pcs, replica, total = self._pcs, plan.replica, 0
@@ -307,7 +307,7 @@ class _Builder:
         bounding = part if is_own else self._set
         origin = Origin(part.origin.place, _BEYOND if self._maps else _SCALED, part.origin.fields)
         return _Members(
-            tuple([self._pods(clique, own) for clique, own in members]),
+            tuple(self._pods(clique, own) for clique, own in members),
             sum([clique.min_available for clique, _ in members]),
             any(own.is_bounded for _, own in members),
             bounding.replace(origin=origin),
@@ -433,7 +433,7 @@ class GangPlan(Record):
 def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> Iterator[GangPlan]:
     """The base PodGangs by replica, then the scaled ones by replica, group and group replica."""
     cliques = _standalone(pcs)
-    least = tuple([(position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups)])
+    least = tuple((position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups))
     for replica in range(pcs.replicas):
         yield GangPlan(base_podgang(pcs.name, replica), replica, True, cliques, least)
     for replica in range(pcs.replicas):

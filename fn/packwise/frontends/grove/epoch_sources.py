@@ -115,7 +115,7 @@ def place_entries(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, liv
     if len(anchors) == 1:
         # How several anchors share the pods of a clique, only the PodGangMap says.
         ordered = [_with_live_pods(entry, pcs, replica, live) for entry in ordered]
-    return tuple([entry for entry in ordered if entry.cliques or entry.groups or entry.role is EntryRole.SCALE_OUT])
+    return tuple(entry for entry in ordered if entry.cliques or entry.groups or entry.role is EntryRole.SCALE_OUT)
 
 
 def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry]:
@@ -361,7 +361,7 @@ class _EntryReader:
             dict(self._numbers(path, fields, "podCliques")),
             {name: tuple(sorted(indices)) for name, indices in self._indices(path, fields) if indices},
             generation if isinstance(generation, str) else "",
-            tuple([text for text in depends if isinstance(text, str)]) if isinstance(depends, list) else (),
+            tuple(text for text in depends if isinstance(text, str)) if isinstance(depends, list) else (),
         )
 
     def _numbers(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Iterator[tuple[str, int]]:

@@ -169,7 +169,7 @@ def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
     They asked for a placement that nobody gives any more: to ignore them is never what is meant.
     """
-    return tuple([each for finding in findings for each in _with_reason(finding)])
+    return tuple(each for finding in findings for each in _with_reason(finding))
 
 
 def without_optional(workload: KubeObject, problems: list[Problem], revision: Revision) -> list[Problem]:
@@ -227,7 +227,7 @@ class _Grove:
         if not items:
             return []
         planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key), self._image_of)
-        named = sorted([(identity(item.value)[2:], place) for place, item in enumerate(items)])
+        named = sorted((identity(item.value)[2:], place) for place, item in enumerate(items))
         plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
         if planner.placeholders:
             plans = _with_notice(plans, planner.placeholders, settings)
@@ -430,7 +430,7 @@ class _Planner:
         )
         if not is_refused:
             return findings
-        return tuple([each.replace(operator_message=None, stage=None) for each in findings])
+        return tuple(each.replace(operator_message=None, stage=None) for each in findings)
 
     def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
         """Advice about a workload: a warning where it changes what people do, else information."""
@@ -441,7 +441,7 @@ class _Planner:
         # Flux refuses a workload without a namespace, whoever makes what follows from it.
         asking = {"namespace-missing"} if "flux" in settings.gitops else set[str]()
         quiet = OF_WHAT_IS_APPLIED - asking
-        return tuple([each.replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings])
+        return tuple(each.replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings)
 
     def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
         workload, findings, admitted = judgement.workload, judgement.findings, judgement.admitted
@@ -459,7 +459,7 @@ class _Planner:
         # Without a PodGang the workload carries the record that there was: to the next render it would be new.
         is_left = judgement.is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
-        placements = tuple([Placement(gang, source, workload, notes) for gang in gangs])
+        placements = tuple(Placement(gang, source, workload, notes) for gang in gangs)
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
         if admitted.existing:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
@@ -503,7 +503,7 @@ class _Planner:
         )
         if cluster.enabled or not revision.keeps_preferred:
             return gangs, ()
-        kept = tuple([keep_preferred(gang, self._earlier.get((gang.namespace, gang.name))) for gang in gangs])
+        kept = tuple(keep_preferred(gang, self._earlier.get((gang.namespace, gang.name))) for gang in gangs)
         unknown = [gang.name for gang in gangs if (gang.namespace, gang.name) not in self._earlier]
         is_noticed = admitted.existing and unknown and pcs.is_constrained
         return kept, (preferred_unknown(workload, unknown),) if is_noticed else ()

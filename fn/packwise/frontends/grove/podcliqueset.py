@@ -224,8 +224,8 @@ class PodCliqueSet(Record):
             _text(template, "terminationDelay"),
             _topology(template),
             _text(template, "clusterTopologyName") or None,
-            tuple([_clique(entry) for entry in _entries(template, "cliques")]),
-            tuple([_group(entry) for entry in _entries(template, "podCliqueScalingGroups")]),
+            tuple(_clique(entry) for entry in _entries(template, "cliques")),
+            tuple(_group(entry) for entry in _entries(template, "podCliqueScalingGroups")),
             tuple(_entries(template, "resourceClaimTemplates")),
             tuple(_entries(template, "resourceSharing")),
             _text(_mapping(spec, "updateStrategy"), "type"),
@@ -248,7 +248,7 @@ class PodCliqueSet(Record):
 
     def grouped_cliques(self) -> frozenset[str]:
         """Names of the cliques that are members of a scaling group."""
-        return frozenset([name for group in self.groups for name in group.clique_names])
+        return frozenset(name for group in self.groups for name in group.clique_names)
 
 
 def _clique(value: Mapping[str, Value]) -> Clique:
@@ -344,7 +344,7 @@ def _whole(value: Value) -> int | None:
 
 def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
     entries = value.get(key)
-    return tuple([entry if isinstance(entry, str) else "" for entry in entries]) if isinstance(entries, list) else ()
+    return tuple(entry if isinstance(entry, str) else "" for entry in entries) if isinstance(entries, list) else ()
 
 
 def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:

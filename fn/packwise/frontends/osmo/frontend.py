@@ -145,7 +145,7 @@ def _schedulers(settings: TopologyRender) -> tuple[str, ...]:
     scheduler = settings.scheduler
     profiles = scheduler.get("profiles") if isinstance(scheduler, dict) else None
     names = [each.get("name") for each in profiles if isinstance(each, dict)] if isinstance(profiles, list) else []
-    return tuple([name for name in names if isinstance(name, str)])
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> Iterator[WorkloadPlan]:
@@ -160,7 +160,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
     repeats = [
         # OSMO takes both; what is rendered of them would have the same names.
         finding.replace(when_written=Severity.ERROR)
-        for finding in run(WORKFLOWS, tuple([each for each in documents.workflows if id(each) in placed]))
+        for finding in run(WORKFLOWS, tuple(each for each in documents.workflows if id(each) in placed))
     ]
     chosen = list(_about_pools(workflows, pools, broken=_has_broken_pools(documents)))
     for workflow in workflows:

@@ -69,7 +69,7 @@ class OsmoPool(Record):
     @property
     def levels(self) -> tuple[Level, ...]:
         """The topology of the pool, broadest level first; its domains are the keys that workflows use."""
-        return tuple([Level(each.key, each.label) for each in self.keys])
+        return tuple(Level(each.key, each.label) for each in self.keys)
 
     @property
     def platform(self) -> str | None:
@@ -85,7 +85,7 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
         place,
         model.backend,
         backends.get(model.backend, Backend()),
-        tuple([PoolKey(each.key, each.label) for each in model.topology_keys]),
+        tuple(PoolKey(each.key, each.label) for each in model.topology_keys),
         tuple(model.platforms),
         model.default_platform or None,
         GpuShare() if gpu is None else GpuShare(gpu.guarantee, gpu.maximum, gpu.weight),
@@ -365,7 +365,7 @@ def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
         groups: dict[int, str | None] = {}
         for each in task:
             groups.setdefault(each.level, each.group)
-        paths.append(tuple([TreeStep(level, groups.get(level)) for level in used if pad or level in groups]))
+        paths.append(tuple(TreeStep(level, groups.get(level)) for level in used if pad or level in groups))
     return paths
 
 
@@ -386,7 +386,7 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
     below = _preorder(branching, children)
     names = unique_names([(path, join_groups(path), _identity(path)) for path in below])
     members = Counter(paths)
-    written = tuple([
+    written = tuple(
         TaskNode(
             path,
             join_groups(path),
@@ -396,8 +396,8 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
             _bounds(path, nodes, levels),
         )
         for path in below
-    ])  # fmt: skip
-    return TaskTree(bounds, branching, written, tuple([names.get(path) for path in paths]))
+    )  # fmt: skip
+    return TaskTree(bounds, branching, written, tuple(names.get(path) for path in paths))
 
 
 def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[Path, bool | None]:

@@ -89,7 +89,7 @@ def pool_placements(
 
     `before` are the pools of the baseline.
     """
-    old = {pool.name: tuple([key.label for key in pool.keys]) for pool in before if pool.keys}
+    old = {pool.name: tuple(key.label for key in pool.keys) for pool in before if pool.keys}
     space = {"osmo.namespace": settings.namespace}
     for number, pool in enumerate(pools):
         source, item = f"OSMO pool {pool.name}", pool.place.item
@@ -151,7 +151,7 @@ def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet,
     for node in reversed(tree.nodes):
         if node.parent is not None and node.name in first:
             first[node.parent] = first[node.name]
-    return tuple([
+    return tuple(
         PodSet(
             node.name,
             node.parent,
@@ -160,7 +160,7 @@ def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet,
             Origin(workflow.at(first[node.name].path), "spec/osmo.md#4"),
         )
         for node in tree.nodes
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
 def _with_origin(bounds: Bounds, workflow: Workflow, part: TaskGroup | Task) -> Bounds:

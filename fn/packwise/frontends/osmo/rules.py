@@ -505,7 +505,7 @@ def _key_sets(at: Submission) -> Iterator[ProblemAt]:
         return
     first: dict[tuple[str, ...], Task] = {}
     for task in at.workflow.tasks():
-        keys = tuple(sorted([each.key for each in at.topology(task)]))
+        keys = tuple(sorted(each.key for each in at.topology(task)))
         if keys:
             first.setdefault(keys, task)
     if len(first) < 2:
@@ -714,11 +714,11 @@ SUBMISSION = (
 )
 """Rules of one workflow and its pool."""
 
-NEED_NO_POOL = tuple([
+NEED_NO_POOL = tuple(
     check
     for check in SUBMISSION
     if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed_groups, _repeated_keys)
-])  # fmt: skip
+)  # fmt: skip
 """Those that hold whatever the pool is."""
 
 

@@ -223,7 +223,7 @@ def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
     findings: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in [finding for plan in plans for finding in plan.findings]:
         findings.setdefault((finding.rule, finding.path, finding.message), finding)
-    placements = tuple([placement for plan in plans for placement in plan.placements])
+    placements = tuple(placement for plan in plans for placement in plan.placements)
     return WorkloadPlan(item, tuple(findings.values()), placements)
 
 
@@ -234,7 +234,7 @@ def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
         message = f"makes a JobSet of which {format_path(finding.path)} {finding.message}"
         findings.append(finding.replace(subject=item, path=_RUNTIME, message=message))
     source = f"{item.kind} {identity(item.value)[2]}/{item.name}"
-    placements = tuple([placement.replace(source=source, subject=item) for placement in plan.placements])
+    placements = tuple(placement.replace(source=source, subject=item) for placement in plan.placements)
     return plan.replace(workload=item, findings=tuple(findings), placements=placements)
 
 
@@ -242,10 +242,10 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
     """The findings, each no worse than a warning where nobody ran the release that says so."""
     if release.is_run:
         return tuple(findings)
-    return tuple([
+    return tuple(
         finding.replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
         for finding in findings
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
 def _is_of_another(item: KubeObject) -> bool:

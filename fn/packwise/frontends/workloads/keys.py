@@ -58,7 +58,7 @@ _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
 
 def workload_parts(is_wanted: Callable[[WorkloadKind, Metadata], bool]) -> tuple[Part, ...]:
     """The parts of all kinds that are wanted."""
-    return tuple([part for part, place in _PLACES.items() if is_wanted(*place)])
+    return tuple(part for part, place in _PLACES.items() if is_wanted(*place))
 
 
 _WITH_MIN_MEMBER = (Grouping.JOB, Grouping.JOB_SET, Grouping.RUNTIME, Grouping.TRAIN_JOB)
@@ -124,8 +124,8 @@ _SIZES = workload_parts(_has_size)
 _SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and metadata.role is Role.OWNER)
 _RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
 _ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
-_LABELLED = tuple([part for part in _ANY if not _is_above_replica_set(*_PLACES[part])])
-_PREEMPTIBLE = tuple([part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION])
+_LABELLED = tuple(part for part in _ANY if not _is_above_replica_set(*_PLACES[part]))
+_PREEMPTIBLE = tuple(part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION)
 
 _OF_A_REVISION = {
     part: "KAI's pod-grouper reads none of Knative's revisions"
@@ -204,10 +204,10 @@ PLACES: dict[str, tuple[Part, ...]] = {
     "the owner, or its pods": _ANY,
     "the owner, or its pods; of a Rollout its pods": _LABELLED,
     "the owner, or its pods; of a Rollout its pods; not of Knative's revisions": _PREEMPTIBLE,
-    "the owner; not of Knative's revisions": tuple([part for part in _OWNERS if part not in _OF_A_REVISION]),
+    "the owner; not of Knative's revisions": tuple(part for part in _OWNERS if part not in _OF_A_REVISION),
     "pods": _PODS,
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
-    "the head and the worker groups of Ray": tuple([part for part in _RAY_GROUPS if part in _TOPOLOGIES]),
+    "the head and the worker groups of Ray": tuple(part for part in _RAY_GROUPS if part in _TOPOLOGIES),
 }
 """Parts that many keys are read in, by what they have in common; the widest first."""
 

@@ -198,7 +198,7 @@ class Workload(Record):
     @property
     def scheduled_templates(self) -> tuple[Template, ...]:
         """The templates of pods that the scheduler is asked to schedule."""
-        return tuple([each for each in self.templates if each.scheduler == self.scheduler])
+        return tuple(each for each in self.templates if each.scheduler == self.scheduler)
 
     @property
     def fallback_class(self) -> str:

@@ -79,19 +79,19 @@ def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
 def _topologies(source: SchedulerInput) -> Iterator[_TopologyAt]:
     for name, known in source.topologies.by_name.items():
         if known.valid:
-            yield _TopologyAt(name, tuple([level.key for level in known.topology.levels]), known.places)
+            yield _TopologyAt(name, tuple(level.key for level in known.topology.levels), known.places)
     for placement in source.placements:
         node = placement.node
         if isinstance(node, NodeTopology):
-            places = tuple([node.place.below(index, node.field) for index in range(len(node.keys))])
+            places = tuple(node.place.below(index, node.field) for index in range(len(node.keys)))
             yield _TopologyAt(node.name, node.keys, places)
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
         levels = item.get(("spec", "levels"))
         listed = levels if isinstance(levels, list) else []
         keys = [level.get("nodeLabel") if isinstance(level, dict) else None for level in listed]
-        texts = tuple([key for key in keys if isinstance(key, str)])
+        texts = tuple(key for key in keys if isinstance(key, str))
         if len(texts) == len(keys):
-            places = tuple([Place(item, ("spec", "levels", index)) for index in range(len(keys))])
+            places = tuple(Place(item, ("spec", "levels", index)) for index in range(len(keys)))
             yield _TopologyAt(str(item.get(("metadata", "name"))), texts, places)
 
 
@@ -134,7 +134,7 @@ def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator
     above, key = topology.keys[:index], topology.keys[index]
     parents: dict[str, set[tuple[str, ...]]] = {}
     for node in nodes:
-        parents.setdefault(node.labels[key], set()).add(tuple([node.labels[other] for other in above]))
+        parents.setdefault(node.labels[key], set()).add(tuple(node.labels[other] for other in above))
     split = sorted(value for value, parents_of in parents.items() if len(parents_of) > 1)
     if not split:
         return

@@ -202,14 +202,14 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
     """The topologies by name: those of the cluster, of Grove's configuration, of services, and KAI's own objects."""
     by_name = {topology.name: topology for topology in snapshot.topologies}
     for name, known in source.topologies.by_name.items():
-        by_name[name] = KaiTopology(name, tuple([level.key for level in known.topology.levels]))
+        by_name[name] = KaiTopology(name, tuple(level.key for level in known.topology.levels))
     for placement in source.placements:
         if isinstance(placement.node, NodeTopology):
             by_name[placement.node.name] = KaiTopology(placement.node.name, placement.node.keys)
     users = source.inventory.items.of_kind(*TOPOLOGY.key)
     for item in (*(item for item in generated if item.kind == TOPOLOGY.name), *users):
         by_name[item.name] = read_topology(item.value)
-    return tuple([by_name[name] for name in sorted(by_name)])
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
@@ -224,7 +224,7 @@ def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[Qu
             quota, limit = node.gpu.quota, node.gpu.limit
             gpu = Share(None if quota < 0 else float(quota), None if limit < 0 else float(limit), node.gpu.weight)
             by_name[node.name] = QueueShare(node.name, gpu=gpu, parent=node.parent or "")
-    return tuple([by_name[name] for name in sorted(by_name)])
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def _texts(manifest: Mapping[str, Value], field: str) -> Mapping[str, str]:

@@ -201,11 +201,9 @@ class SubGroupTree(Record):
         """The subgroups of `spec`; what is no mapping is left out."""
         entries = spec.get("subGroups")
         nodes = tuple(
-            [
-                _node(("spec", "subGroups", index), entry)
-                for index, entry in enumerate(entries if isinstance(entries, list) else ())
-                if isinstance(entry, dict)
-            ]
+            _node(("spec", "subGroups", index), entry)
+            for index, entry in enumerate(entries if isinstance(entries, list) else ())
+            if isinstance(entry, dict)
         )
         children: dict[str | None, int] = {}
         for node in nodes:
@@ -402,7 +400,7 @@ def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology
             yield search.replace(log=f"Failed to run SubsetNodes on job <{namespace}/{name}>: {levels.text}")
         else:
             tried = range(levels.finest, levels.coarsest - 1, -1)
-            yield search.replace(levels=tuple([topology.levels[depth] if depth >= 0 else ROOT for depth in tried]))
+            yield search.replace(levels=tuple(topology.levels[depth] if depth >= 0 else ROOT for depth in tried))
 
 
 def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologies) -> Iterator[Problem]:
@@ -469,7 +467,7 @@ def read_topology(value: Mapping[str, Value]) -> KaiTopology:
         if isinstance(level, dict) and isinstance(label := level.get("nodeLabel"), str)
     ]
     aliases = {alias: label for label, alias in levels if isinstance(alias, str) and alias}
-    return KaiTopology(identity(value)[3], tuple([label for label, _ in levels]), aliases)
+    return KaiTopology(identity(value)[3], tuple(label for label, _ in levels), aliases)
 
 
 def _level_names(topology: KaiTopology) -> list[str]:

@@ -207,7 +207,7 @@ class _Writer:
 
 def _part_of_kai(gang: Gang) -> Gang | None:
     """The sets of a gang of another scheduler whose pods KAI schedules; None where there are none."""
-    sets = tuple([pods for pods in gang.sets if pods.scheduler == PROFILE])
+    sets = tuple(pods for pods in gang.sets if pods.scheduler == PROFILE)
     return gang.replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
 
 

@@ -182,11 +182,11 @@ def _rules(
     required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return PodRules(
         tuple(sorted((key, str(text)) for key, text in mapping_at(spec, "nodeSelector").items())),
-        tuple([_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))]) if required else None,
-        tuple([
+        tuple(_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))) if required else None,
+        tuple(
             Toleration(*(text_at(entry, key) for key in ("key", "operator", "value", "effect")))
             for entry in mappings(spec.get("tolerations"))
-        ]),
+        ),
         tuple(_ports(spec)),
         tuple(_terms(mapping_at(spec, "affinity", "podAffinity"), namespace, labels, known, notes)),
         tuple(_terms(mapping_at(spec, "affinity", "podAntiAffinity"), namespace, labels, known, notes)),
@@ -333,6 +333,6 @@ def _quote_all(names: Iterable[str]) -> str:
 
 def _requirements(value: Value) -> list[LabelRequirement]:
     return [
-        (text_at(entry, "key"), text_at(entry, "operator"), tuple([str(each) for each in entries(entry.get("values"))]))
+        (text_at(entry, "key"), text_at(entry, "operator"), tuple(str(each) for each in entries(entry.get("values"))))
         for entry in mappings(value)
     ]

@@ -126,7 +126,7 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
     if isinstance(node, Gang):
         return podgroup_origins(node)
     if isinstance(node, NodeTopology):
-        places = tuple([node.place.below(position) for position in range(len(node.levels))])
+        places = tuple(node.place.below(position) for position in range(len(node.levels)))
         return {**level_origins(node.place, places, node.field, node.origin.rule), (): node.origin}
     if isinstance(node, Queue):
         return {(): node.origin, ("spec", "resources", "gpu"): node.origin.of("gpu")}

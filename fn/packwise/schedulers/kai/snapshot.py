@@ -191,10 +191,10 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     pods.sort(key=lambda pod: (pod.pod.namespace, pod.pod.name))
     shared = _shared_memory(nodes, pods)
     return Snapshot(
-        tuple([node.replace(shared=shared[node.name]) if node.name in shared else node for node in nodes]),
+        tuple(node.replace(shared=shared[node.name]) if node.name in shared else node for node in nodes),
         tuple(pods),
-        tuple([read_topology(value) for value in by_kind.get("Topology", ())]),
-        tuple([queue_share(value) for value in by_kind.get("Queue", ())]) if _is_listed(by_kind, "Queue") else None,
+        tuple(read_topology(value) for value in by_kind.get("Topology", ())),
+        tuple(queue_share(value) for value in by_kind.get("Queue", ())) if _is_listed(by_kind, "Queue") else None,
         priorities(by_kind.get("PriorityClass", ())) if _is_listed(by_kind, "PriorityClass") else None,
         dict(_group(value) for value in by_kind.get("PodGroup", ())) if _is_listed(by_kind, "PodGroup") else None,
         tuple(waiting),
@@ -236,10 +236,10 @@ def _node(value: Mapping[str, Value]) -> Node:
         {PODS: _PODS_OF_A_NODE, **allocatable},
         {},
         spec.get("unschedulable") is True,
-        tuple([
+        tuple(
             Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
             for taint in mappings(spec.get("taints"))
-        ]),
+        ),
         tuple(_reasons(status)),
         mig=mig_strategy(labels, allocatable),
     )  # fmt: skip
@@ -271,7 +271,7 @@ def _pod(
     bound, selected = bindings.get((namespace, name), ("", ()))
     if labels.get("app") == _RESERVATION:
         # It holds a GPU for the pods that share it, which are counted themselves.
-        pod = pod.replace(request=tuple([entry for entry in pod.request if entry[0] != GPU]))
+        pod = pod.replace(request=tuple(entry for entry in pod.request if entry[0] != GPU))
     groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
         pod.replace(node=text_at(spec, "nodeName") or bound),
@@ -287,7 +287,7 @@ def _pod(
 def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tuple[str, ...]]]:
     """The pod that KAI has asked to bind, its node and the GPUs that it shares."""
     spec = mapping_at(value, "spec")
-    groups = tuple([str(each) for each in entries(spec.get("selectedGPUGroups"))])
+    groups = tuple(str(each) for each in entries(spec.get("selectedGPUGroups")))
     return (text_at(value, "metadata", "namespace"), text_at(spec, "podName")), (text_at(spec, "selectedNode"), groups)
 
 
@@ -379,9 +379,9 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
             own = total.setdefault(_queue(bound, snapshot), {})
             for name, amount in asked.items():
                 own[name] = own.get(name, 0) + amount
-    return tuple([
+    return tuple(
         queue.replace(used=used.get(queue.name, {}), kept=kept.get(queue.name, {})) for queue in queues
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
 def evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
@@ -407,9 +407,9 @@ def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tup
     known = existing_queues(scene.queues)
     common = tuple(_common(gangs, snapshot))
     rivals = _rivals(gangs, known)
-    return tuple([
+    return tuple(
         gang.replace(notes=(*gang.notes, *_of_queue(gang, known, rivals, snapshot), *common)) for gang in gangs
-    ])  # fmt: skip
+    )  # fmt: skip
 
 
 def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:

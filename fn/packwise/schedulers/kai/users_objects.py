@@ -82,7 +82,7 @@ def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Pr
 
 
 def _go_list(entries: Sequence[tuple[int, str]]) -> str:
-    return f"[{' '.join(sorted([alias for _, alias in entries]))}]"
+    return f"[{' '.join(sorted(alias for _, alias in entries))}]"
 
 
 def _path(index: int) -> tuple[str, str, int, str]:

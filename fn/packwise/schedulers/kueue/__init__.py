@@ -39,7 +39,7 @@ class _Kueue:
         release = kueue_release(source.settings.kueue.version)
         generated, refused = render_objects(source, release) if writes else ([], [])
         known = [item for kind in WORKLOAD_KINDS.values() for item in inventory.items.of_kind(*kind.key)]
-        queued = tuple([item for item in known if is_queued(item)])
+        queued = tuple(item for item in known if is_queued(item))
         return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)), workloads=queued)
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002

@@ -123,9 +123,9 @@ class Chain:
         ]
         return _Resources(
             frozenset([each for each in covered if isinstance(each, str)] if isinstance(covered, list) else []),
-            tuple([
+            tuple(
                 _Flavor(name, (*path, "flavors", position, "name"), self.flavors.get(name)) for position, name in named
-            ]),
+            ),
         )  # fmt: skip
 
     def cluster_queue(self, name: str, namespace: str) -> KubeObject | None:
@@ -414,7 +414,7 @@ def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str
         required=request.required,
         preferred=request.preferred,
         is_unconstrained=request.unconstrained is True,
-        slices=tuple([PodSlice(layer.level, layer.size) for layer in request.layers]),
+        slices=tuple(PodSlice(layer.level, layer.size) for layer in request.layers),
         group=request.group,
         topologies=topologies,
     )

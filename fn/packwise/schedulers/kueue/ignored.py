@@ -50,9 +50,7 @@ SCHEDULER = Rule(
 RULES = (UNCHECKED, PODS, SCHEDULER)
 """Rules of what nobody says."""
 
-_UNCHECKED = tuple(
-    [kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS)]
-)
+_UNCHECKED = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS))
 """Kinds whose pod template no webhook of Kueue checks; it checks the pods, or the Jobs."""
 
 _GROUP_NAME = f"{PREFIX}pod-group-name"

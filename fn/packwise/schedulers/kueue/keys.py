@@ -30,7 +30,7 @@ RULES = (KEY,)
 """Rules of keys."""
 
 _KUEUE = "Kueue"
-_KINDS = tuple([kind for kind in WORKLOAD_KINDS.values() if kind.integration is not None])
+_KINDS = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration is not None)
 
 
 def _part(kind: WorkloadKind, metadata: Metadata) -> Part:
@@ -38,11 +38,11 @@ def _part(kind: WorkloadKind, metadata: Metadata) -> Part:
     return Part(kind.key, metadata.path, ".".join(metadata.path).replace(".*", "[]"))
 
 
-_PARTS = tuple([_part(kind, metadata) for kind in _KINDS for metadata in kind.metadata])
-_PODS = tuple([_part(kind, each) for kind in _KINDS for each in kind.templates])
-_OWNERS = tuple([_part(kind, kind.owner) for kind in _KINDS])
+_PARTS = tuple(_part(kind, metadata) for kind in _KINDS for metadata in kind.metadata)
+_PODS = tuple(_part(kind, each) for kind in _KINDS for each in kind.templates)
+_OWNERS = tuple(_part(kind, kind.owner) for kind in _KINDS)
 _PODS_WITH_QUEUES = tuple(
-    [_part(kind, each) for kind in _KINDS if kind.integration is Integration.PODS for each in kind.templates]
+    _part(kind, each) for kind in _KINDS if kind.integration is Integration.PODS for each in kind.templates
 )
 """Templates of pods that are queued one by one, or as a group."""
 

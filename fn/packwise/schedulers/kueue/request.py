@@ -231,7 +231,7 @@ def _entries(text: str) -> tuple[SliceLayer, ...] | str:
         return f"json: cannot unmarshal {_go_kind(value)} into Go value of type []v1beta2.{_ENTRY}"
     layers = [_layer(entry) for entry in value]
     errors = [layer for layer in layers if isinstance(layer, str)]
-    return errors[0] if errors else tuple([layer for layer in layers if isinstance(layer, SliceLayer)])
+    return errors[0] if errors else tuple(layer for layer in layers if isinstance(layer, SliceLayer))
 
 
 def _load_json(text: str) -> Value:

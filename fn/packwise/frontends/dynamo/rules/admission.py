@@ -276,7 +276,7 @@ def _roles(at: Subject) -> Iterator[Problem]:
         roles = mappings_in_place(component.value.get("roles"))
         if at.release.roles is Known.NO or component.value.get("roles") is None:
             continue
-        if sorted([text_of(role.get("name")) for role in roles]) != ["leader", "worker"]:
+        if sorted(text_of(role.get("name")) for role in roles) != ["leader", "worker"]:
             yield Problem(component.path("roles"), "must be exactly leader and worker, each once")
             continue
         for index, role in enumerate(roles):

@@ -478,7 +478,7 @@ def _floors(at: Subject) -> Iterator[Problem]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple([int(part) for part in version.removeprefix("v").split(".") if part.isdecimal()])
+    return tuple(int(part) for part in version.removeprefix("v").split(".") if part.isdecimal())
 
 
 PAIRING = (

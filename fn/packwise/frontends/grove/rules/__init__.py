@@ -159,7 +159,7 @@ def cliques_of(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
 
 def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
     """The scaling groups with their positions."""
-    names = frozenset([clique.name for clique in pcs.cliques])
+    names = frozenset(clique.name for clique in pcs.cliques)
     return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
 
 

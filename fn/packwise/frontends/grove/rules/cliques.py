@@ -314,7 +314,7 @@ def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
             if isinstance(env, list) and env:
                 names = [entry.get("name") if isinstance(entry, dict) else "" for entry in env]
                 path = at.path("spec", "podSpec", kind, index, "env")
-                environments.append(_Env(path, tuple([name if isinstance(name, str) else "" for name in names])))
+                environments.append(_Env(path, tuple(name if isinstance(name, str) else "" for name in names)))
     return environments
 
 

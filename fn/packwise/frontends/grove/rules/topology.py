@@ -376,7 +376,7 @@ def _read_packs(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
     if not places or not context.enabled:
         return ()
     named = list(named_constraints(pcs, context.revision))
-    nameless = tuple([constraint for constraint in named if constraint.name is None])
+    nameless = tuple(constraint for constraint in named if constraint.name is None)
     names = tuple(dict.fromkeys([constraint.name for constraint in named if constraint.name is not None]))
     packed = _Packed(pcs, places, nameless, names, None)
     topology = context.topologies.get(packed.name)
@@ -524,7 +524,7 @@ class _DesignConstraints(Record):
 def _design_constraints(pcs: PodCliqueSet, context: Context) -> tuple[_DesignConstraints, ...]:
     name = resolve_topology(pcs, context.revision)
     # A constraint without a domain demands nothing: the designs let it be left out.
-    constraints = tuple([constraint for constraint in constraints_at(pcs) if constraint.domain])
+    constraints = tuple(constraint for constraint in constraints_at(pcs) if constraint.domain)
     topology = context.topologies.get(name, ClusterTopology(name, ())) if context.enabled and name else None
     return (_DesignConstraints(pcs, constraints, topology),)
 

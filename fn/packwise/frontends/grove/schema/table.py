@@ -174,7 +174,7 @@ def known_fields(revision: Revision) -> KnownFields:
         group=frozenset(group.fields),
         auto_scaling=frozenset(_part(clique_spec, "autoScalingConfig").fields),
         constraint=frozenset(constraint.fields),
-        constraint_texts=tuple([name for name, field in constraint.fields.items() if field.zero_when_absent]),
+        constraint_texts=tuple(name for name, field in constraint.fields.items() if field.zero_when_absent),
         pack=frozenset(_part(constraint, "pack").fields if "pack" in constraint.fields else ()),
         rolling_update=frozenset(rolling.kind.fields if rolling and isinstance(rolling.kind, Object) else ()),
     )
@@ -271,5 +271,5 @@ class _SetDecoder(Decoder):
 @cache
 def _root(revision: Revision, new: bool) -> ObjectTable:
     root = podcliqueset(revision)
-    rules = tuple([rule for rule in root.rules if new or not rule.new_only])
+    rules = tuple(rule for rule in root.rules if new or not rule.new_only)
     return ObjectTable(lambda: root.replace(rules=rules))

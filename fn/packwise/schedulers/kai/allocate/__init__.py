@@ -552,8 +552,8 @@ class _Session:
             attempts.append(tree.job.name)
             if self._try(tree) and tree.waits:
                 turns.add(tree)
-        placed = tuple([(pod, node.name) for pod, node in self._cluster.placed])
-        return SessionAnswer(tuple([self._answer(tree) for tree in self._trees]), tuple(attempts), placed)
+        placed = tuple((pod, node.name) for pod, node in self._cluster.placed)
+        return SessionAnswer(tuple(self._answer(tree) for tree in self._trees), tuple(attempts), placed)
 
     def _try(self, tree: JobTree) -> bool:
         pods = tree.root.due()

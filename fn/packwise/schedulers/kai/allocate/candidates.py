@@ -231,7 +231,7 @@ class Scores:
 def _scores(count: int) -> tuple[int, ...]:
     """The scores of so many domains, in their order."""
     # In floats, as KAI computes it: in whole numbers the quotient would differ where it is not exact.
-    return tuple([int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count)])
+    return tuple(int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count))
 
 
 class Candidates(Record):
