@@ -524,14 +524,14 @@ def _report(
     )
 
 
-class _Annotated(Record):
+class _Kept(Record):
     """The user's objects, each that has a status with it; `notices` report those that are not annotated."""
 
     kept: tuple[KubeObject, ...]
     notices: tuple[Finding, ...]
 
 
-def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written, source: SchedulerInput) -> _Annotated:
+def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written, source: SchedulerInput) -> _Kept:
     """The user's objects with their conditions and notes, without those of an earlier render."""
     settings, finalizer = source.settings, source.cluster.revision.finalizer
     finalizers = (finalizer,) if finalizer is not None and settings.finalizers else ()
@@ -558,7 +558,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
     if not plans and not written.workloads:
         message = "there is no PodCliqueSet among the input; what needs none was rendered"
         notices.append(Finding.of(NO_WORKLOADS, None, (), message))
-    return _Annotated(tuple(kept), tuple(notices))
+    return _Kept(tuple(kept), tuple(notices))
 
 
 class _NoChoice:

@@ -27,7 +27,7 @@ _LEVELS: Mapping[str, FieldPath] = {
 }
 
 
-class _Grove:
+class _PodGangs:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """A PodGang for each gang of a workload whose operator makes PodGangs."""
         return SchedulerObjects(
@@ -109,5 +109,5 @@ def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
     return {"packConstraint": keys}
 
 
-GROVE: Scheduler = _Grove()
+GROVE: Scheduler = _PodGangs()
 """Grove's operator, as the one that hands gangs to the scheduler."""

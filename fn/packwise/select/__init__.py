@@ -48,7 +48,7 @@ __all__ = [
     "SETTINGS",
     "UNNAMED",
     "UNSUPPORTED",
-    "Choice",
+    "ChosenRevision",
     "Configured",
     "Package",
     "Selection",
@@ -84,7 +84,7 @@ DEPLOYING = frozenset({
 """Kinds of objects that deploy operators."""
 
 
-class Choice(Record):
+class ChosenRevision(Record):
     """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
 
     `is_assumed`: whether the input tells no release, or no more than that it is a later one.
@@ -103,44 +103,45 @@ def choose_revision(
     findings: list[Finding],
     *,
     has_levels: bool,
-) -> Choice:
+) -> ChosenRevision:
     """`spec.revision`, else the one that topologies, their section or workloads show, else the newest release."""
     if settings.revision is not None:
-        return Choice(_named(settings, settings.revision, configuration, findings), "spec.revision", is_named=True)
+        revision = _named(settings, settings.revision, configuration, findings)
+        return ChosenRevision(revision, "spec.revision", is_named=True)
     for revision in RECORDS:
         if revision.chosen_by_topologies and has_topologies(index, revision):
-            return Choice(revision, f"a {revision.topology_kind} in the input")
+            return ChosenRevision(revision, f"a {revision.topology_kind} in the input")
     key = configuration.key if configuration is not None else None
     for revision in RECORDS:
         if revision.chosen_by_key and not revision.needs_levels and revision.configuration_key == key:
-            return Choice(revision, f"the key {key}")
+            return ChosenRevision(revision, f"the key {key}")
     return _shown_design(index, has_levels=has_levels) or _guess(index)
 
 
-def _guess(index: Index) -> Choice:
+def _guess(index: Index) -> ChosenRevision:
     """What is assumed where nothing chooses a revision."""
     from packwise.select.evidence import has_designs_domain, has_later_fields
 
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
-        return Choice(NEWEST, "workloads of a later API", is_assumed=True)
+        return ChosenRevision(NEWEST, "workloads of a later API", is_assumed=True)
     if has_designs_domain(index):
-        return Choice(GREP_244_MULTI, "the key packDomain")
-    return Choice(NEWEST, "the default", is_assumed=True)
+        return ChosenRevision(GREP_244_MULTI, "the key packDomain")
+    return ChosenRevision(NEWEST, "the default", is_assumed=True)
 
 
-def _shown_design(index: Index, *, has_levels: bool) -> Choice | None:
+def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
     """The design, or the release with levels, whose own fields the input has."""
     if has_levels and (key := _key_of(ALPHA_8, index)) is not None:
-        return Choice(ALPHA_8, f"levels in the configuration, and {key}")
+        return ChosenRevision(ALPHA_8, f"levels in the configuration, and {key}")
     for revision in RECORDS:
         if not revision.needs_levels:
             continue
         if has_levels:
-            return Choice(revision, f"the key {revision.configuration_key}")
+            return ChosenRevision(revision, f"the key {revision.configuration_key}")
         if has_topologies(index, revision):
-            return Choice(revision, f"a {revision.topology_kind} in the input")
+            return ChosenRevision(revision, f"a {revision.topology_kind} in the input")
         if (key := _key_of(revision, index)) is not None:
-            return Choice(revision, f"the key {key}")
+            return ChosenRevision(revision, f"the key {key}")
     return None
 
 
@@ -476,7 +477,7 @@ def _has_levels(source: TopologySource | None) -> bool:
     return any(isinstance(section, dict) and "levels" in section for section in sections)
 
 
-def _evidence(choice: Choice, index: Index, settings: TopologyRender) -> Evidence:
+def _evidence(choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
     """What contradicts a revision that nobody named; nothing is imported for one that somebody named."""
     from packwise.select.evidence import evidence_against
 

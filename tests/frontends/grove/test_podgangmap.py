@@ -11,7 +11,7 @@ import pytest
 from krmfn import KubeObject
 from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, plans_of_entries
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.epoch_sources import Entry, EpochSources
+from packwise.frontends.grove.epoch_sources import EpochSources, MapEntry
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
 from packwise.objects import Index, Inventory
 from packwise.revisions.grove import ALPHA_12
@@ -26,7 +26,7 @@ FIRST = 1000
 
 def entries_of(
     pcs: PodCliqueSet, *items: KubeObject, baseline: tuple[KubeObject, ...] = (), workload: KubeObject | None = None
-) -> tuple[tuple[Entry, ...], ...]:
+) -> tuple[tuple[MapEntry, ...], ...]:
     """The entries of each replica, where `items` are in the input beside the workload."""
     inventory = Inventory(Index.of(items), Index.of(baseline))
     sources = EpochSources(inventory, TopologyRender(podgang_epoch=FIRST))
@@ -167,7 +167,7 @@ def mapped(epoch: str, role: str, indices: list[int] | None = None, cliques: dic
     return {**entry, "pcsgReplicaIndices": {"sg": indices}} if indices is not None else entry
 
 
-def told(entries: tuple[Entry, ...]) -> list[Any]:
+def told(entries: tuple[MapEntry, ...]) -> list[Any]:
     """Epoch, role, the pods of cliques, the replicas of the group `sg`, what they depend on."""
     return [
         (entry.epoch, entry.role.value, dict(entry.cliques), list(entry.groups.get("sg", ())), list(entry.depends_on))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends.grove.epoch_sources import Entry
+    from packwise.frontends.grove.epoch_sources import MapEntry
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup, TopologyConstraint
     from packwise.placement import Schedulers
     from packwise.revisions.grove import Revision
@@ -104,7 +104,7 @@ def build_gangs(
     `preferred.keep_preferred` fills in. `default_scheduler` is that of pods which name none, where the revision has
     one; `schedulers` are those with a profile. The result can be large: `count_entries` computes its size cheaply.
     """
-    builder = _Builder(workload, pcs, topology if enabled else None, enabled=enabled, revision=revision)
+    builder = _GangBuilder(workload, pcs, topology if enabled else None, enabled=enabled, revision=revision)
     if revision.scheduler_label != "Never":
         builder.name_scheduler(default_scheduler, always=revision.scheduler_label == "Always")
     if revision.mirrors_metadata:
@@ -146,7 +146,7 @@ def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
     return group.min_available * (1 + members) + scaled * (gang + members)
 
 
-class _Part(Record):
+class _OwnPart(Record):
     """A clique or scaling group, translated: its bounds and whether there are any, and its origin."""
 
     bounds: Bounds
@@ -164,10 +164,10 @@ class _Members(Record):
     pods: tuple[_Pods, ...]
     total: int
     is_bounded: bool
-    whole: _Part
+    whole: _OwnPart
 
 
-class _Builder:
+class _GangBuilder:
     """Builds the gangs of one PodCliqueSet, and computes what they have in common once."""
 
     __slots__ = (
@@ -294,13 +294,13 @@ class _Builder:
             is_packed = is_packed or (bool(indices) and (members.is_bounded or (is_parent and part.is_bounded)))
         return self._gang_of(plan, own, (*inner, *leaves), total, is_packed=is_packed)
 
-    def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _Part) -> bool:
+    def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _OwnPart) -> bool:
         """True if the replicas of a group are sets of the gang, which the group's constraint bounds."""
         if self._maps:
             return part.is_bounded
         return plan.is_base and group.topology is not None and self._keeps_groups
 
-    def _members_of(self, group: ScalingGroup, part: _Part) -> _Members:
+    def _members_of(self, group: ScalingGroup, part: _OwnPart) -> _Members:
         members = [self._by_name[name] for name in group.clique_names if name in self._by_name]
         # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
         is_own = not self._maps and group.topology and (group.topology.required or group.topology.preferred)
@@ -313,7 +313,7 @@ class _Builder:
             bounding.replace(origin=origin),
         )
 
-    def _pods(self, clique: Clique, part: _Part) -> _Pods:
+    def _pods(self, clique: Clique, part: _OwnPart) -> _Pods:
         """The name of the clique, and all fields of a PodSet of it but name and parent."""
         # The scheduler is that of the clique where it is not that of the gang.
         scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
@@ -322,7 +322,7 @@ class _Builder:
             clique.labels, clique.annotations,
         )  # fmt: skip
 
-    def _gang_of(self, plan: GangPlan, own: _Part, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:
+    def _gang_of(self, plan: GangPlan, own: _OwnPart, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:
         annotations = self._annotations
         if is_packed and self._topology_annotation is not None:
             annotations = {**annotations, TOPOLOGY_NAME: self._topology_annotation}
@@ -368,11 +368,11 @@ class _Translation:
         constraint: TopologyConstraint | None,
         rule: str,
         fields: Mapping[str, FieldPath] = {},
-    ) -> _Part:
+    ) -> _OwnPart:
         """The part of the template at `steps`, which has `constraint`."""
         place = Place(self._workload, (*TEMPLATE, *steps))
         bounds = self._bounds(constraint, place)
-        return _Part(bounds, Origin(place, rule, fields), bounds is not _UNBOUND and not bounds.is_empty)
+        return _OwnPart(bounds, Origin(place, rule, fields), bounds is not _UNBOUND and not bounds.is_empty)
 
     def _bounds(self, constraint: TopologyConstraint | None, owner: Place) -> Bounds:
         topology, strictest = self._topology, self._strictest
@@ -445,7 +445,7 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
                 yield GangPlan(name, replica, False, {}, ((position, (index,)),))
 
 
-def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[Entry]) -> Iterator[GangPlan]:
+def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry]) -> Iterator[GangPlan]:
     """The PodGangs of one replica, in the order of its entries; these stand in the order of their epochs."""
     # No other release pays for the import.
     from packwise.frontends.grove.epoch_sources import EntryRole
@@ -475,12 +475,12 @@ def _standalone(pcs: PodCliqueSet) -> Mapping[str, int | None]:
     return {clique.name: None for clique in pcs.cliques if clique.name not in grouped}
 
 
-def _groups(pcs: PodCliqueSet, entry: Entry) -> Iterable[tuple[int, tuple[int, ...]]]:
+def _groups(pcs: PodCliqueSet, entry: MapEntry) -> Iterable[tuple[int, tuple[int, ...]]]:
     for position, group in enumerate(pcs.groups):
         if group.name in entry.groups:
             yield position, entry.groups[group.name]
 
 
-def _labels(replica: int, entry: Entry) -> Mapping[str, str]:
+def _labels(replica: int, entry: MapEntry) -> Mapping[str, str]:
     labels = {REPLICA: str(replica), EPOCH: entry.epoch, ROLE: entry.role.value}
     return {**labels, GENERATION: entry.generation} if entry.generation else labels

@@ -293,7 +293,7 @@ def _without_empty(value: dict[str, Value], keys: Iterable[str]) -> dict[str, Va
     return value
 
 
-class _Part(Record):
+class _ClaimPart(Record):
     """A mapping or a list of mappings: its fields in Go's order; `whole`, those that are parts in turn.
 
     `zeros` are written where they are absent; what else is absent or empty is left out.
@@ -301,35 +301,35 @@ class _Part(Record):
 
     order: tuple[str, ...]
     zeros: Mapping[str, Value] = {}
-    whole: Mapping[str, _Part] = {}
+    whole: Mapping[str, _ClaimPart] = {}
 
 
-_SELECTOR = _Part(("cel",), whole={"cel": _Part(("expression",), {"expression": ""})})
+_SELECTOR = _ClaimPart(("cel",), whole={"cel": _ClaimPart(("expression",), {"expression": ""})})
 # The API server, not Go, fills in this operator.
-_TOLERATION = _Part(("key", "operator", "value", "effect", "tolerationSeconds"), {"operator": "Equal"})
-_CAPACITY = _Part(("requests",))
+_TOLERATION = _ClaimPart(("key", "operator", "value", "effect", "tolerationSeconds"), {"operator": "Equal"})
+_CAPACITY = _ClaimPart(("requests",))
 _DEVICE = ("selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 _DEVICE_PARTS = {"selectors": _SELECTOR, "tolerations": _TOLERATION, "capacity": _CAPACITY}
-_EXACTLY = _Part(("deviceClassName", *_DEVICE), {"deviceClassName": ""}, _DEVICE_PARTS)
-_SUB_REQUEST = _Part(("name", "deviceClassName", *_DEVICE), {"name": "", "deviceClassName": ""}, _DEVICE_PARTS)
-_REQUEST = _Part(
+_EXACTLY = _ClaimPart(("deviceClassName", *_DEVICE), {"deviceClassName": ""}, _DEVICE_PARTS)
+_SUB_REQUEST = _ClaimPart(("name", "deviceClassName", *_DEVICE), {"name": "", "deviceClassName": ""}, _DEVICE_PARTS)
+_REQUEST = _ClaimPart(
     ("name", "exactly", "firstAvailable"), {"name": ""}, {"exactly": _EXACTLY, "firstAvailable": _SUB_REQUEST}
 )
-_CONSTRAINT = _Part(("requests", "matchAttribute", "distinctAttribute"))
-_OPAQUE = _Part(("driver", "parameters"), {"driver": "", "parameters": None})
-_CONFIG = _Part(("requests", "opaque"), whole={"opaque": _OPAQUE})
-_DEVICES = _Part(
+_CONSTRAINT = _ClaimPart(("requests", "matchAttribute", "distinctAttribute"))
+_OPAQUE = _ClaimPart(("driver", "parameters"), {"driver": "", "parameters": None})
+_CONFIG = _ClaimPart(("requests", "opaque"), whole={"opaque": _OPAQUE})
+_DEVICES = _ClaimPart(
     ("requests", "constraints", "config"),
     whole={"requests": _REQUEST, "constraints": _CONSTRAINT, "config": _CONFIG},
 )
-_SPEC = _Part(("devices",), {"devices": {}}, {"devices": _DEVICES})
+_SPEC = _ClaimPart(("devices",), {"devices": {}}, {"devices": _DEVICES})
 _NO_SPEC: Mapping[str, Value] = {"metadata": {}, "spec": {"devices": {}}}
-_TEMPLATE_SPEC = _Part(("metadata", "spec"), _NO_SPEC, {"metadata": _Part(()), "spec": _SPEC})
-_TEMPLATE = _Part(
+_TEMPLATE_SPEC = _ClaimPart(("metadata", "spec"), _NO_SPEC, {"metadata": _ClaimPart(()), "spec": _SPEC})
+_TEMPLATE = _ClaimPart(
     ("name", "templateSpec"), {"name": "", "templateSpec": dict(_NO_SPEC)}, {"templateSpec": _TEMPLATE_SPEC}
 )
-_FILTER = _Part(("childCliqueNames", "childScalingGroupNames"))
-_SHARING = _Part(("name", "namespace", "scope", "filter"), {"name": "", "scope": ""}, {"filter": _FILTER})
+_FILTER = _ClaimPart(("childCliqueNames", "childScalingGroupNames"))
+_SHARING = _ClaimPart(("name", "namespace", "scope", "filter"), {"name": "", "scope": ""}, {"filter": _FILTER})
 
 _POINTERS = frozenset({
     "exactly", "opaque", "filter", "cel", "capacity", "adminAccess", "matchAttribute", "distinctAttribute",
@@ -348,7 +348,7 @@ def resource_sharing(entries: Sequence[Value]) -> list[Value]:
     return [_marshal(entry, _SHARING) for entry in entries]
 
 
-def _marshal(value: Value, part: _Part) -> Value:
+def _marshal(value: Value, part: _ClaimPart) -> Value:
     if isinstance(value, list):
         return [_marshal(entry, part) for entry in value]
     if not isinstance(value, dict):

@@ -43,7 +43,7 @@ class EntryRole(StrEnum):
     """Those that an autoscaler added."""
 
 
-class Entry(Record):
+class MapEntry(Record):
     """An entry of a PodGangMap: an anchor is one PodGang, any other one for each replica of a scaling group in it.
 
     `cliques` are the pods of standalone cliques by name, `groups` the replicas of scaling groups by name, ascending.
@@ -74,10 +74,10 @@ def epochs_from(first: int, origin: Origin) -> Epochs:
     return Epochs(str(first), str(first + 1), str(first + 2), dict.fromkeys(EntryRole, origin))
 
 
-def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
+def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[MapEntry, ...]:
     """The entries of a fresh replica: the anchor, the tail where there is one, what scales out where groups are."""
     grouped = pcs.grouped_cliques()
-    anchor = Entry(
+    anchor = MapEntry(
         epochs.anchor,
         EntryRole.ANCHOR,
         epochs.origins[EntryRole.ANCHOR],
@@ -86,7 +86,7 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
         epochs.generation,
     )
     beyond = {group.name: tuple(range(group.min_available, group.replicas)) for group in pcs.groups}
-    tail = Entry(
+    tail = MapEntry(
         epochs.tail,
         EntryRole.TAIL,
         epochs.origins[EntryRole.TAIL],
@@ -100,7 +100,7 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[Entry, ...]:
     return (anchor, *([tail] if tail.groups else []), *([scale_out] if pcs.groups else []))
 
 
-def place_entries(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[Entry, ...]:
+def place_entries(entries: Sequence[MapEntry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[MapEntry, ...]:
     """The entries in the order of their epochs, with the numbers of live scaling groups and cliques.
 
     Replicas that no entry has go to what scales out, those that are gone leave their entry. Without live objects every
@@ -118,7 +118,7 @@ def place_entries(entries: Sequence[Entry], pcs: PodCliqueSet, replica: int, liv
     return tuple(entry for entry in ordered if entry.cliques or entry.groups or entry.role is EntryRole.SCALE_OUT)
 
 
-def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry]:
+def _scale_group(entries: Iterable[MapEntry], group: str, count: int) -> list[MapEntry]:
     """The entries with `count` replicas of the group."""
     kept = [_with_indices(entry, group, [index for index in _indices(entry, group) if index < count])
             for entry in entries]  # fmt: skip
@@ -134,16 +134,16 @@ def _scale_group(entries: Iterable[Entry], group: str, count: int) -> list[Entry
     return kept
 
 
-def _scale_out_after(entries: Sequence[Entry]) -> Entry:
+def _scale_out_after(entries: Sequence[MapEntry]) -> MapEntry:
     """The entry of what scales out, of a replica that has none yet: two after its anchor, and after all others."""
     anchor = next((entry for entry in reversed(entries) if entry.role is EntryRole.ANCHOR), entries[-1])
     epoch = max(int(anchor.epoch) + 2, int(entries[-1].epoch) + 1)
-    return Entry(
+    return MapEntry(
         str(epoch), EntryRole.SCALE_OUT, anchor.origin, generation=anchor.generation, depends_on=(anchor.epoch,)
     )
 
 
-def _with_live_pods(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replicas) -> Entry:
+def _with_live_pods(entry: MapEntry, pcs: PodCliqueSet, replica: int, live: Replicas) -> MapEntry:
     """The entry with the pods of live cliques."""
     counts = {
         name: live.cliques.get((pcs.namespace, standalone_clique(pcs.name, replica, name)), count)
@@ -152,16 +152,16 @@ def _with_live_pods(entry: Entry, pcs: PodCliqueSet, replica: int, live: Replica
     return entry.replace(cliques=counts)
 
 
-def _with_indices(entry: Entry, group: str, indices: Sequence[int]) -> Entry:
+def _with_indices(entry: MapEntry, group: str, indices: Sequence[int]) -> MapEntry:
     groups = {**entry.groups, group: tuple(indices)}
     return entry.replace(groups={name: members for name, members in groups.items() if members})
 
 
-def _indices(entry: Entry, group: str) -> Iterator[int]:
+def _indices(entry: MapEntry, group: str) -> Iterator[int]:
     yield from entry.groups.get(group, ())
 
 
-def _order(entry: Entry) -> int:
+def _order(entry: MapEntry) -> int:
     return int(entry.epoch)
 
 
@@ -186,7 +186,7 @@ _MOST_DIGITS = 20
 class MapEntries(Record):
     """The entries of each replica of a workload; `placeholders` are the replicas whose epochs nothing tells."""
 
-    by_replica: tuple[tuple[Entry, ...], ...] = ()
+    by_replica: tuple[tuple[MapEntry, ...], ...] = ()
     placeholders: tuple[int, ...] = ()
     findings: tuple[Finding, ...] = ()
 
@@ -218,7 +218,7 @@ class EpochSources:
 
     def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> MapEntries:
         """The entries of every replica of `pcs`, which is read from `workload`."""
-        by_replica: list[tuple[Entry, ...]] = []
+        by_replica: list[tuple[MapEntry, ...]] = []
         placeholders: list[int] = []
         findings: list[Finding] = []
         for replica in range(pcs.replicas):
@@ -240,7 +240,7 @@ class EpochSources:
 
     def _entries_of_map(
         self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]
-    ) -> tuple[Entry, ...] | None:
+    ) -> tuple[MapEntry, ...] | None:
         """The entries of the replica's PodGangMap; None where there is none, or nothing in it."""
         item = self._maps.get((pcs.namespace or "default", f"{pcs.name}-{replica}"))
         if item is None:
@@ -341,7 +341,7 @@ class _EntryReader:
         self._item = item
         self.findings: list[Finding] = []
 
-    def entry(self, position: int, value: Value) -> Entry:
+    def entry(self, position: int, value: Value) -> MapEntry:
         path = (*_ENTRIES, position)
         fields: Mapping[str, Value] = value if isinstance(value, dict) else {}
         epoch, role = fields.get("epoch"), fields.get("role")
@@ -354,7 +354,7 @@ class _EntryReader:
             role = EntryRole.ANCHOR.value
         generation = fields.get("podCliqueSetGenerationHash")
         depends = fields.get("dependsOn")
-        return Entry(
+        return MapEntry(
             epoch,
             roles[role],
             Origin(Place(self._item, (*path, "epoch")), _ENTRY),

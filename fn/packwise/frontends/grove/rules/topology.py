@@ -305,7 +305,7 @@ _NAME = "topologyName"
 _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
 
 
-class Named(Record):
+class NamedTopology(Record):
     """The topology that a constraint names: `name`, None where it names none; `inherited`, that of its parent."""
 
     place: ConstraintAt
@@ -313,7 +313,7 @@ class Named(Record):
     name: str | None
 
 
-def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[Named]:
+def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[NamedTopology]:
     """Every constraint in the order in which the operator names them: the set's, the groups', the cliques'.
 
     A group inherits from the set, a clique from its group's constraint, else from the set's. One that misses its
@@ -335,11 +335,11 @@ def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[Named]:
         yield _resolve_name(place, by_clique.get(place.name or "", of_set), revision)
 
 
-def _resolve_name(place: ConstraintAt, inherited: str | None, revision: Revision) -> Named:
+def _resolve_name(place: ConstraintAt, inherited: str | None, revision: Revision) -> NamedTopology:
     own = place.constraint.topology_name if place.constraint is not None else None
     name = own or inherited
     means = not _misses_domain(place, revision) and (inherited is None or name == inherited)
-    return Named(place, inherited, name if means else None)
+    return NamedTopology(place, inherited, name if means else None)
 
 
 def _misses_domain(place: ConstraintAt, revision: Revision) -> bool:
@@ -355,7 +355,7 @@ class _Packed(Record):
 
     pcs: PodCliqueSet
     places: tuple[ConstraintAt, ...]
-    nameless: tuple[Named, ...]
+    nameless: tuple[NamedTopology, ...]
     names: tuple[str, ...]
     known: tuple[str, ...] | None
 
@@ -394,24 +394,24 @@ def _forbidden_while_disabled(pcs: PodCliqueSet, context: Context) -> Iterator[P
         yield invalid(place.path, value, NOT_ALLOWED, disabled_message(list_known(domains)))
 
 
-def _nameless(packed: _Packed, _context: Context) -> tuple[Named, ...]:
+def _nameless(packed: _Packed, _context: Context) -> tuple[NamedTopology, ...]:
     return packed.nameless
 
 
-def _domain_required(nameless: Named, context: Context) -> Iterator[Problem]:
+def _domain_required(nameless: NamedTopology, context: Context) -> Iterator[Problem]:
     if _misses_domain(nameless.place, context.revision):
         text = "packDomain is required when topologyConstraint is set"
         yield required_value((*nameless.place.path, "packDomain"), text, "must name the domain to pack into")
 
 
-def _name_required(nameless: Named, context: Context) -> Iterator[Problem]:
+def _name_required(nameless: NamedTopology, context: Context) -> Iterator[Problem]:
     if nameless.inherited is None and not _misses_domain(nameless.place, context.revision):
         known = sorted(context.topologies)
         message = f"must name a ClusterTopologyBinding, here or at a parent; known: {list_known(known)}"
         yield required_value((*nameless.place.path, _NAME), _REQUIRED, message)
 
 
-def _name_inherited(nameless: Named, context: Context) -> Iterator[Problem]:
+def _name_inherited(nameless: NamedTopology, context: Context) -> Iterator[Problem]:
     place, inherited = nameless.place, nameless.inherited
     if inherited is not None and place.constraint is not None and not _misses_domain(place, context.revision):
         name = place.constraint.topology_name
