@@ -322,6 +322,7 @@ def test_a_workload_goes_through_few_files() -> None:
     assert files <= FILES_WALKED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["render", "check"])
 def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
     """No render pays for what only people who ask for it read."""
@@ -344,6 +345,7 @@ print(*{name.split(".")[2] for name in sys.modules if name.startswith("packwise.
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("word", "command"), [("--help", ""), ("chek", ""), ("schema", "schema")])
 def test_a_run_imports_its_own_command(word: str, command: str) -> None:
     """The list of commands names modules, so that none of the others is on the path of a run."""
@@ -352,6 +354,7 @@ def test_a_run_imports_its_own_command(word: str, command: str) -> None:
     assert done.stderr.splitlines()[-1] == command
 
 
+@pytest.mark.slow
 def test_only_an_explanation_pays_for_one() -> None:
     """Origins are computed, and what is missing is looked for, where somebody asks."""
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
@@ -364,6 +367,7 @@ def test_only_an_explanation_pays_for_one() -> None:
     assert [name for name in modules if name in done.stderr] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("output", "imports"), [("text", False), ("json", False), ("patch", True)])
 def test_patches_are_paid_for_where_they_are_asked_for(output: str, imports: bool) -> None:
     sides = [str(ROOT / "testdata" / "diff" / "more-replicas-add-gangs-that-are-shown-once" / "before")] * 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from krmfn.result import Severity
+from collections.abc import Sequence
+from functools import cache
+
+from krmfn.result import Result, Severity
 from packwise.commands.rules import RULES_BY_NAME, Explanation, explained, explanation, refusal, results_of
 from packwise.findings.finding import Stage
 from tests.tables import each
@@ -22,6 +25,12 @@ NOT_THERE = {"no-workloads", "clustertopology-in-use"}
 """Rules of what is not there, so that no line of the example holds it."""
 
 
+@cache
+def results_of_failing(name: str) -> Sequence[Result]:
+    found = WITH_EXAMPLES[name]
+    return results_of(found.failing, found.before)
+
+
 def test_every_rule_is_explained_and_nothing_else() -> None:
     assert set(EXPLANATIONS) == set(RULES_BY_NAME)
     assert set(EXPLANATIONS) - set(WITH_EXAMPLES) == WORDS_ONLY
@@ -39,7 +48,7 @@ def test_words_are_whole_sentences_and_examples_short(name: str) -> None:
 @each(lambda: {name: name for name in WITH_EXAMPLES})
 def test_the_failing_example_fails_this_rule(name: str) -> None:
     found = WITH_EXAMPLES[name]
-    results = results_of(found.failing, found.before)
+    results = results_of_failing(name)
 
     of_rule = [result for result in results if result.tags["rule"] == name]
     assert {result.severity for result in of_rule} == {RULES_BY_NAME[name].severity}
@@ -69,7 +78,7 @@ def test_texts_of_the_operator_are_those_of_the_example() -> None:
     assert (said.stage, said.speaker) == (Stage.WEBHOOK, "the operator's webhook")
     assert [text.partition(":")[0] for text in said.texts] == ["spec.template.cliques[0].name", "metadata.name"]
     for name, found in WITH_EXAMPLES.items():
-        texts = {result.tags.get("operatorMessage") for result in results_of(found.failing, found.before)}
+        texts = {result.tags.get("operatorMessage") for result in results_of_failing(name)}
         said = refusal(name, found)
         assert said is None or set(said.texts) <= texts
 

@@ -81,10 +81,10 @@ def test_html_has_the_whole_text() -> None:
 
 
 lines = st.text(st.sampled_from("`~@#<>-|&a 😀\n"), max_size=600)
-entries = st.lists(lines, min_size=1, max_size=30)
+entries = st.lists(lines, min_size=1, max_size=10)
 
 
-@given(st.lists(st.tuples(lines, st.lists(entries, max_size=40)), max_size=6), lines, st.integers(1, 2000))
+@given(st.lists(st.tuples(lines, st.lists(entries, max_size=12)), max_size=6), lines, st.integers(1, 2000))
 def test_no_comment_is_longer_than_github_takes(
     parts: list[tuple[str, list[list[str]]]], lead: str, times: int
 ) -> None:

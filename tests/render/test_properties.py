@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -40,6 +40,9 @@ IN_JSON = [flow_list([UNCONSTRAINED], config(revision="design-2"), indent=indent
 
 VALIDATOR: Any = Draft202012Validator(json_schema())
 
+whole = settings(max_examples=settings().max_examples // 2)
+"""A few whole renders cost what a hundred examples of another law do."""
+
 
 @st.composite
 def packages(draw: st.DrawFn) -> Listed:
@@ -49,6 +52,7 @@ def packages(draw: st.DrawFn) -> Listed:
     return draw(lists(draw(st.permutations(documents)), config(**draw(render_specs))))
 
 
+@whole
 @given(packages())
 def test_rendering_the_output_again_changes_no_byte(package: Listed) -> None:
     once = render(package.text)
@@ -60,6 +64,7 @@ def test_rendering_the_output_again_changes_no_byte(package: Listed) -> None:
     assert render(twice.stdout) == twice
 
 
+@whole
 @given(packages())
 def test_what_is_no_workload_stays_byte_for_byte(package: Listed) -> None:
     answer = render(package.text)
@@ -72,6 +77,7 @@ def test_what_is_no_workload_stays_byte_for_byte(package: Listed) -> None:
             at = found + len(entry)
 
 
+@whole
 @given(packages())
 @example(IN_JSON[0])
 @example(IN_JSON[1])
@@ -89,6 +95,7 @@ def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
         assert new.without_annotation(CONDITIONS).value == old.without_annotation(CONDITIONS).value
 
 
+@whole
 @given(packages())
 def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
     """Both GitOps tools delete the live object before they apply what is forced."""
@@ -97,6 +104,7 @@ def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
             assert (item.api_version, item.kind) == ("kai.scheduler/v1alpha1", "Topology")
 
 
+@whole
 @given(st.data(), st.randoms())
 def test_the_order_of_the_items_makes_no_difference_to_what_is_generated(data: st.DataObject, random: Random) -> None:
     documents = [*(data.draw(workloads(name)) for name in ("w", "w-0", "a")), *(data.draw(others("o")) for _ in "ab")]
@@ -111,6 +119,7 @@ def test_the_order_of_the_items_makes_no_difference_to_what_is_generated(data: s
     assert one == render(block_list(items, function_config))
 
 
+@whole
 @given(st.data())
 def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObject) -> None:
     documents = [data.draw(workloads("w")), data.draw(others("o"))]
@@ -124,6 +133,7 @@ def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObj
     assert again.generated == straight.generated
 
 
+@whole
 @given(st.data())
 def test_a_render_of_a_render_is_that_render_whatever_went_before(data: st.DataObject) -> None:
     """Levels that went and replicas that went, down to the last one."""
