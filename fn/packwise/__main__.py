@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["main", "program"]
-
 _FUNCTION = (["fn"], ["fn", "--validate"])
 _OF_FILES = (["check"], ["render"])
 

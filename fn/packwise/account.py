@@ -13,8 +13,6 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["MAX_CHARACTERS_TOGETHER", "MAX_SECONDS_TOGETHER", "Account", "current_account", "one_account"]
-
 MAX_SECONDS_TOGETHER = 20
 """Processor time that the templates of a command may take together, beside a tenth of a second for each."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-__all__ = ["MAX_MEMORY", "MAX_SECONDS", "PATIENCE", "Confined", "ConfinedError", "call_confined"]
-
 MAX_SECONDS = 5
 """Processor time that the copy may take: the kernel counts it in whole seconds."""
 

@@ -6,8 +6,6 @@ from functools import cache
 
 from krmfn.record import Record
 
-__all__ = ["COMPLETION", "CRDS", "DASK", "FSSPEC", "OSMO", "PATCH", "SOLVER", "Extra"]
-
 
 class Extra(Record):
     """`packwise[NAME]`: the distribution that it adds, and the module that is imported from it."""

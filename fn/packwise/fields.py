@@ -20,29 +20,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.kubernetes.validation import ErrorType
 
-__all__ = [
-    "Array",
-    "ByName",
-    "Decimal",
-    "Duration",
-    "Field",
-    "Flag",
-    "IntOrString",
-    "Kind",
-    "Number",
-    "Object",
-    "ObjectRule",
-    "Open",
-    "Quantities",
-    "Quantity",
-    "Reference",
-    "Text",
-    "TextMap",
-    "TextOr",
-    "field_problems",
-    "kind_at",
-]
-
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 

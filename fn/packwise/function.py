@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.pipeline import Rendered
 
-__all__ = ["main", "render_list"]
-
 
 def main(*, validate: bool = False, verbose: bool = False) -> int:
     """Runs on stdin and stdout and returns the exit code, 0 or 1. To `validate` is to answer results only.

@@ -18,8 +18,6 @@ from krmfn.record import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["Globs"]
-
 _SPECIAL = re.compile(rb"[*?\[\\]")
 _SLASH = ord("/")
 

@@ -28,26 +28,6 @@ if TYPE_CHECKING:
     from packwise.objects import Index
     from packwise.revisions.grove import Revision
 
-__all__ = [
-    "FORMS",
-    "KEYS",
-    "PARTS",
-    "RULES",
-    "Key",
-    "KeyPlace",
-    "KeyTable",
-    "Part",
-    "Releases",
-    "findings_at",
-    "holders",
-    "is_read_at",
-    "key_findings",
-    "key_places",
-    "key_problems",
-    "parts_of",
-    "where",
-]
-
 _SPELLING = Rule(
     "key-spelling", "A label or annotation has the key that is read.", "spec/podgrouper.md#10", Severity.WARNING
 )

@@ -12,19 +12,6 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = [
-    "entries",
-    "mapping",
-    "mapping_at",
-    "mappings",
-    "mappings_by_place",
-    "mappings_in_place",
-    "text",
-    "text_at",
-    "texts",
-    "value_at",
-]
-
 _EMPTY: Mapping[str, Value] = {}
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Condition, Level
 
-__all__: list[str] = []
-
 
 class Bounds(Record):
     """Levels of a topology: pods must be in one domain of `required`, and are in one of `preferred` if possible.

@@ -36,27 +36,6 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.topology.known import Condition, Status
 
-__all__ = [
-    "CLASH",
-    "CONDITION",
-    "CONDITIONS",
-    "LAST_ERRORS",
-    "LOCAL_CONFIG",
-    "PATH",
-    "RULES",
-    "TWICE",
-    "Rendering",
-    "annotate",
-    "annotate_generated",
-    "carry",
-    "file_of",
-    "gitops_annotations",
-    "mark",
-    "render",
-    "with_notes",
-]
-
-
 PATH = "config.kubernetes.io/path"
 """Tells kpt which file to write; other clients ignore it."""
 

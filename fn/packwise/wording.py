@@ -13,8 +13,6 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["MOST_COMPARED", "MOST_LISTED", "closest", "known_names", "letters_apart", "list_known", "near_miss"]
-
 MOST_COMPARED = 64
 """Among more names than these the nearest one is not looked for."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from packwise.cli.arguments import Command
 
-__all__ = ["COMMANDS", "main", "parse", "parsers"]
-
 _WRONG_USAGE = 2
 
 

@@ -4,5 +4,3 @@ A module has a `COMMAND`; `COMMANDS` in `packwise.cli` lists it. In a folder it 
 """
 
 from __future__ import annotations
-
-__all__: list[str] = []

@@ -31,8 +31,6 @@ from packwise.extras import FSSPEC
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-__all__ = ["build"]
-
 _LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-core", "pyyaml")
 """Those that a render or its findings can depend on."""
 

@@ -23,15 +23,6 @@ from packwise.fleet.workers import OUT_OF_MEMORY, Lost, WorkersError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "SECONDS_TO_CONNECT",
-    "SECONDS_TO_LOOK",
-    "SECONDS_WITHOUT_WORKERS",
-    "ClusterPool",
-    "answer_of",
-    "is_exposed",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -25,22 +25,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies, ListedTopology, Use
     from packwise.validate import Definitions
 
-__all__ = [
-    "LABEL",
-    "DocumentAt",
-    "FrontEnd",
-    "OmissionsOf",
-    "candidate_key_findings",
-    "candidate_metadata",
-    "candidates",
-    "document_places",
-    "document_places_before",
-    "has_candidates",
-    "is_document",
-    "may_be_document",
-    "pod_templates",
-]
-
 # The protocol between the pipeline and a front end: an API of workloads.
 
 

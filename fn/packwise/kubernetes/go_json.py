@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from packwise.kubernetes.validation import go_quote
 
-__all__ = ["go_json_error"]
-
 _SPACE = " \t\r\n"
 _END = "unexpected end of JSON input"
 _DEEPEST = 10_000

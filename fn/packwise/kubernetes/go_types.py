@@ -11,8 +11,6 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["TYPES"]
-
 TYPES: Mapping[str, str] = {
     "v1.AWSElasticBlockStoreVolumeSource": "fsType:string partition:int32 readOnly:bool volumeID:string",
     "v1.Affinity": "nodeAffinity:v1.NodeAffinity podAffinity:v1.PodAffinity podAntiAffinity:v1.PodAntiAffinity",

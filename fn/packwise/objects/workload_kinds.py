@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
-__all__ = [
-    "ANYWHERE",
-    "QUEUE_NAME",
-    "WORKLOAD_KINDS",
-    "Grouping",
-    "Integration",
-    "Metadata",
-    "Role",
-    "WorkloadKind",
-    "is_queued",
-    "pod_templates_in",
-    "workload_kind",
-]
-
 ANYWHERE = "**"
 """A step that stands for every way to a pod template, of kinds that have theirs anywhere."""
 

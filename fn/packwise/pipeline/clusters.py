@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.select import Package
 
-__all__ = ["render_clusters", "traits_of"]
-
 _WORKLOADS = frozenset(kind.key for kind in WORKLOADS)
 
 

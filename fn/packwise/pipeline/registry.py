@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.schedulers import QueuedPodsOf, Scheduler
 
-__all__ = [
-    "FRONT_ENDS",
-    "SCHEDULERS",
-    "FrontEndEntry",
-    "SchedulerEntry",
-    "brings_topologies",
-    "front_ends",
-    "is_document",
-    "may_be_document",
-    "omission_sources",
-    "queued_sources",
-    "schedulers",
-    "workload_front_ends",
-]
-
 
 class FrontEndEntry(Record):
     """A front end: `load` imports it, `rules` its table of rules.

@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.settings import RuleEntry, TopologyRender
 
-__all__ = [
-    "OF_COMMENTS",
-    "OF_SETTINGS",
-    "Choice",
-    "Suppression",
-    "Suppressions",
-    "precondition_rules",
-    "prevents",
-    "rule_table",
-    "rules_of_packages",
-]
-
 UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "spec/packwise.md#rules")
 REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "spec/packwise.md#rules")
 OF_SETTINGS = (UNKNOWN, REFUSED)

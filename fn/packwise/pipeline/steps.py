@@ -36,21 +36,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import Condition, KnownTopologies
     from packwise.validate import Definitions
 
-__all__ = [
-    "NO_WORKLOADS",
-    "RULES",
-    "STRING_RULES",
-    "FindingsBySubject",
-    "Rendered",
-    "adjust_severity",
-    "judge",
-    "read_package",
-    "render",
-    "results_of",
-    "unreadable",
-]
-
-
 # All findings about workloads, topologies and objects: those of the steps before, and those of the whole input.
 #
 # Source: spec/packwise.md#3; apimachinery, ObjectMeta.

@@ -16,18 +16,6 @@ if TYPE_CHECKING:
 
     from packwise.revisions.grove import Revision
 
-__all__ = [
-    "NEWEST",
-    "RELEASES",
-    "STUCK_AT_ZERO",
-    "DynamoRelease",
-    "Known",
-    "Texts",
-    "goes_with",
-    "release_of",
-    "release_that_goes_with",
-]
-
 
 class Known(Enum):
     """The certainty with which a release has something."""

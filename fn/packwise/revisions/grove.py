@@ -21,38 +21,6 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
 
-__all__ = [
-    "ALPHA_8",
-    "ALPHA_9",
-    "ALPHA_10",
-    "ALPHA_12",
-    "ALPHA_12_RC1",
-    "ALPHA_14",
-    "ALPHA_14_RC1",
-    "API_FIELDS",
-    "DESIGN_1",
-    "DESIGN_2",
-    "GREP_244",
-    "GREP_244_MULTI",
-    "HISTORY",
-    "NEWEST",
-    "RECORDS",
-    "RELEASES",
-    "REVISIONS",
-    "TOPOLOGY_MISSING",
-    "UPSTREAM",
-    "ConditionCase",
-    "ConditionTexts",
-    "Limits",
-    "Release",
-    "Revision",
-    "Step",
-    "TopologyStatus",
-    "WorkloadFields",
-    "precedes",
-    "same_record",
-]
-
 # What a revision's operator writes into statuses, as data. Source: spec/designs.md#5, spec/grove.md#8.
 
 

@@ -8,8 +8,6 @@ from krmfn.record import Record
 if TYPE_CHECKING:
     from typing import Literal
 
-__all__ = ["NEWEST", "RELEASES", "KaiRelease", "release_of"]
-
 
 class KaiRelease(Record):
     """One minor release of KAI, and what its pod-grouper does otherwise than the others."""

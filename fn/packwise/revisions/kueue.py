@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from krmfn.record import Record
 
-__all__ = ["ASSUMED", "RELEASES", "KueueRelease", "kueue_release"]
-
 
 class KueueRelease(Record):
     """One minor release of Kueue, with the feature gates that are on by default."""

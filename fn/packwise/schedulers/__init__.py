@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import Condition, KnownTopologies
     from packwise.validate import Definitions
 
-__all__ = [
-    "QueuedPodsOf",
-    "Scheduler",
-    "SchedulerInput",
-    "SchedulerObjects",
-]
-
 
 class SchedulerInput(Record):
     """The input of a scheduler's objects: the placements of all workloads, and the topologies that there are.

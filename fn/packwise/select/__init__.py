@@ -39,30 +39,6 @@ if TYPE_CHECKING:
     from packwise.settings.configuration import Operator
     from packwise.topology.known import KnownTopologies
 
-__all__ = [
-    "ABSENT",
-    "APPLY",
-    "DEPLOYING",
-    "LEVELS_UNUSED",
-    "RULES",
-    "SETTINGS",
-    "UNNAMED",
-    "UNSUPPORTED",
-    "ChosenRevision",
-    "Configured",
-    "Package",
-    "Selection",
-    "choose_revision",
-    "cluster_of",
-    "function_config_of",
-    "has_grove_workloads",
-    "has_topologies",
-    "index_package",
-    "revision_called",
-    "select",
-    "topologies_of",
-]
-
 # The revision of a render, and what chose it. Source: spec/designs.md#2, spec/grove-releases.md#1.
 
 REVISION = Rule("revision", "The revision is one that packwise renders.", "spec/designs.md#1")

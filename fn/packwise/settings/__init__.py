@@ -24,25 +24,6 @@ if TYPE_CHECKING:
 
     RecordT = TypeVar("RecordT", bound=Record)
 
-__all__ = [
-    "API_VERSION",
-    "DIALECTS",
-    "GROUP",
-    "KAI_PROFILE",
-    "KIND",
-    "SPEC",
-    "Dynamo",
-    "Kueue",
-    "KueueFlavor",
-    "Osmo",
-    "RuleEntry",
-    "RunLimits",
-    "TopologyRender",
-    "load",
-    "no_configuration",
-    "settings_place",
-]
-
 GROUP = "packwise.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
 KIND = "TopologyRender"

@@ -26,27 +26,6 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
 
-__all__ = [
-    "OPERATOR_GROUP",
-    "OPERATOR_KIND",
-    "RULES",
-    "SHAPE",
-    "SOURCES",
-    "Configuration",
-    "Operator",
-    "TopologySource",
-    "check_levels",
-    "chosen_source",
-    "has_topology",
-    "held_configuration",
-    "is_operator",
-    "is_settings",
-    "kai_names",
-    "operators_of",
-    "read_source",
-]
-
-
 # The objects that a topology configuration is read from: TopologyRender, OperatorConfiguration, a ConfigMap with one.
 #
 # Source: spec/designs.md#2.

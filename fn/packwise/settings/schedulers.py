@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.settings.configuration import Configuration
 
-__all__ = ["KUBE_PROFILE", "RULES", "read_schedulers"]
-
 NAME = Rule("scheduler-profile", "A scheduler profile names one of Grove's backends, once.", "spec/grove.md#9.5")
 DEFAULT = Rule("scheduler-default", "The default profile is one of the profiles.", "spec/grove.md#9.5")
 RULES = (NAME, DEFAULT)

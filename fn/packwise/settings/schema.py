@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from packwise.fields import Field, Kind
 
-__all__ = ["json_schema"]
-
 _NULL = {"type": "null"}
 _REVISION = [{"enum": list(REVISIONS)}, {"pattern": PATTERN, "type": "string"}, _NULL]
 """A known name, or the tag of a release that is newer than all of them."""

@@ -33,8 +33,6 @@ else:
     from _frozen_importlib import ModuleSpec
     from _frozen_importlib_external import SourceFileLoader
 
-__all__ = ["FILES", "FUNCTION", "archive_path", "checksum", "interpreter", "use"]
-
 FUNCTION, FILES = "fn", "files"
 """The runs that have an archive: `packwise fn`; `packwise check` and `packwise render`."""
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     At: TypeAlias = tuple["At", str | int] | None
     """A place: the one above it, and the key or number there. A path is made of it where something is wrong."""
 
-__all__ = ["INT32", "INT64", "KEYS", "REQUIRED", "Decoder", "ObjectTable", "kubernetes_struct"]
-
 _EMPTY: dict[str, Value] = {}
 _FLOAT32 = 3.5e38
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from packwise.fleet.cache import Cache
     from packwise.fleet.workers import Workers
 
-__all__ = ["Spool"]
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager

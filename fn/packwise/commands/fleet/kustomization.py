@@ -34,22 +34,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.commands.fleet.tree import FileTree
 
-__all__ = [
-    "OF_PLUGINS",
-    "PLUGINS",
-    "BuildCopy",
-    "BuildInputs",
-    "Kustomizations",
-    "PluginEntry",
-    "as_json",
-    "copy_of",
-    "file_of",
-    "folders_named_by",
-    "plugin_entries",
-    "same_name",
-]
-
-
 # The fields of kustomizations and of kustomize's own plugins, and what each of them holds.
 #
 # kustomize takes a name of a field in any case, and that by Unicode's folding: `Resources`, `reſources`. A fleet knows

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.commands.fleet.result import PackageGroup, PackageResult, Summary
 
-__all__ = ["FleetReport", "Orphans", "with_user_paths"]
-
 _MOST_ORPHANS = 3
 _WORDS = {PackageStatus.ADDED: "new", PackageStatus.REMOVED: "gone"}
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Rule
 
-__all__ = ["COMMAND", "RULES_BY_NAME", "rule_named"]
-
 _DESCRIPTION = """\
 Lists every rule that a finding can name, in the order they run; or explains the one of that name: why there is such a
 rule, what to do, an example that fails and what the operator would say of it, an example that passes. Examples show

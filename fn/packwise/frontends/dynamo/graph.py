@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.fields import Kind
 
-__all__ = [
-    "BACKENDS",
-    "CPU_TYPES",
-    "MISPLACED",
-    "WORKERS",
-    "Component",
-    "Graph",
-    "GraphConstraint",
-    "Override",
-    "paths_of",
-    "shape_problems",
-]
-
-
 # The fields of both versions: what is of a wrong type, and what the API server prunes.
 
 

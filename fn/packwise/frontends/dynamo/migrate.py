@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.revisions.grove import Step
 
-__all__ = ["migrate"]
-
 _MOVED = (
     "replicas", "minAvailable", "multinode", "topologyConstraint", "roles", "providerOverride", "modelRef",
     "runtimeVersionOverride", "globalDynamoNamespace", "eppConfig",

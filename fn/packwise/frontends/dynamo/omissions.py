@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from packwise.revisions.dynamo import DynamoRelease
     from packwise.settings import TopologyRender
 
-__all__ = ["omissions"]
-
 _MEMBERS = "spec/grove.md#podgroups"
 """The rule of Grove's omissions about replicas beyond minAvailable."""
 

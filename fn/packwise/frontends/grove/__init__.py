@@ -1,5 +1,3 @@
 """Grove's PodCliqueSet: its schema, defaults, rules, names, PodGangs and conditions."""
 
 from __future__ import annotations
-
-__all__: list[str] = []

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
 
-__all__ = ["omissions"]
-
 _CONSTRAINT = "spec/grove.md#tc-translation"
 _MAPS = "spec/grove-releases.md#3.3"
 

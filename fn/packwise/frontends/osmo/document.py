@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     FillIn = Callable[[str], Filled | Unfilled]
     """A spec with its templates filled in by the values of the submission."""
 
-__all__ = ["Documents", "read_documents"]
-
 _KINDS = ("pool", "workflow")
 
 

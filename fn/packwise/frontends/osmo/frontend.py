@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies
     from packwise.validate import Definitions
 
-__all__ = ["OSMO"]
-
 POOL_KIND = "OSMO pool"
 WORKFLOW_KIND = "OSMO workflow"
 """The word for workflows where messages name a kind: OSMO's documents have none."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.settings import TopologyRender
 
-__all__ = ["omissions"]
-
 _TREE, _POD = "spec/osmo.md#4", "spec/osmo.md#pod"
 
 

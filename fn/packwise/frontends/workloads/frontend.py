@@ -39,13 +39,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies
     from packwise.validate import Definitions
 
-__all__ = [
-    "WORKLOADS",
-    "derived_job_sets",
-    "train_job_of",
-]
-
-
 # The JobSet of a TrainJob: one of the input, or what Kubeflow Trainer makes of a runtime of the input.
 #
 # Its group is the JobSet's; what that lacks of labels and annotations is the TrainJob's. Source:

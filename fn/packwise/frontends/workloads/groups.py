@@ -50,24 +50,6 @@ if TYPE_CHECKING:
     from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
     from packwise.objects import Place
 
-__all__ = [
-    "MIN_SCALE",
-    "ReplicatedJob",
-    "gangs",
-    "is_idle",
-    "is_own",
-    "is_passed_over",
-    "job_members",
-    "needed_jobs",
-    "pods_in_order",
-    "pods_of",
-    "replicated_jobs",
-    "shapes",
-    "starts_in_order",
-    "weight",
-]
-
-
 # Groups of Jobs, of JobSets, and of whatever else has no sets: bare pods, pods of a Deployment, revisions.
 #
 # A JobSet is a tree of its replicated Jobs, or what earlier releases make. Source: spec/podgrouper.md#4 and #5.

@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from packwise.objects import Index
     from packwise.revisions.kai import KaiRelease
 
-__all__ = [
-    "PLACES",
-    "WORKLOAD_KEYS",
-    "is_owner",
-    "is_scheduled",
-    "mend",
-    "metadata_of_workloads",
-    "workload_key_findings",
-    "workload_parts",
-]
-
 _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
     Part(kind.key, metadata.path, metadata.title): (kind, metadata)
     for kind in WORKLOAD_KINDS.values()

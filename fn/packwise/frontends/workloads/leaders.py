@@ -33,28 +33,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.workloads.workload import Template, Workload
 
-__all__ = [
-    "MASTER",
-    "MIN_AVAILABLE",
-    "WORKER",
-    "Segments",
-    "WorkerGroup",
-    "has_segments",
-    "leader_template",
-    "leader_waits",
-    "leader_worker_set",
-    "ray_cluster",
-    "replica_types",
-    "replicas_of",
-    "segments_of",
-    "size_of",
-    "template_of",
-    "waits_for_workers",
-    "without_types",
-    "worker_groups",
-    "worker_template",
-]
-
 _LWS_RULE = "spec/podgrouper.md#6"
 _BODY = ("spec", "leaderWorkerTemplate")
 _POLICIES = (None, "LeaderCreated", "LeaderReady")

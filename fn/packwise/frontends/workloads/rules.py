@@ -61,15 +61,6 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
 
-__all__ = [
-    "RULES",
-    "advice",
-    "no_group",
-    "pod_findings",
-    "unscheduled_keys",
-]
-
-
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule(
     "workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6.7"

@@ -26,43 +26,6 @@ if TYPE_CHECKING:
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kai import KaiRelease
 
-__all__ = [
-    "BATCH_MIN_MEMBER",
-    "GRACE_PERIOD",
-    "POD_GROUP",
-    "PREEMPTIBILITY",
-    "PREEMPTION_DELAY",
-    "PREFERRED",
-    "QUEUE",
-    "REQUIRED",
-    "SEGMENT_PREFERRED",
-    "SEGMENT_REQUIRED",
-    "SEGMENT_SIZE",
-    "SKIP",
-    "SUFFIX",
-    "TOPOLOGY",
-    "Classes",
-    "FieldRead",
-    "GroupShape",
-    "Owner",
-    "RefusedError",
-    "Template",
-    "TypeDefault",
-    "Workload",
-    "annotation_path",
-    "bounds_of",
-    "classes_of",
-    "count",
-    "delay",
-    "pod_set",
-    "preemptibility",
-    "priority_class",
-    "queue",
-    "read_workloads",
-    "wrong_delays",
-]
-
-
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED = "kai.scheduler/topology-required-placement"
 PREFERRED = "kai.scheduler/topology-preferred-placement"

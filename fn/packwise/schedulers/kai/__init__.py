@@ -30,39 +30,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import ClusterTopology, Condition, KnownTopologies, KnownTopology
     from packwise.validate import Verdict
 
-__all__ = [
-    "KAI",
-    "KAI_TOPOLOGY",
-    "KNOWN",
-    "LABEL_PATTERN",
-    "LEVEL_ALIASES",
-    "NAME",
-    "NO_TAINT_NAMES",
-    "PROFILE",
-    "REFUSED",
-    "RULES",
-    "SEGMENT_COUNTS",
-    "SUBGROUP_COUNTS",
-    "KaiTopologies",
-    "MissingBindingError",
-    "TopologyAnswer",
-    "Versions",
-    "annotated_topology",
-    "judge_known",
-    "judge_topology",
-    "level_origins",
-    "level_position",
-    "minor_of",
-    "read_keys",
-    "scheduler_topologies",
-    "topology_names",
-    "topology_problems",
-    "topology_value",
-    "users_topologies",
-    "value_of",
-    "versions_for",
-]
-
 # KAI's Topology: one for every topology that workloads can name, its manifest, and what its CRDs refuse.
 #
 # Source: spec/grove.md#9, #10, spec/designs.md#1, spec/kai.md, spec/grove-releases.md#4, spec/podgrouper.md#9,

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
 
-__all__ = ["CHART_CLASSES", "MAX_PODS", "GangJob", "TooManyPodsError", "gang_jobs", "queues", "topologies"]
-
 MAX_PODS = 500_000
 """The largest number of pods that are placed."""
 

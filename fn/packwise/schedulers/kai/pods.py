@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-__all__ = ["KnownObjects", "Manifest", "ReadPod", "known_objects", "node_amounts", "read_pod", "with_objects"]
-
 _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _AMD = "amd.com/gpu"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopology
 
-__all__ = ["RULES", "referenced_topologies", "with_reference"]
-
 UNLISTED = Rule(
     "binding-reference",
     "A binding lists the topology that is applied from Git, so that the operator makes none.",

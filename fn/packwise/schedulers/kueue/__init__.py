@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from packwise.placement import Cluster
     from packwise.settings import TopologyRender
 
-__all__ = [
-    "KUEUE",
-    "is_meant",
-]
-
 _WORD = "kueue"
 _OLD_VERSION = "v1beta1"
 

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
 
-__all__ = ["RULES", "check_jobs", "checks_groups", "group_problems_of"]
-
 _LWS_TEMPLATE = ("spec", "leaderWorkerTemplate")
 _LWS_FIELD = "spec.leaderWorkerTemplate"
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
 
-__all__ = ["RULES", "Chain", "check_chain", "queued_pods"]
-
 QUEUE = Rule(
     "kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#6.7", Severity.WARNING
 )

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
 
-__all__ = ["RULES", "check"]
-
 RULES = (
     *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *keys.RULES, *ignored.RULES,
 )  # fmt: skip

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import KueueJob
 
-__all__ = ["RULES", "check_ignored"]
-
 UNCHECKED = Rule(
     "kueue-unchecked", "What no webhook checks of a job keeps the rules all the same.", "spec/kueue.md#3",
     Severity.WARNING,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from packwise.objects import Index
     from packwise.objects.workload_kinds import Metadata, WorkloadKind
 
-__all__ = ["RULES", "check_keys"]
-
 KEY = Rule(
     "kueue-key", "Kueue's labels and annotations are spelt right, and stand where they are read.", "spec/kueue.md#1",
     Severity.WARNING,

@@ -44,18 +44,6 @@ if TYPE_CHECKING:
     from packwise.settings import KueueFlavor, TopologyRender
     from packwise.topology.known import KnownTopologies, KnownTopology
 
-__all__ = [
-    "OBJECT",
-    "RULES",
-    "check_objects",
-    "flavor_problems",
-    "node_labels",
-    "render_objects",
-    "rendered_values",
-    "topology_problems",
-    "webhook_problems",
-]
-
 OBJECT = Rule("kueue-object", "The API server takes Kueue's Topologies and ResourceFlavors.", "spec/kueue.md#5")
 VERSION = Rule("kueue-version", "The release of Kueue serves the API version of an object.", "spec/kueue.md#7")
 IGNORED = Rule(

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from packwise.objects import Index
     from packwise.objects.workload_kinds import WorkloadKind
 
-__all__ = [
-    "HEAD",
-    "RULES",
-    "KueueJob",
-    "KueuePodSet",
-    "check_runtimes",
-    "integer",
-    "jobs_of",
-]
-
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)
 RULES = (RUNTIME,)
 """Rules of what jobs are made of."""

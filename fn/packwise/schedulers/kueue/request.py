@@ -23,32 +23,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.revisions.kueue import KueueRelease
 
-__all__ = [
-    "GROUP_NAME",
-    "PREFERRED",
-    "PREFIX",
-    "REQUIRED",
-    "SLICE_LAYERS",
-    "SLICE_REQUIRED",
-    "SLICE_SIZE",
-    "TOPOLOGY_KEYS",
-    "UNCONSTRAINED",
-    "PodTemplate",
-    "SliceLayer",
-    "TopologyRequest",
-    "annotations_of",
-    "atoi_error",
-    "bound_problems",
-    "number_error",
-    "parse_bool",
-    "parse_int32",
-    "read_request",
-    "refusal",
-    "template_problems",
-    "unparsable",
-    "unread_key",
-]
-
 PREFIX = "kueue.x-k8s.io/"
 REQUIRED = f"{PREFIX}podset-required-topology"
 PREFERRED = f"{PREFIX}podset-preferred-topology"

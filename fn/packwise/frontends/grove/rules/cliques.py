@@ -40,34 +40,6 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import AutoScaling, PodCliqueSet
 
-__all__ = [
-    "AUTOSCALING",
-    "CLIQUES_ANY",
-    "CLIQUES_ANY_HEAD",
-    "CLIQUES_UNIQUE",
-    "CLIQUE_NAME",
-    "CLIQUE_NAME_DNS",
-    "CLIQUE_SHARING",
-    "CLIQUE_SIZE",
-    "DEPENDENCIES",
-    "DEPENDENCY_GRAPH",
-    "EXPLICIT",
-    "GROUPS_TOGETHER",
-    "GROUP_NAMES",
-    "GROUP_SHARING",
-    "GROUP_SIZE",
-    "ONE_SCHEDULER",
-    "POD_SPEC",
-    "SAME_SCHEDULER",
-    "SET",
-    "SET_SHARING",
-    "STARTUP_TYPES",
-    "TERMINATION",
-    "cycles",
-    "duplicates",
-]
-
-
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
 """The values of cliqueStartupType."""
 

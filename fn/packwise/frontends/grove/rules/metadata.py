@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = [
-    "CLIQUE_METADATA",
-    "CLIQUE_NAME_LENGTH",
-    "GROUP_NAME_LENGTH",
-    "MAX_COMBINED_LENGTH",
-    "METADATA",
-    "MNNVL",
-    "MNNVL_BOTH",
-    "MNNVL_BOTH_UPDATE",
-    "MNNVL_GROUP",
-    "MNNVL_GROUP_UPDATE",
-    "MNNVL_UPDATE",
-]
-
 
 def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     prefix = pcs.metadata.get("generateName")

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-__all__ = [
-    "BACKEND_ENABLED",
-    "BACKEND_SUPPORTED",
-    "KAI_QUEUE",
-    "KAI_QUEUE_BESIDE_LPX",
-    "OTHER_SCHEDULERS",
-    "SCHEDULER_NAMES",
-]
-
 _QUEUE = Rule("queue", "A workload that KAI schedules is in one queue.", "spec/grove.md#kai-backend")
 _ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "spec/grove.md#r29")
 _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"

@@ -50,26 +50,6 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.rules import Node
     from packwise.revisions.grove import Revision
 
-__all__ = [
-    "CLIQUE_ROLLING",
-    "CONSTRAINT",
-    "DOMAIN_UPDATE",
-    "GROUP_ROLLING",
-    "NAMED_UPDATE",
-    "PACK_UPDATE",
-    "RECREATE",
-    "ROLLING",
-    "UNDETERMINED",
-    "UPDATE",
-    "CliqueChange",
-    "GroupChange",
-    "Rolled",
-    "immutable",
-    "sharing_update",
-    "update_rules",
-]
-
-
 _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
 _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from packwise.fields import Field, Kind
     from packwise.revisions.grove import Revision
 
-__all__ = ["json_schema"]
-
 _QUANTITY = {"type": ["string", "number", "null"]}
 _SCALARS: dict[type, dict[str, Any]] = {
     Flag: {"type": ["boolean", "null"]},

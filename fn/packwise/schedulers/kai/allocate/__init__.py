@@ -43,23 +43,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod, Scene, Share, SubGroupInfo
     from packwise.schedulers.kai.allocate.state import NodeState, Silent
 
-__all__ = [
-    "FITS",
-    "Attempt",
-    "JobAnswer",
-    "JobTree",
-    "Part",
-    "PodPart",
-    "Queues",
-    "SessionAnswer",
-    "SetPart",
-    "allocate",
-    "existing_queues",
-    "requests_of",
-    "usage_of",
-]
-
-
 # The queues of a session: what the pods of each use, and which bound a job would exceed.
 #
 # A queue's use counts for all queues above it too. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.

@@ -18,24 +18,6 @@ if TYPE_CHECKING:
 
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod
 
-__all__ = [
-    "JOINT",
-    "OVER_LIMIT",
-    "OVER_QUOTA",
-    "FitError",
-    "Shortage",
-    "constraint_error",
-    "few_pods",
-    "insufficient",
-    "missing_queue",
-    "node_shortages",
-    "over_limit",
-    "over_quota",
-    "summary",
-    "unmet_conditions",
-    "unschedulable",
-]
-
 JOINT = ". \n"
 """KAI's separator between the reasons of a message."""
 

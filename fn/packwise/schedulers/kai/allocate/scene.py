@@ -12,33 +12,6 @@ from packwise.kubernetes.validation import natural
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CPU",
-    "DEFAULT_POD_SET",
-    "GPU",
-    "MEMORY",
-    "NOT_PREEMPTIBLE",
-    "PODS",
-    "AffinityTerm",
-    "CountedRequest",
-    "GpuPortion",
-    "HostPort",
-    "Job",
-    "KaiTopology",
-    "LabelRequirement",
-    "LevelConstraint",
-    "Node",
-    "Pod",
-    "PodRules",
-    "QueueShare",
-    "Request",
-    "Scene",
-    "Share",
-    "SubGroupInfo",
-    "Taint",
-    "Toleration",
-]
-
 GPU = "nvidia.com/gpu"
 CPU = "cpu"
 MEMORY = "memory"
