@@ -236,17 +236,19 @@ def test_every_file_and_folder_of_the_page_is_there() -> None:
     assert sorted(folders - {*rows, "packwise/start/"}) == []
 
 
+def imports_of(*words: str, source: str = "") -> set[str]:
+    """The modules that a run of packwise imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "packwise", *words]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+@pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
 def test_a_usual_run_imports_nothing_heavy() -> None:
     """Each costs as much as rendering a hundred workloads; docs/dependencies.md has the figures."""
-    if not native.is_installed:
-        pytest.skip(NO_CORE)
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
-    command = [sys.executable, "-X", "importtime", "-m", "packwise", "fn"]
-
-    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
-    imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    imported = imports_of("fn", source=source)
     heavy = {
         "argparse",
         "cel_expr_python",
@@ -271,6 +273,14 @@ def test_a_usual_run_imports_nothing_heavy() -> None:
     assert [
         name for name in imported if name.startswith(("packwise.frontends.dynamo", "packwise.revisions.dynamo"))
     ] == []
+
+
+@pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+@pytest.mark.parametrize("command", ["check", "render"])
+def test_a_usual_command_imports_nothing_heavy(command: str) -> None:
+    imported = imports_of(command, str(ROOT / "fn" / "packwise" / "start" / "sample.yaml"))
+    heavy = {"cel_expr_python", "dataclasses", "inspect", "jsonpatch", "pydantic", "typing", "yaml"}
+    assert imported & (heavy | ({"hashlib"} if command == "check" else set())) == set()
 
 
 WALK = """

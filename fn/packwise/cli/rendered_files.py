@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
 
@@ -393,8 +392,7 @@ _BUILD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FolderPlan:
+class FolderPlan(Record):
     """`contents` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
 
     `loose` are the paths of objects of stdin and of lists: whoever wrote the object chose the path. `emptied` are the

@@ -16,7 +16,6 @@ import signal
 import stat
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
@@ -50,8 +49,7 @@ _OWN = "packwise"
 """The folder of generated objects, in which files of an earlier render are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Record):
     """What differs from the disk: contents to write by path below the folder, and files to remove; in order of path.
 
     `targets` has the path below the folder that a path leads to, where a link is in between. `listing` is the list of
@@ -62,7 +60,7 @@ class Changes:
     removed: tuple[Path, ...]
     results: tuple[Result, ...]
     listing: bytes | None = None
-    targets: Mapping[str, str] = field(default_factory=dict[str, str])
+    targets: Mapping[str, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self.contents or self.removed or self.listing is not None)

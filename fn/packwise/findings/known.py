@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from hashlib import sha256
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
@@ -30,6 +29,9 @@ def fingerprints(results: Iterable[Result]) -> list[str]:
 
 
 def _hash(result: Result) -> str:
+    # Few formats have hashes, and their module brings OpenSSL.
+    from hashlib import sha256
+
     ref = result.resource_ref
     resource = [ref.api_version, ref.kind, ref.namespace, ref.name] if ref is not None else []
     file = result.file.path if result.file is not None else ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -454,8 +453,7 @@ def _known(name: str) -> frozenset[str]:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Fixed:
+class _Fixed(Record):
     """The files that mending changes: name, text before, text after. `hidden` counts objects that need unsafe fixes."""
 
     texts: tuple[tuple[str, str, str], ...] = ()

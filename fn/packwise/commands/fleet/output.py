@@ -10,7 +10,6 @@ import json
 import os
 import posixpath
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
@@ -166,7 +165,7 @@ def prune(output: Path, name: str) -> list[Result]:
             changes = survey(folder, _NOTHING, with_list=True)
             # The list stays as long as it names a file that stays.
             own = () if changes.results else (Path(real(folder)) / LIST,)
-            apply(folder, replace(changes, removed=(*changes.removed, *own), listing=None), at_once=True)
+            apply(folder, changes.replace(removed=(*changes.removed, *own), listing=None), at_once=True)
             remove_empty(folder, output)
     except FieldError as error:
         return [error_result(error)]
