@@ -62,6 +62,21 @@ def test_used_unused_missing_and_none(call: Call, package: Path, assert_expected
     jsonschema.validate(json.loads(as_json.stdout), schema)
 
 
+def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
+    free = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
+    write(tmp_path / "free", {"web.yaml": free})
+    write(tmp_path / "named", {"web.yaml": free, "t.yaml": CONFIG + "  revision: v0.1.0-alpha.8\n"})
+
+    bare, named = call("topologies", "free"), call("topologies", "named")
+
+    assert (bare.code, named.code, named.messages) == (0, 0, "")
+    assert [line for line in bare.messages.splitlines() if "[revision-unnamed]" in line] == [
+        'warning: nothing tells the release of Grove that the cluster runs: the newest one, "v0.1.0-alpha.14", was '
+        "assumed, and what is reported of workloads rests on it; add `revision: v0.1.0-alpha.14`, or the cluster's, to "
+        "the `spec` of a TopologyRender [revision-unnamed]"
+    ]
+
+
 def test_the_current_folder_is_the_default(call: Call, package: Path) -> None:
     assert call("topologies").stdout == call("topologies", ".").stdout
     assert "in/topology.yaml:1 (configuration)" in call("topologies").stdout
@@ -92,7 +107,9 @@ def test_what_the_operator_or_packwise_made_in_a_cluster_is_there(labels: str, n
 
     ran = call("topologies", "-", stdin=f"{made}---\n{WORKLOAD}")
 
-    assert (ran.code, ran.messages) == (0, "")
+    # Where Grove or packwise made it, it is no topology of users, which would show the design.
+    rules = [line.rpartition("[")[2] for line in ran.messages.splitlines()]
+    assert (ran.code, rules) == (0, ["revision-unnamed]"] if note else [])
     assert ran.stdout == (
         "TOPOLOGY        KIND             FROM       LEVELS\n"
         "grove-topology  ClusterTopology  <stdin>:1  block=nvidia.com/gpu.clique, host=kubernetes.io/hostname\n\n"

@@ -276,6 +276,20 @@ def test_a_folder_is_a_baseline_too(call: Call, tmp_path: Path) -> None:
     assert ran.stdout.splitlines()[0] == "2 packages: 1 changed, 1 unchanged"
 
 
+def test_an_assumed_release_is_told_beside_the_changes(call: Call, tmp_path: Path) -> None:
+    free = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
+    settings = CONFIG.partition("  topologyAwareScheduling:")[0] + "  emit: [PodGang]\n"
+    for side, replicas in (("old", 1), ("new", 2)):
+        files = {"t.yaml": settings, "web.yaml": free.replace("replicas: 1", f"replicas: {replicas}")}
+        write(tmp_path / side / "clusters" / "east", files)
+
+    ran = call("fleet", "diff", "new/clusters", "--baseline", "old/clusters", "-o", "json", "--no-cache")
+
+    (package,) = json.loads(ran.stdout)["packages"]
+    assert (ran.code, package["status"]) == (0, "changed")
+    assert [(each["severity"], each["rule"]) for each in package["findings"]] == [("warning", "revision-unnamed")]
+
+
 @pytest.mark.usefixtures("committed")
 def test_updates_are_judged_by_the_baseline(call: Call, tmp_path: Path) -> None:
     """A webhook refuses some changes of workloads that run."""

@@ -486,7 +486,11 @@ def test_a_domain_in_the_designs_field_shows_the_design() -> None:
 
     assert found.selection is not None
     assert (found.selection.revision.name, found.selection.chosen_by) == ("grep-244-multi", "the key packDomain")
-    assert of_the_release(DESIGNS_DOMAIN) == []
+    assert of_the_release(DESIGNS_DOMAIN) == [
+        'warning: nothing tells the release of Grove that the cluster runs: the design "grep-244-multi" was assumed by '
+        "the key packDomain, which releases have too, and what is reported of workloads rests on it; add `revision: "
+        "v0.1.0-alpha.14`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
+    ]
 
 
 ASSUMES = '; Grove "v0.1.0-alpha.14" is assumed'

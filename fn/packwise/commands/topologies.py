@@ -22,6 +22,7 @@ from packwise.cli.arguments import (
 from packwise.cli.console import is_coloured, json_text, say, show, visible, width
 from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.inputs import read_inputs
+from packwise.cli.judgement import is_of_release
 from packwise.objects import identity
 from packwise.objects.kinds import KINDS
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
@@ -252,7 +253,9 @@ def overview(package: Package) -> Overview:
     inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)
-    results = (*refusing, *results_of(selection.definitions.findings))
+    evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
+    assumed = [result for result in evidence if is_of_release(result)]
+    results = (*refusing, *results_of(selection.definitions.findings), *assumed)
     if exit_code(refusing):
         return Overview(results=results, is_known=False)
     chosen = front_ends(inventory)

@@ -63,13 +63,15 @@ DEPLOYING = frozenset({
 class ChosenRevision(Record):
     """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
 
-    `is_assumed`: whether the input tells no release, or no more than that it is a later one.
+    `is_assumed`: whether the input tells no release, or no more than that it is a later one. `is_shared`: a design was
+    chosen by a key that releases have too, so that the input tells neither.
     """
 
     revision: Revision
     reason: str
     is_named: bool = False
     is_assumed: bool = False
+    is_shared: bool = False
 
 
 def choose_revision(
@@ -101,7 +103,7 @@ def _guess(index: Index) -> ChosenRevision:
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
         return ChosenRevision(NEWEST, "workloads of a later API", is_assumed=True)
     if has_designs_domain(index):
-        return ChosenRevision(GREP_244_MULTI, "the key packDomain")
+        return ChosenRevision(GREP_244_MULTI, "the key packDomain", is_shared=True)
     return ChosenRevision(NEWEST, "the default", is_assumed=True)
 
 
@@ -328,7 +330,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     choice = choose_revision(settings, configuration, index, findings, has_levels=_has_levels(source))
     revision = choice.revision
     findings += _shape_findings(operators, revision, shape)
-    evidence = None if choice.is_named or results else _evidence(choice, index, settings)
+    evidence = None if choice.is_named or results else _evidence(package, choice, index, settings)
     findings += _kai_evidence(index, settings)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
@@ -453,11 +455,13 @@ def _has_levels(source: TopologySource | None) -> bool:
     return any(isinstance(section, dict) and "levels" in section for section in sections)
 
 
-def _evidence(choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
+def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
     """What contradicts a revision that nobody named; nothing is imported for one that somebody named."""
     from packwise.select.evidence import evidence_against
 
-    return evidence_against(choice.revision, index, settings, is_guess=choice.is_assumed)
+    # A part of several clusters' packages has their configurations, which may well name a release.
+    shared = choice.reason if choice.is_shared and not package.is_part else ""
+    return evidence_against(choice.revision, index, settings, is_guess=choice.is_assumed, shared=shared)
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:

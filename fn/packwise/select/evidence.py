@@ -16,6 +16,7 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects import place_text
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
 from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
+from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.topology.known import DOMAINS
@@ -125,10 +126,13 @@ class Evidence(Record):
 NO_EVIDENCE = Evidence()
 
 
-def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool) -> Evidence:
+def evidence_against(
+    assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool, shared: str = ""
+) -> Evidence:
     """What in the input is of another release than `assumed`, which nobody named.
 
-    It `is_guess` where the input shows no release: a warning says so, and the line that ends it.
+    It `is_guess` where the input shows no release: a warning says so, and the line that ends it. So it does where the
+    key that chose a design is `shared` with releases.
     """
     if is_guess and not has_grove_workloads(index):
         # Nothing is judged by it.
@@ -149,8 +153,8 @@ def evidence_against(assumed: Revision, index: Index, settings: TopologyRender, 
         if items and precedes(assumed, first):
             message = f"is of {first.releases[0]} or later, {_assumed(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
-    if is_guess and deployed is None:
-        return Evidence((_guessed(assumed, settings),))
+    if (is_guess or (shared and is_judged)) and deployed is None:
+        return Evidence((_guessed(assumed, settings, shared),))
     return NO_EVIDENCE
 
 
@@ -168,11 +172,16 @@ def has_designs_domain(index: Index) -> bool:
     )
 
 
-def _guessed(assumed: Revision, settings: TopologyRender) -> Finding:
+def _guessed(assumed: Revision, settings: TopologyRender, shared: str) -> Finding:
     where = "a TopologyRender" if settings.item is None else f"the {settings.item.kind}"
+    what = (
+        f'the design "{assumed.name}" was assumed by {shared}, which releases have too'
+        if shared
+        else f'the newest one, "{assumed.name}", was assumed'
+    )
     message = (
-        f'nothing tells the release of Grove that the cluster runs: the newest one, "{assumed.name}", was assumed, and '
-        f"what is reported of workloads rests on it; add `revision: {assumed.name}`, or the cluster's, to the "
+        f"nothing tells the release of Grove that the cluster runs: {what}, and what is reported of workloads rests on "
+        f"it; add `revision: {NEWEST_GROVE.name}`, or the cluster's, to the "
         f"`{'data' if settings.embedded else 'spec'}` of {where}"
     )
     path = ("data",) if settings.embedded else ("spec",)

@@ -24,7 +24,7 @@ from packwise.cli.findings_text import coverage_of, files_covered
 from packwise.cli.git import left_out_of
 from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
 from packwise.cli.inputs import Checkup, Group, Inputs, assigned, definitions_in, documents_of, traits_of
-from packwise.cli.judgement import judge
+from packwise.cli.judgement import is_of_release, judge
 from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
 from packwise.cli.rendered_files import Outcome, outcome_of, plan_folder, rendered_of
 from packwise.commands.diff import Action, diff, state_after, state_before
@@ -324,8 +324,8 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old)
     difference = diff(state_before(old), state)
-    findings = list(difference.refusals)
-    if unreadable or (not difference.compared and not findings):
+    findings = [*difference.refusals, *[result for result in state.render_results if is_of_release(result)]]
+    if unreadable or (not difference.compared and not difference.refusals):
         cause = (*unreadable, *difference.unreadable)
         text = cause[0].line_of_text() if cause else "it has no objects"
         message = f"cannot be compared: the state before has errors: {text}"
