@@ -416,6 +416,12 @@ class Index(Record):
         """The users' own objects of this kind, in their order."""
         return self.by_kind.get((group, kind), ())
 
+    def has_word(self, word: str) -> bool:
+        """True if the word stands in a text of the users' objects."""
+        # Entries of one list share its text.
+        texts = {item.source.text for item in self.users.values() if item.written}
+        return any(word in text for text in texts)
+
 
 def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
     """The gangs with an epoch, by the identity that they have without it."""

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise import frontends as osmo_documents
 from packwise.frontends import has_candidates
-from packwise.objects.kinds import DYNAMO_GRAPH
+from packwise.objects.kinds import DYNAMO_GRAPH, KUEUE_TOPOLOGY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.frontends import FrontEnd, OmissionsOf
     from packwise.objects import Index, Inventory
     from packwise.revisions.grove import Revision
-    from packwise.schedulers import QueuedPodsOf, Scheduler
+    from packwise.schedulers import QueuedPodsOf, Scheduler, SchedulerInput
 
 
 class FrontEndEntry(Record):
@@ -55,8 +55,9 @@ class FrontEndEntry(Record):
 class SchedulerEntry(Record):
     """A scheduler: `load` imports it, `rules` its table of rules.
 
-    One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name. `queued`
-    imports what says which pods it queues itself; None where front ends hand it all that it schedules.
+    One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name; for a
+    render, one with a `word` only where a text of the input has it, or the objects of `emit_word` are to be written.
+    `queued` imports what says which pods it queues itself; None where front ends hand it all that it schedules.
     `webhook` is who refuses objects by its rules, where that is not the operator's.
     """
 
@@ -65,6 +66,15 @@ class SchedulerEntry(Record):
     backend: str | None = None
     queued: Callable[[], QueuedPodsOf] | None = None
     webhook: str = ""
+    word: str = ""
+    emit_word: str = ""
+
+    def is_asked(self, source: SchedulerInput) -> bool:
+        """True if the scheduler may have something to write or to say."""
+        if not self.word or source.settings.emits(self.emit_word):
+            return True
+        indices = (source.inventory.items, source.inventory.baseline)
+        return any(index.has_word(self.word) for index in indices if index is not None)
 
 
 def _grove() -> FrontEnd:
@@ -200,7 +210,14 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(_kai, _kai_rules),
     SchedulerEntry(_podgangs, tuple),
     SchedulerEntry(_volcano, tuple, "volcano"),
-    SchedulerEntry(_kueue, _kueue_rules, queued=_kueue_queued, webhook="Kueue's webhook"),
+    SchedulerEntry(
+        _kueue,
+        _kueue_rules,
+        queued=_kueue_queued,
+        webhook="Kueue's webhook",
+        word="kueue",
+        emit_word=KUEUE_TOPOLOGY.emit_word,
+    ),
 )
 """Every scheduler, in the order in which their findings are reported."""
 
@@ -226,8 +243,17 @@ def workload_front_ends() -> tuple[FrontEnd, ...]:
 
 def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
     """The schedulers that `revision` knows."""
+    return tuple(entry.load() for entry in _entries_for(revision))
+
+
+def schedulers_for(source: SchedulerInput) -> tuple[Scheduler, ...]:
+    """Those of them for which there may be something in the input: no other one is imported."""
+    return tuple(entry.load() for entry in _entries_for(source.cluster.revision) if entry.is_asked(source))
+
+
+def _entries_for(revision: Revision) -> list[SchedulerEntry]:
     backends = (None, *revision.scheduler_backends)
-    return tuple(entry.load() for entry in SCHEDULERS if entry.backend in backends)
+    return [entry for entry in SCHEDULERS if entry.backend in backends]
 
 
 def queued_sources() -> tuple[QueuedPodsOf, ...]:

@@ -13,7 +13,7 @@ from packwise.frontends import candidate_key_findings, candidate_metadata
 from packwise.keys import key_findings
 from packwise.objects import ONCE, READABLE, identity, is_generated
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
-from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
+from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for
 from packwise.placement import within_limit
 from packwise.render import annotate, annotate_generated, with_notes
 from packwise.render import render as render_objects
@@ -474,7 +474,7 @@ def _write(
 
 def _scheduler_objects(source: SchedulerInput) -> SchedulerObjects:
     """The objects of all schedulers, and what these refuse."""
-    written = [scheduler.objects(source) for scheduler in schedulers(source.cluster.revision)]
+    written = [scheduler.objects(source) for scheduler in schedulers_for(source)]
     return SchedulerObjects(
         generated=tuple(generated for objects in written for generated in objects.generated),
         findings=tuple(finding for objects in written for finding in objects.findings),

@@ -11,29 +11,26 @@ from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
-    from packwise.objects import Index
     from packwise.placement import Cluster
     from packwise.settings import TopologyRender
 
-_WORD = "kueue"
+WORD = "kueue"
+"""It stands in every text that is Kueue's business."""
+
 _OLD_VERSION = "v1beta1"
 
 
 class _Kueue:
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input.
-
-        Nothing is imported where nothing of the input speaks of Kueue.
-        """
-        inventory, writes = source.inventory, source.settings.emits(KUEUE_TOPOLOGY.emit_word)
-        if not (writes or any(is_meant(each) for each in (inventory.items, inventory.baseline) if each is not None)):
-            return SchedulerObjects()
+        """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input."""
+        # What mends or migrates needs neither.
         from packwise.schedulers.kueue.check import check
         from packwise.schedulers.kueue.objects import render_objects
 
         release = kueue_release(source.settings.kueue.version)
+        writes = source.settings.emits(KUEUE_TOPOLOGY.emit_word)
         generated, refused = render_objects(source, release) if writes else ([], [])
-        known = [item for kind in WORKLOAD_KINDS.values() for item in inventory.items.of_kind(*kind.key)]
+        known = [item for kind in WORKLOAD_KINDS.values() for item in source.inventory.items.of_kind(*kind.key)]
         queued = tuple(item for item in known if is_queued(item))
         return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)), workloads=queued)
 
@@ -47,13 +44,6 @@ class _Kueue:
         known = next((each for each in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR) if each.key == (group, kind)), None)
         is_old = known is not None and item.api_version == f"{group}/{_OLD_VERSION}"
         return item.set(("apiVersion",), known.api_version) if known is not None and is_old else item
-
-
-def is_meant(index: Index) -> bool:
-    """True if some text of the input names Kueue."""
-    # Entries of one list share its text.
-    texts = {item.source.text for item in index.users.values() if item.written}
-    return any(_WORD in text for text in texts)
 
 
 KUEUE: Scheduler = _Kueue()

@@ -18,7 +18,7 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
-from packwise.schedulers.kueue import is_meant
+from packwise.schedulers.kueue import WORD
 from packwise.schedulers.kueue.objects import node_labels, rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
@@ -382,7 +382,7 @@ _NAME = "Kueue"
 
 def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender) -> Iterator[QueuedPods]:
     """The pod sets of all jobs that name a queue or ask for a topology, in the order of the kinds."""
-    if not is_meant(inventory.items):
+    if not inventory.items.has_word(WORD):
         return
     release = kueue_release(settings.kueue.version)
     chain = Chain(inventory.items, rendered_values(topologies, settings))
