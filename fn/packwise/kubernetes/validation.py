@@ -264,21 +264,20 @@ def go_number(value: float) -> str:
     return repr(value).replace("e-0", "e-")
 
 
-def unmarshal_error(value: Value, go: str, field: str = "", *, wants_number: bool = False) -> str:
+def unmarshal_error(value: Value, go: str, field: str = "", *, digits: str = "") -> str:
     """The error of `json.Unmarshal` about a value that is none of the type `go`, at `field` of its struct.
 
-    A number that is not the number which Go wants has its digits.
+    `digits` are those of a number that is not the number which Go wants.
     """
     target = f"struct field {field}" if field else "value"
-    return f"json: cannot unmarshal {_go_kind(value, wants_number)} into Go {target} of type {go}"
+    return f"json: cannot unmarshal {_go_kind(value, digits)} into Go {target} of type {go}"
 
 
-def _go_kind(value: Value, wants_number: bool) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return f"number {go_number(value)}" if wants_number else "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+def _go_kind(value: Value, digits: str) -> str:
+    kind = json_type(value)
+    if kind in ("integer", "number"):
+        return f"number {digits}" if digits else "number"
+    return "bool" if kind == "boolean" else kind
 
 
 def _go_char(char: str) -> str:

@@ -35,6 +35,7 @@ from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,
     duration_fault,
+    go_number,
     go_quote,
     parse_duration,
     quantity_fault,
@@ -543,5 +544,5 @@ def _is_integer(value: Value, kind: Number) -> bool:
 
 
 def _type_text(value: Value, kind: Kind, go: str, struct: str, dotted: str) -> str:
-    field = f"{struct}.{dotted}" if dotted else ""
-    return unmarshal_error(value, go, field, wants_number=isinstance(kind, Number | Decimal))
+    digits = go_number(value) if isinstance(kind, Number | Decimal) and isinstance(value, int | float) else ""
+    return unmarshal_error(value, go, f"{struct}.{dotted}" if dotted else "", digits=digits)

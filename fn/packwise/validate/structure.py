@@ -29,6 +29,7 @@ from packwise.kubernetes.validation import (
     label_value,
     mask_trailing_dash,
     qualified_name,
+    unmarshal_error,
 )
 from packwise.validate.schema import Schema
 from packwise.wording import closest, known_names, list_known
@@ -623,7 +624,6 @@ def _message(key: Value, entry: Value) -> str:
 
 _TEXTS = ("generateName", "name", "namespace")
 _MAPPINGS = ("annotations", "labels")
-_GO_KINDS = {"boolean": "bool", "integer": "number"}
 
 
 def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
@@ -653,9 +653,7 @@ def type_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
 
 
 def _type_problem(value: Value, at: ValuePath, noun: str, field: str, go: str) -> Problem:
-    go_kind = _GO_KINDS.get(json_type(value), json_type(value))
-    into = f"Go struct field ObjectMeta.{field}" if field else "Go value"
-    text = f"json: cannot unmarshal {go_kind} into {into} of type {go}"
+    text = unmarshal_error(value, go, f"ObjectMeta.{field}" if field else "")
     return Problem(at.path, f"must be {noun}; got {describe(value)}", text, Stage.SCHEMA, cause=Cause.TYPE)
 
 

@@ -13,7 +13,16 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING, cast
 from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.go_json import go_json_error
-from packwise.kubernetes.validation import V35, ErrorType, OperatorError, Sentence, Unquoted, go_quote, qualified_name
+from packwise.kubernetes.validation import (
+    V35,
+    ErrorType,
+    OperatorError,
+    Sentence,
+    Unquoted,
+    go_quote,
+    qualified_name,
+    unmarshal_error,
+)
 from packwise.wording import near_miss
 
 if TYPE_CHECKING:
@@ -202,7 +211,7 @@ def _entries(text: str) -> tuple[SliceLayer, ...] | str:
     if value is None:
         return ()
     if not isinstance(value, list):
-        return f"json: cannot unmarshal {_go_kind(value)} into Go value of type []v1beta2.{_ENTRY}"
+        return unmarshal_error(value, f"[]v1beta2.{_ENTRY}")
     layers = [_layer(entry) for entry in value]
     errors = [layer for layer in layers if isinstance(layer, str)]
     return errors[0] if errors else tuple(layer for layer in layers if isinstance(layer, SliceLayer))
@@ -220,7 +229,7 @@ def _layer(entry: Value) -> SliceLayer | str:
     if entry is None:
         return SliceLayer("", 0)
     if not isinstance(entry, dict):
-        return f"json: cannot unmarshal {_go_kind(entry)} into Go value of type v1beta2.{_ENTRY}"
+        return unmarshal_error(entry, f"v1beta2.{_ENTRY}")
     level, size = "", 0
     for name, value in entry.items():
         # Go takes the name of a field in letters of any case.
@@ -228,23 +237,13 @@ def _layer(entry: Value) -> SliceLayer | str:
             continue
         if name.casefold() == "topology":
             if not isinstance(value, str):
-                return f"json: cannot unmarshal {_go_kind(value)} into Go struct field {_ENTRY}.topology of type string"
+                return unmarshal_error(value, "string", f"{_ENTRY}.topology")
             level = value
         elif name.casefold() == "size":
             if type(value) is not int or not -(2**31) <= value < 2**31:
-                kind = _go_kind(value, show=True)
-                return f"json: cannot unmarshal {kind} into Go struct field {_ENTRY}.size of type int32"
+                return unmarshal_error(value, "int32", f"{_ENTRY}.size", digits=str(value))
             size = value
     return SliceLayer(level, size)
-
-
-def _go_kind(value: Value, *, show: bool = False) -> str:
-    """Go's name of the type of a JSON value; of a number with its value, where asked to `show` it."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, (int, float)):
-        return f"number {value}" if show else "number"
-    return "string" if isinstance(value, str) else "object" if isinstance(value, dict) else "array"
 
 
 def template_problems(template: PodTemplate, release: KueueRelease) -> list[Problem]:
