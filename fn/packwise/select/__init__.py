@@ -84,7 +84,7 @@ def choose_revision(
 ) -> ChosenRevision:
     """`spec.revision`, else the one that topologies, their section or workloads show, else the newest release."""
     if settings.revision is not None:
-        revision = _named(settings, settings.revision, configuration, findings)
+        revision = _revision_named(settings, settings.revision, configuration, findings)
         return ChosenRevision(revision, "spec.revision", is_named=True)
     for revision in RECORDS:
         if revision.chosen_by_topologies and has_topologies(index, revision):
@@ -97,7 +97,7 @@ def choose_revision(
 
 
 def _guess(index: Index) -> ChosenRevision:
-    """What is assumed where nothing chooses a revision."""
+    """The assumed revision where nothing chooses one."""
     from packwise.select.evidence import has_designs_domain, has_later_fields
 
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
@@ -136,12 +136,12 @@ def _key_of(revision: Revision, index: Index) -> str | None:
 
 
 def has_topologies(index: Index, revision: Revision) -> bool:
-    """Whether topologies of the revision's kind stand in the input."""
+    """True if topologies of the revision's kind stand in the input."""
     return bool(index.of_kind(*kind_of(revision.topology_kind).key))
 
 
 def has_grove_workloads(index: Index) -> bool:
-    """Whether something in the input is judged by a release of Grove."""
+    """True if something in the input is judged by a release of Grove."""
     return any(index.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
 
 
@@ -156,7 +156,7 @@ def revision_called(name: str) -> Revision:
     return newest_as(name)
 
 
-def _named(
+def _revision_named(
     settings: TopologyRender, name: str, configuration: Configuration | None, findings: list[Finding]
 ) -> Revision:
     revision = revision_called(name)
@@ -251,7 +251,7 @@ RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 
 
 class Selection(Record):
-    """What configures a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
+    """The configuration of a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
 
     `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
     `chosen_by` is what chose the revision, `is_named` whether somebody named it, `is_assumed` whether no more is known
@@ -281,13 +281,13 @@ class Selection(Record):
 
     @property
     def is_configured(self) -> bool:
-        """Whether something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
+        """True if something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
         configured = self.settings.item is not None or self.configuration is not None
         return configured or self.enabled or bool(self.results)
 
     @property
     def is_contested(self) -> bool:
-        """Whether more than one object configures the same."""
+        """True if more than one object configures the same."""
         return any(finding.rule == SOURCES.name for finding in self.findings)
 
     @property
@@ -306,7 +306,7 @@ def index_package(package: Package) -> Inventory:
 
 
 def select(package: Package, inventory: Inventory, *, configured_otherwise: bool = False) -> Selection:
-    """What configures the render, with every finding about that; `inventory` is the package's.
+    """The configuration of the render, with every finding about that; `inventory` is the package's.
 
     `configured_otherwise`: whether documents among the input bring a topology, so that no configuration need do so.
     """
@@ -417,7 +417,7 @@ def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) 
     beside = package.configured_before
     items = () if beside is None else (beside.function_config, *beside.context)
     configurations = [item for item in (*items, *inventory.baseline.of_kind(GROUP, KIND)) if item is not None]
-    names = {name for item in configurations if (name := _named_by(item)) is not None}
+    names = {name for item in configurations if (name := _name_in(item)) is not None}
     if names:
         return revision_called(names.pop()) if len(names) == 1 else None
     if not is_named:
@@ -428,7 +428,7 @@ def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) 
     return None if deployed is None else deployed.revision
 
 
-def _named_by(item: KubeObject) -> str | None:
+def _name_in(item: KubeObject) -> str | None:
     """The revision that a configuration names; None where it names none, or cannot be read."""
     try:
         return load(item).revision
@@ -450,13 +450,13 @@ def _as_chosen(
 
 
 def _has_levels(source: TopologySource | None) -> bool:
-    """Whether a topology section has levels, of whatever type."""
+    """True if a topology section has levels, of whatever type."""
     sections = () if source is None else source.sections.values()
     return any(isinstance(section, dict) and "levels" in section for section in sections)
 
 
 def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
-    """What contradicts a revision that nobody named; nothing is imported for one that somebody named."""
+    """The evidence against a revision that nobody named; nothing is imported for one that somebody named."""
     from packwise.select.evidence import evidence_against
 
     # A part of several clusters' packages has their configurations, which may well name a release.
@@ -474,13 +474,13 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
     try:
         settings = load(chosen)
     except FieldError as error:
-        results.append(_ruled(error.to_result()))
+        results.append(_with_rule(error.to_result()))
         return no_configuration()
     except ValueError as error:
         errors: tuple[Result, ...] = getattr(error, "results", ())
         if not errors:
             raise
-        results += [_ruled(result) for result in errors]
+        results += [_with_rule(result) for result in errors]
         return no_configuration()
     for other in items:
         message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other)
@@ -495,7 +495,7 @@ _BESIDE_CHOSEN = (
 
 
 def _second(chosen: KubeObject, other: KubeObject) -> str:
-    """What is wrong with a second TopologyRender: in another folder it is another cluster's."""
+    """The message about a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
     message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
     if folders[0] == folders[1]:
@@ -505,7 +505,7 @@ def _second(chosen: KubeObject, other: KubeObject) -> str:
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
-    """What is wrong with the types of configurations: what Grove's decoder says, and the rest of `shape`."""
+    """Findings about the types of configurations: what Grove's decoder says, and the rest of `shape`."""
     if not operators:
         return shape
     from packwise.settings.operator import operator_findings
@@ -525,11 +525,11 @@ def function_config_of(package: Package) -> KubeObject | None:
 
 
 def _is_same(item: KubeObject, function_config: KubeObject | None) -> bool:
-    """Whether `item` is the function's configuration too: kpt lists the file among the items."""
+    """True if `item` is the function's configuration too: kpt lists the file among the items."""
     return function_config is not None and identity(item.value) == identity(function_config.value)
 
 
-def _ruled(result: Result) -> Result:
+def _with_rule(result: Result) -> Result:
     return result.replace(tags={**result.tags, "rule": SETTINGS.name})
 
 
@@ -598,7 +598,7 @@ def _schedulers(
 
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
-    """Whether user-created topologies alone say that TAS is on. Source: spec/designs.md#2."""
+    """True if user-created topologies alone say that TAS is on. Source: spec/designs.md#2."""
     return revision.chooses_topology and has_topologies(index, revision)
 
 

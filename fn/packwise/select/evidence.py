@@ -1,4 +1,4 @@
-"""What in the input tells the release of a cluster's Grove, and of its KAI, where nobody names it.
+"""Evidence in the input of the release of a cluster's Grove, and of its KAI, where nobody names it.
 
 An API of a later release than the assumed one is an error, and what follows from it is not reported beside it. Objects
 that tell a release, and no API server would refuse, are a warning: packwise does not choose a release silently.
@@ -129,7 +129,7 @@ NO_EVIDENCE = Evidence()
 def evidence_against(
     assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool, shared: str = ""
 ) -> Evidence:
-    """What in the input is of another release than `assumed`, which nobody named.
+    """The places of the input that are of another release than `assumed`, which nobody named.
 
     It `is_guess` where the input shows no release: a warning says so, and the line that ends it. So it does where the
     key that chose a design is `shared` with releases.
@@ -143,18 +143,18 @@ def evidence_against(
         strongest = traces[0]
         for trace in traces:
             strongest = trace if precedes(strongest.first, trace.first) else strongest
-        finding = _contradicted(strongest, assumed, deployed)
+        finding = _contradiction(strongest, assumed, deployed)
         return Evidence((finding,), tuple((trace.item, trace.scope) for trace in traces))
     is_judged = is_guess or has_grove_workloads(index)
     if is_judged and deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
-        return Evidence((_offered(deployed, assumed),))
+        return Evidence((_offer(deployed, assumed),))
     for kind, first in _KINDS.items():
         items = index.of_kind(CLUSTER_TOPOLOGY.group, kind)
         if items and precedes(assumed, first):
-            message = f"is of {first.releases[0]} or later, {_assumed(assumed)}; {_SET}"
+            message = f"is of {first.releases[0]} or later, {_assumption(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
     if (is_guess or (shared and is_judged)) and deployed is None:
-        return Evidence((_guessed(assumed, settings, shared),))
+        return Evidence((_guess_finding(assumed, settings, shared),))
     return NO_EVIDENCE
 
 
@@ -172,7 +172,7 @@ def has_designs_domain(index: Index) -> bool:
     )
 
 
-def _guessed(assumed: Revision, settings: TopologyRender, shared: str) -> Finding:
+def _guess_finding(assumed: Revision, settings: TopologyRender, shared: str) -> Finding:
     where = "a TopologyRender" if settings.item is None else f"the {settings.item.kind}"
     what = (
         f'the design "{assumed.name}" was assumed by {shared}, which releases have too'
@@ -191,15 +191,15 @@ def _guessed(assumed: Revision, settings: TopologyRender, shared: str) -> Findin
 _SET = "set `revision` in a TopologyRender to the release that your cluster runs"
 
 
-def _assumed(revision: Revision) -> str:
+def _assumption(revision: Revision) -> str:
     return f'and nothing names a release, so that "{revision.name}" was assumed'
 
 
-def _contradicted(trace: _Trace, assumed: Revision, deployed: Deployed | None) -> Finding:
+def _contradiction(trace: _Trace, assumed: Revision, deployed: Deployed | None) -> Finding:
     advice = _SET
     if deployed is not None and not precedes(deployed.revision, trace.first):
         advice = f"set `revision: {deployed.release}` in a TopologyRender, which {place_text(deployed.item)} deploys"
-    message = f"is of the API of {trace.first.releases[0]} or later, {_assumed(assumed)}; {advice}"
+    message = f"is of the API of {trace.first.releases[0]} or later, {_assumption(assumed)}; {advice}"
     return Finding.of(CONTRADICTED, trace.item, trace.path, message, at_key=True)
 
 
@@ -238,7 +238,7 @@ def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Mapping[st
 
 
 def _is_free(domain: str) -> bool:
-    """Whether `domain` is a name that only later releases take, and no slip of the pen."""
+    """True if `domain` is a name that only later releases take, and no slip of the pen."""
     if domain in DOMAINS or _FREE_DOMAIN.fullmatch(domain) is None:
         return False
     from packwise.wording import closest
@@ -263,7 +263,7 @@ def owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
 
 
 def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:
-    """Whether a finding is about one of its object's scopes, or is the API server's about what is around one.
+    """True if a finding is about one of its object's scopes, or is the API server's about what is around one.
 
     What that is given there holds what the webhook of the wrong release fills in.
     """
@@ -274,7 +274,7 @@ def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:
 
 def deployed_release(index: Index) -> Deployed | None:
     """The first place of the input that deploys a release of Grove that packwise knows."""
-    return next(_deployed(index), None)
+    return next(_deployed_releases(index), None)
 
 
 class Deployed(Record):
@@ -286,15 +286,15 @@ class Deployed(Record):
     revision: Revision
 
 
-def _offered(deployed: Deployed, assumed: Revision) -> Finding:
+def _offer(deployed: Deployed, assumed: Revision) -> Finding:
     message = (
-        f"deploys Grove {deployed.release}, {_assumed(assumed)}; set `revision: {deployed.release}` in a "
+        f"deploys Grove {deployed.release}, {_assumption(assumed)}; set `revision: {deployed.release}` in a "
         "TopologyRender if this is your cluster's"
     )
     return Finding.of(UNNAMED, deployed.item, deployed.path, message)
 
 
-def _deployed(index: Index) -> Iterator[Deployed]:
+def _deployed_releases(index: Index) -> Iterator[Deployed]:
     """The places that deploy a known release of Grove."""
     for item, path, text in deployments(index, _GROVE):
         release = _known_release(text)
@@ -390,7 +390,7 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
 
 
 def _has_users(index: Index, kai_name: str) -> bool:
-    """Whether there are workloads that KAI schedules, or PodGroups of its own."""
+    """True if there are workloads that KAI schedules, or PodGroups of its own."""
     if has_grove_workloads(index) or index.of_kind(*PODGROUP.key):
         return True
     return any(_names_scheduler(item.value, kai_name) for items in index.by_kind.values() for item in items)
