@@ -251,7 +251,7 @@ RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 
 
 class Selection(Record):
-    """The configuration of a render: packwise's own settings, the revision, the topology configuration, the cluster's CRDs.
+    """The configuration of a render: the settings, the revision, the topology configuration, the cluster's CRDs.
 
     `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
     `chosen_by` is what chose the revision, `is_named` whether somebody named it, `is_assumed` whether no more is known
