@@ -13,7 +13,7 @@ from textwrap import fill
 from typing import Any
 
 from packwise.cli import parsers
-from packwise.commands.rules import RULES_BY_NAME, explanation, refusal
+from packwise.commands.rules.table import RULES_BY_NAME, explanation, refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.keys import FORMS, KEYS, Key, Part, parts_of, where

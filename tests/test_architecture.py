@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.yamltext import native
+from packwise.cli import COMMANDS
 from packwise.revisions.grove import REVISIONS
 from tests.places import NO_CORE, ROOT
 
@@ -362,6 +363,28 @@ def test_a_run_imports_its_own_command(word: str, command: str) -> None:
     done = subprocess.run([sys.executable, "-c", OWN, word], capture_output=True, text=True, check=False)
 
     assert done.stderr.splitlines()[-1] == command
+
+
+HELPS = """
+import sys
+from packwise.cli import parse
+
+try:
+    parse([sys.argv[1], "--help"])
+except SystemExit:
+    print(sum(name.partition(".")[0] in ("krmfn", "packwise") for name in sys.modules), file=sys.stderr)
+"""
+
+MODULES_OF_A_HELP = 32
+"""The modules that the help of a command, or its answer to wrong usage, loads: what runs is not among them."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_does_not_import_what_runs(command: str) -> None:
+    done = subprocess.run([sys.executable, "-c", HELPS, command], capture_output=True, text=True, check=True)
+
+    assert int(done.stderr) <= MODULES_OF_A_HELP
 
 
 @pytest.mark.slow

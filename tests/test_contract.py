@@ -14,7 +14,7 @@ import pytest
 
 import krmfn
 from packwise.cli import parsers
-from packwise.commands.rules import RULES_BY_NAME
+from packwise.commands.rules.table import RULES_BY_NAME
 from tests.places import ROOT, TESTDATA
 
 PAGE = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8")

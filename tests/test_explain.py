@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from krmfn.result import Result, Severity
-from packwise.commands.rules import RULES_BY_NAME, Explanation, explained, explanation, refusal, results_of
+from packwise.commands.rules.table import RULES_BY_NAME, Explanation, explained, explanation, refusal, results_of
 from packwise.findings.finding import Stage
 from tests.tables import each
 

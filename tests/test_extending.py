@@ -203,8 +203,8 @@ def as_markdown("""
 
 def test_a_format_is_a_name_and_a_function(source: Path) -> None:
     check = source / "packwise" / "commands" / "check"
-    edit(check / "command.py", '"junit", "markdown"]\n', '"junit", "markdown", "rules"]\n')
-    edit(check / "command.py", '"junit", "markdown")\n', '"junit", "markdown", "rules")\n')
+    edit(check / "__init__.py", '"junit", "markdown"]\n', '"junit", "markdown", "rules"]\n')
+    edit(check / "__init__.py", '"junit", "markdown")\n', '"junit", "markdown", "rules")\n')
     edit(check / "formats.py", "def as_markdown(", AS_RULES)
     wrong = CONFIGURATION.replace("replicas: 1\n        podSpec", "replicas: 0\n        podSpec")
 

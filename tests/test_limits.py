@@ -12,7 +12,8 @@ from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.cli.rendered_files import MAX_PATH
 from packwise.commands.diff import difference as state
-from packwise.commands.place.command import MAX_ADDED, MOST_EXACT
+from packwise.commands.place.cluster import MAX_ADDED
+from packwise.commands.place.output import MOST_EXACT
 from packwise.findings.finding import MAX_TEXT
 from packwise.frontends.dynamo.shape import MOST_RANKS
 from packwise.frontends.osmo.template import MAX_TEMPLATE

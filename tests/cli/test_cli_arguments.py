@@ -12,12 +12,12 @@ import pytest
 
 from packwise.cli import parse
 from packwise.cli.arguments import Named, Verbosity
-from packwise.commands.check.command import Check, Choice, Fix, Output
-from packwise.commands.diff.command import Diff
+from packwise.commands.check import Check, Choice, Fix, Output
+from packwise.commands.diff import Diff
 from packwise.commands.doctor import Doctor
-from packwise.commands.explain.command import Explain
+from packwise.commands.explain import Explain
 from packwise.commands.fn import Function
-from packwise.commands.init.command import Init
+from packwise.commands.init import Init
 from packwise.commands.render import Render
 from packwise.commands.rules import Rules
 from packwise.commands.schema import Schema

@@ -14,8 +14,8 @@ import pytest
 from krmfn.yamltext import read
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.commands.explain import Explanation, explanation_of, named
-from packwise.commands.explain.text import Explained, as_text
+from packwise.commands.explain.explanation import Explanation, explanation_of, named
+from packwise.commands.explain.output import Explained, as_text
 from packwise.pipeline import render
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.examples import EXAMPLES

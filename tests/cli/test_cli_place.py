@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from packwise.cli.markdown import LIMIT
+from packwise.cli.findings_text import LIMIT
 from packwise.extras import SOLVER
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_markdown import outside_code
@@ -453,7 +453,7 @@ def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(
 
 
 def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packwise.commands.place.command.SOLVER", SOLVER.replace(module="not.there"))
+    monkeypatch.setattr("packwise.commands.place.output.SOLVER", SOLVER.replace(module="not.there"))
 
     ran = call("place", "in", "--nodes", str(folder / "nodes.json"), "--exact")
 

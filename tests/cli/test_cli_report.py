@@ -12,9 +12,9 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.cli.findings_text import Checked, as_lines, as_text, count
-from packwise.commands.check.command import FORMATS
+from packwise.commands.check import FORMATS
 from packwise.commands.check.formats import as_json
-from packwise.commands.rules import RULES_BY_NAME
+from packwise.commands.rules.table import RULES_BY_NAME
 from packwise.pipeline.rules import rule_table
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, Ran, write
 

@@ -9,7 +9,7 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.yamltext import read
-from packwise.commands.diff import diff, state_after, state_before
+from packwise.commands.diff.difference import diff, state_after, state_before
 from packwise.select import Package
 from tests.golden.cases import GOLDEN
 

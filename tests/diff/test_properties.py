@@ -13,9 +13,8 @@ from jsonpatch import apply_patch
 
 from krmfn import KubeObject
 from krmfn.edit import same
-from packwise.commands.diff import Action, State, diff, state_after, state_before
-from packwise.commands.diff.change import ORDER, Entry, by_identity, counted, field_changes, part_at
-from packwise.commands.diff.difference import json_patch
+from packwise.commands.diff.change import ORDER, Action, Entry, by_identity, counted, field_changes, part_at
+from packwise.commands.diff.difference import State, diff, json_patch, state_after, state_before
 from packwise.commands.diff.output import Compared, as_json, as_patches, as_text
 from packwise.select import Package
 from tests.render.mangling import mangled_packages

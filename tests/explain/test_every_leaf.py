@@ -16,7 +16,7 @@ from krmfn.value import Value
 from krmfn.yamltext import split_documents
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.commands.explain import Emitted, EmittedValue, Explanation, explanation_of, values_of
+from packwise.commands.explain.explanation import Emitted, EmittedValue, Explanation, explanation_of, values_of
 from packwise.pipeline import render
 from packwise.select import Package
 from tests.examples import EXAMPLES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.explain import Explanation, at_line, explanation_of
+from packwise.commands.explain.explanation import Explanation, at_line, explanation_of
 from packwise.pipeline import render
 from packwise.select import Package
 

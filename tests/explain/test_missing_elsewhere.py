@@ -9,7 +9,7 @@ import pytest
 
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_groups
-from packwise.commands.explain import explanation_of
+from packwise.commands.explain.explanation import explanation_of
 from packwise.pipeline import render
 from tests.cli.calling import write
 

@@ -198,7 +198,7 @@ def test_no_folder_that_was_looked_at_is_listed_again(
         seen.append(evidence)
         return orphans(output, known, evidence)
 
-    monkeypatch.setattr("packwise.commands.fleet.command.orphans", noted)
+    monkeypatch.setattr("packwise.commands.fleet.run.orphans", noted)
     ran = call(*RENDER, "--jobs", jobs)
 
     assert ran.stdout.splitlines()[-1] == "  1 folder of packages that are gone; --prune empties them: out/west/lab"

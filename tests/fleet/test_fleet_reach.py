@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.commands.clients import Problem
+from packwise.commands.doctor.clients import Problem
 from packwise.commands.fleet import kustomize as module
 from packwise.commands.fleet.kustomization import copy_of
 from packwise.commands.fleet.kustomize import NONE, Confinement, confinements, start

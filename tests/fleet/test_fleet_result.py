@@ -9,7 +9,6 @@ from contextlib import closing
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.commands.fleet.command import Spool
 from packwise.commands.fleet.packages import Reach, reach
 from packwise.commands.fleet.result import (
     MOST_FINDINGS,
@@ -20,6 +19,7 @@ from packwise.commands.fleet.result import (
     Tally,
     kept_findings,
 )
+from packwise.commands.fleet.run import Spool
 
 ERROR = Result(
     'must be "a"; got "b"',

@@ -317,7 +317,7 @@ def test_a_warm_cache_renders_nothing(call: Call, monkeypatch: pytest.MonkeyPatc
 
     words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
     cold = call(*words)
-    monkeypatch.setattr("packwise.commands.fleet.command.work", refuse)
+    monkeypatch.setattr("packwise.commands.fleet.run.work", refuse)
 
     assert call(*words) == cold
 

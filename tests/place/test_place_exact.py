@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from packwise.commands.place.cluster import read_scenario
 from packwise.commands.place.cure import Verdict, cure, exact_packing, hiding_rule
 from packwise.commands.place.placing import turn_of
-from packwise.commands.place.scenario import read_scenario
 from packwise.extras import SOLVER
 from packwise.schedulers.kai.allocate import allocate
 from tests.place.checker import faults

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packwise.commands.place.scenario import answers, read_scenario
+from packwise.commands.place.cluster import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.candidates import Rankings, Scores
 from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.place.command import placed_of
-from packwise.commands.place.output import as_json
+from packwise.commands.place.output import as_json, placed_of
 from packwise.pipeline import render
 from packwise.schedulers.kai.snapshot import read_snapshot
 from packwise.select import Package

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.commands.place.scenario import answers, read_scenario
+from packwise.commands.place.cluster import answers, read_scenario
 from packwise.schedulers.kai.allocate import allocate
 from tests.places import TESTDATA
 

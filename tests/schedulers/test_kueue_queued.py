@@ -7,8 +7,8 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.cli import main
-from packwise.commands.explain import explanation_of
-from packwise.commands.topologies import overview
+from packwise.commands.explain.explanation import explanation_of
+from packwise.commands.topologies.overview import overview
 from packwise.pipeline import render
 from packwise.placement import PodSlice
 from packwise.select import Package

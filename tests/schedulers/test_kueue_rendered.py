@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.check.command import mend
+from packwise.commands.check.run import mend
 from packwise.pipeline import render
 from packwise.pipeline.steps import Rendered
 from packwise.schedulers.kueue import KUEUE

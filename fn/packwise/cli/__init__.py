@@ -41,24 +41,22 @@ class Entry(Record):
 
 COMMANDS = {
     "render": Entry("packwise.commands.render", "print or write your objects and what follows from them"),
-    "check": Entry("packwise.commands.check.command", "say what is wrong"),
-    "diff": Entry("packwise.commands.diff.command", "say what changes for the scheduler from one state to another"),
+    "check": Entry("packwise.commands.check", "say what is wrong"),
+    "diff": Entry("packwise.commands.diff", "say what changes for the scheduler from one state to another"),
     "comment": Entry(
         "packwise.commands.comment",
         "say of a change what check, diff and place say, as one comment on its pull request",
     ),
-    "explain": Entry("packwise.commands.explain.command", "say why a value is there, or missing"),
+    "explain": Entry("packwise.commands.explain", "say why a value is there, or missing"),
     "topologies": Entry("packwise.commands.topologies", "list the topologies and who uses them"),
     "topology": Entry("packwise.commands.topology", "propose a configuration from the labels of nodes (import)"),
-    "place": Entry("packwise.commands.place.command", "say where the KAI Scheduler puts the gangs, or why it does not"),
-    "report": Entry(
-        "packwise.commands.report.command", "draw the gangs on the nodes of a cluster, as a page or a picture"
-    ),
-    "fleet": Entry("packwise.commands.fleet.command", "render, check, compare or place the packages of many clusters"),
+    "place": Entry("packwise.commands.place", "say where the KAI Scheduler puts the gangs, or why it does not"),
+    "report": Entry("packwise.commands.report", "draw the gangs on the nodes of a cluster, as a page or a picture"),
+    "fleet": Entry("packwise.commands.fleet", "render, check, compare or place the packages of many clusters"),
     "cache": Entry("packwise.commands.cache", "say how large the cache of a fleet is, or prune it"),
-    "migrate": Entry("packwise.commands.migrate.command", "rewrite your objects for a later release of Grove"),
+    "migrate": Entry("packwise.commands.migrate", "rewrite your objects for a later release of Grove"),
     "rules": Entry("packwise.commands.rules", "list the rules, or explain one"),
-    "init": Entry("packwise.commands.init.command", "write a package to begin with"),
+    "init": Entry("packwise.commands.init", "write a package to begin with"),
     "doctor": Entry("packwise.commands.doctor", "say what packwise sees in a folder, and who would run it"),
     "schema": Entry("packwise.commands.schema", "print a JSON Schema, for editors"),
     "completion": Entry("packwise.commands.completion", "print the script of a shell's completion"),

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli import parsers
 from packwise.cli.arguments import (
     Command,
     UsageError,
 )
 from packwise.cli.console import show
-from packwise.commands.check.command import FORMATS
-from packwise.commands.rules import RULES_BY_NAME
-from packwise.commands.schema import SCHEMAS
 from packwise.extras import COMPLETION
 
 if TYPE_CHECKING:
@@ -54,6 +50,12 @@ def completion(command: Completion) -> int:
     if not COMPLETION.is_installed:
         raise UsageError(f"completion must have its library: {COMPLETION.advice}")
     import shtab
+
+    # The names that complete words are no business of the help.
+    from packwise.cli import parsers
+    from packwise.commands.check import FORMATS
+    from packwise.commands.rules.table import RULES_BY_NAME
+    from packwise.commands.schema import SCHEMAS
 
     parser, commands = parsers()
     for action in [action for each in commands.values() for action in each._actions]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.cli.arguments import Command
-from packwise.function import main
 
 if TYPE_CHECKING:
     import argparse
@@ -47,6 +46,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def fn(command: Function) -> int:
     """Runs the function; returns the exit code."""
+    # Its help needs nothing of it.
+    from packwise.function import main
+
     return main(validate=command.validate, verbose=command.verbose)
 
 

@@ -19,9 +19,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible
-from packwise.cli.findings_text import as_lines, count, sentence
-from packwise.cli.markdown import Part, Section, code, comment
-from packwise.commands.rules import RULES_BY_NAME
+from packwise.cli.findings_text import Part, Section, as_lines, code, comment, count, sentence
+from packwise.commands.rules.table import RULES_BY_NAME
 from packwise.findings.known import fingerprints
 
 if TYPE_CHECKING:
@@ -243,7 +242,7 @@ def as_sarif(checked: Checked) -> str:
 
 def _descriptor(rule: Rule) -> dict[str, Any]:
     # Only this format explains rules; the others do without.
-    from packwise.commands.rules import explanation
+    from packwise.commands.rules.table import explanation
 
     explained = explanation(rule.name)
     command = f"packwise rules {rule.name}"

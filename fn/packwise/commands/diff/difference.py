@@ -23,7 +23,7 @@ from packwise.commands.diff.change import (
     with_counted,
     word_of,
 )
-from packwise.commands.topologies import has_sources, overview
+from packwise.commands.topologies.overview import has_sources, overview
 from packwise.findings.finding import Finding
 from packwise.objects import PART_OF, READABLE, format_identity, has_epoch, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY

@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from krmfn.result import Severity
-from packwise.cli.console import json_text, visible
-from packwise.cli.findings_text import FAINT, SEVERITIES, Coverage, as_lines, count, tinted
-from packwise.cli.markdown import Part, Section, code, comment, markup
+from krmfn.result import Severity, exit_code, sort_results
+from packwise.cli.arguments import STDIN, UsageError
+from packwise.cli.console import is_coloured, json_text, say, show, visible
+from packwise.cli.findings_text import (
+    FAINT,
+    SEVERITIES,
+    Coverage,
+    Part,
+    Section,
+    as_lines,
+    code,
+    comment,
+    count,
+    files_covered,
+    markup,
+    tinted,
+)
+from packwise.cli.inputs import Sides, read_sides
+from packwise.cli.judgement import is_of_release, variants_as_one
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.diff import Action, Entry, format_steps
-from packwise.commands.diff.change import word_of
-from packwise.commands.diff.difference import constraint_text, constraints, json_patch
+from packwise.commands.diff.change import Action, Entry, format_steps, word_of
+from packwise.commands.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
+from packwise.commands.diff.difference import diff as compare
+from packwise.extras import PATCH
 from packwise.objects import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.commands.diff import Change, Difference, Dropped, FieldChange
+    from packwise.cli.inputs import Group, Inputs
+    from packwise.commands.diff import Diff, DiffFormat
+    from packwise.commands.diff.change import Change, FieldChange
+    from packwise.commands.diff.difference import Difference, Dropped
 
 
 class Compared(Record):
@@ -65,17 +85,24 @@ def notes(compared: Compared) -> list[str]:
 
 
 _SIGNS = {Action.CREATE: "+", Action.DELETE: "-", Action.CHANGE: "~", Action.RECREATE: "±"}
+
 _COLOURS = {Action.CREATE: 32, Action.DELETE: 31, Action.CHANGE: 33, Action.RECREATE: 31}
+
 _WORDS = {
     Action.CREATE: "added",
     Action.DELETE: "removed",
     Action.CHANGE: "changed",
     Action.RECREATE: "to be re-created",
 }
+
 _LONGEST = 300
+
 _WIDEST = 100
+
 _NAMED = 6
+
 _DIGITS = re.compile(r"\d+")
+
 _PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
 
 
@@ -401,3 +428,65 @@ def _entry(change: Change) -> dict[str, Any]:
     if change.after is not None and change.action in (Action.CREATE, Action.RECREATE):
         entry["object"] = without_bookkeeping(change.after).value
     return entry
+
+
+def diff(command: Diff) -> int:
+    """Prints what changes; returns the exit code. Raises UsageError."""
+    if command.output == "patch" and not PATCH.is_installed:
+        raise UsageError(f"--output patch must have its library: {PATCH.advice}")
+    sides = Sides(command.before, command.after, command.config, command.crds, command.exclude)
+    inputs = read_sides(sides)
+    results = sort_results([*inputs[0].results, *inputs[1].results])
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    before, after = [files_covered(each.files, each.left_out, each.read) for each in inputs]
+    lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
+    if inputs[0].is_broken or inputs[1].is_broken:
+        say(lines)
+        return 1
+    compared = _compared(command, *inputs).replace(coverage=(before, after))
+    say(as_lines(compared.unnamed, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    if command.output not in ("json", "markdown"):
+        say([f"note: {note}" for note in notes(compared)])
+    difference = compared.difference
+    if command.output == "patch":
+        errors = [*difference.unreadable, *difference.refusals]
+        say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    if not show(_PRINTERS[command.output](compared)):
+        return 1
+    say(lines)
+    is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
+    return int(bool(is_wrong or exit_code(results)))
+
+
+def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
+    old = sorted_state(state_before(before.package), before)
+    new = sorted_state(state_after(after.package, before.package), after)
+    # What no file is blamed for is the same of both.
+    unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
+    return Compared(
+        compare(old, new),
+        *_names(command),
+        old.rendered,
+        new.rendered,
+        is_coloured(sys.stdout),
+        tuple(unnamed.values()),
+    )
+
+
+def _names(command: Diff) -> tuple[str, str]:
+    """What the user calls the two sides."""
+    before, after = ("<stdin>" if name == STDIN else name for name in (command.before, command.after))
+    return before, after
+
+
+def sorted_state(state: State, read: Group | Inputs) -> State:
+    """The state of what was read, its errors sorted; of variants one says which to name."""
+    return state.replace(results=sort_results(variants_as_one(state.results, read)))
+
+
+_PRINTERS: dict[DiffFormat, Callable[[Compared], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "patch": as_patches,
+    "markdown": as_markdown,
+}

@@ -21,7 +21,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.commands.clients import Problem, is_settings_value, words_of
+from packwise.commands.doctor.clients import Problem, is_settings_value, words_of
 from packwise.commands.fleet.tree import documents_in, mapping_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.wording import closest

@@ -12,7 +12,14 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
-from packwise.commands.clients import KPTFILE, Problem, is_settings_value, kpt_clients, kustomize_clients, words_of
+from packwise.commands.doctor.clients import (
+    KPTFILE,
+    Problem,
+    is_settings_value,
+    kpt_clients,
+    kustomize_clients,
+    words_of,
+)
 from packwise.commands.fleet.kustomization import (
     PLUGINS,
     Kustomizations,

@@ -10,8 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import ResultFile
 from packwise.cli.console import json_text, visible
-from packwise.cli.findings_text import as_lines, tinted
-from packwise.cli.markdown import Part, Section, code, comment
+from packwise.cli.findings_text import Part, Section, as_lines, code, comment, tinted
 from packwise.commands.check.formats import finding_fields
 from packwise.commands.fleet.result import PackageStatus, count
 from packwise.discovery import count_unjudged

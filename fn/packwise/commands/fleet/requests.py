@@ -21,7 +21,7 @@ from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import from_top
 from packwise.cli.rendered_files import FolderPlan
-from packwise.commands.clients import Problem
+from packwise.commands.doctor.clients import Problem
 from packwise.commands.fleet.kustomize import KustomizeError, kustomize_version
 from packwise.commands.fleet.packages import SUFFIXES, PackageClient, Packages, Reach, reach
 from packwise.commands.fleet.result import LOST, PackageResult, PackageStatus

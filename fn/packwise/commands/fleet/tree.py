@@ -22,7 +22,7 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.run import MAX_INPUT
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
-from packwise.commands.clients import KPTFILE, Problem
+from packwise.commands.doctor.clients import KPTFILE, Problem
 from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, ignored_files, ignores_above, unparsed_reason
 from packwise.globs import Globs
 

@@ -27,7 +27,8 @@ from packwise.cli.inputs import Checkup, Group, Inputs, assigned, definitions_in
 from packwise.cli.judgement import is_of_release, judge
 from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
 from packwise.cli.rendered_files import Outcome, outcome_of, plan_folder, rendered_of
-from packwise.commands.diff import Action, diff, state_after, state_before
+from packwise.commands.diff.change import Action
+from packwise.commands.diff.difference import diff, state_after, state_before
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
 from packwise.commands.fleet.packages import PackageClient, PackageConfiguration, configuration_of
@@ -48,8 +49,9 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.findings_text import Coverage
     from packwise.cli.rendered_files import FolderPlan
-    from packwise.commands.clients import Problem
-    from packwise.commands.diff import Change, State
+    from packwise.commands.diff.change import Change
+    from packwise.commands.diff.difference import State
+    from packwise.commands.doctor.clients import Problem
     from packwise.commands.fleet.requests import PackageSide, Request
     from packwise.commands.fleet.tree import CommitTree
     from packwise.commands.place.placing import GangAnswer
@@ -405,7 +407,7 @@ def _with_places(
 
 def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, GangAnswer]]:
     """The render on the nodes, and what becomes of each gang by its name. Raises UsageError, TooManyPodsError."""
-    from packwise.cli.cluster_files import objects_in, read_cluster
+    from packwise.commands.place.cluster import objects_in, read_cluster
     from packwise.commands.place.placing import place_gangs, situation
 
     name, data = nodes

@@ -1,1 +1,117 @@
-"""Where the scheduler puts gangs: scenarios, workloads on the nodes of a cluster, and what would change the answer."""
+"""`packwise place`: where KAI puts gangs on the nodes of a cluster, or in a scenario; nothing is written."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.cli.arguments import NODES, Command, Named, add_context, add_nodes, add_paths, named_of
+
+if TYPE_CHECKING:
+    import argparse
+    from typing import Literal
+
+    PlaceFormat = Literal["text", "json", "markdown"]
+
+_DESCRIPTION = """\
+Says where the KAI Scheduler puts each gang on the nodes of a cluster, or what is in its way: the algorithm of its
+allocate action (v0.17), gang after gang in queue order. Pods in use count; nothing is evicted to make room."""
+
+_EPILOG = """\
+examples:
+  kubectl get nodes,pods -A -o json > nodes.json
+  packwise place clusters/west --nodes nodes.json
+  packwise place clusters/west --nodes nodes.json --replicas llm/decode=6 --further
+  packwise place clusters/west --nodes nodes.json --baseline git:origin/main   # what a change moves
+  packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
+  packwise place scenario.json -o json
+
+exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
+
+PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
+"""How a placing is printed."""
+
+
+class PlaceGangs(Record):
+    """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
+
+    `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
+    many more replicas fit; `exact`: whether a solver looks at what does not fit.
+    """
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+    output: PlaceFormat = "text"
+    add_nodes: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    replicas: tuple[str, ...] = ()
+    further: bool = False
+    exact: bool = False
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    add_nodes(
+        parser,
+        f"the cluster: {NODES}; only a scenario goes without",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=PLACE_FORMATS,
+        default="text",
+        help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
+    )
+    add_context(parser)
+    parser.add_argument(
+        "--add-nodes",
+        metavar="FILE|NxLABELS",
+        action="append",
+        default=[],
+        help="as if these nodes were there too: a file of them, or 4xexample.com/rack=r9 for four copies of the node "
+        "that shares most of these labels",
+    )
+    parser.add_argument(
+        "--drain",
+        metavar="DOMAIN",
+        action="append",
+        default=[],
+        help="as if a node, or all nodes with LABEL=VALUE, were gone, and their pods with them",
+    )
+    parser.add_argument(
+        "--replicas",
+        metavar="GROUP=N",
+        action="append",
+        default=[],
+        help="as if a workload (llm=2), or a scaling group or clique of it (llm/prefill=4), had N replicas",
+    )
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help="for gangs that do not fit, let a solver say whether there is a packing that KAI does not find, for which "
+        "rule, and the smallest change that helps (needs packwise[solver])",
+    )
+    parser.add_argument(
+        "--further", action="store_true", help="say how many more replicas of each workload fit beside all gangs"
+    )
+
+
+def _read(parsed: argparse.Namespace) -> PlaceGangs:
+    return PlaceGangs(
+        named_of(parsed),
+        tuple(parsed.nodes),
+        parsed.output,
+        tuple(parsed.add_nodes),
+        tuple(parsed.drain),
+        tuple(parsed.replicas),
+        parsed.further,
+        parsed.exact,
+    )
+
+
+def _run(command: PlaceGangs) -> int:
+    from packwise.commands.place.output import place
+
+    return place(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from krmfn.result import Severity
-from packwise.cli.console import json_text, visible, width
-from packwise.cli.findings_text import SEVERITIES, Coverage, tinted
-from packwise.cli.markdown import Part, Section, code, comment
+from krmfn.result import Severity, exit_code
+from packwise.cli.arguments import STDIN, Named, UsageError
+from packwise.cli.console import is_coloured, json_text, say, show, visible, width
+from packwise.cli.findings_text import SEVERITIES, Coverage, Part, Section, as_lines, code, comment, coverage_of, tinted
+from packwise.cli.inputs import read_inputs
+from packwise.cli.rendered_files import rendered_of
+from packwise.commands.place.cluster import (
+    ScenarioError,
+    WhatIfError,
+    added,
+    answers,
+    drained,
+    is_count,
+    is_scenario,
+    joined,
+    read_cluster,
+    read_json,
+    read_nodes,
+    read_objects,
+    read_scenario,
+    with_replicas,
+)
 from packwise.commands.place.cure import Verdict
-from packwise.commands.place.placing import Fate, common_domain, level_word, topology_of
+from packwise.commands.place.placing import (
+    Fate,
+    common_domain,
+    free_after,
+    level_word,
+    more_replicas,
+    moves,
+    place_gangs,
+    reasons,
+    situation,
+    topology_of,
+    turn_of,
+)
+from packwise.extras import SOLVER
+from packwise.pipeline import render
+from packwise.pipeline.registry import queued_sources
 from packwise.schedulers.kai.allocate import FITS
+from packwise.schedulers.kai.allocate.scene import PODS
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.commands.place import PlaceGangs
     from packwise.commands.place.cure import Second
     from packwise.commands.place.placing import GangAnswer, Move, Placing, Situation
+    from packwise.pipeline import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
     from packwise.schedulers.kai.allocate.scene import Node
+    from packwise.select import Package
 
 
 class Baseline(Record):
@@ -56,12 +99,14 @@ class Placed(Record):
 
 
 _SHOWN_NODES = 12
+
 _STATES = {
     "allocated": "fits",
     "partial": "fits, but for pods beyond its minimum",
     "pending": "does not fit",
     "notready": "is not tried",
 }
+
 _FATES = {
     Fate.NO_LONGER_FITS: ("no longer fits", "no longer fit"),
     Fate.FITS_NOW: ("fits now", "fit now"),
@@ -333,3 +378,175 @@ def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:
         "missing": dict(shortage.missing),
         "counted": shortage.is_counted,
     }
+
+
+MOST_EXACT = 20
+"""How many gangs get an exact verdict."""
+
+
+def place(command: PlaceGangs) -> int:
+    """Prints the places; returns 0 where everything fits, 1 where something does not. Raises UsageError."""
+    if not command.nodes:
+        return _scenario(command)
+    if STDIN in command.nodes and STDIN in command.named.paths:
+        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+    try:
+        return _workloads(command)
+    except (WhatIfError, TooManyPodsError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _scenario(command: PlaceGangs) -> int:
+    paths = command.named.paths
+    value = read_json(paths[0]) if len(paths) == 1 else None
+    if not is_scenario(value):
+        raise UsageError(
+            "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; "
+            "only a scenario, one JSON file with nodes and jobs, goes without"
+        )
+    if command.output == "markdown":
+        raise UsageError("-o markdown must go with workloads and --nodes; of a scenario there is text or json")
+    from packwise.schedulers.kai.allocate import allocate
+
+    try:
+        session = allocate(read_scenario(cast("Mapping[str, Value]", value)))
+    except ScenarioError as error:
+        raise UsageError(f"{paths[0]}: {error}") from None
+    if command.output == "json":
+        text = json_text(answers(session))
+    else:
+        text = "".join(
+            [f"{job.name}: {job.state}" + (f"\n  {job.message}" if job.message else "") + "\n" for job in session.jobs]
+        )
+    return int(not all(job.state in FITS for job in session.jobs)) if show(text) else 1
+
+
+def _workloads(command: PlaceGangs) -> int:
+    inputs = read_inputs(command.named)
+    package = inputs.package.replace(nodes=read_nodes(command.nodes))
+    if not inputs.is_broken:
+        for text in command.replicas:
+            package = package.replace(items=with_replicas(package.items, text))
+    rendered = rendered_of(inputs.replace(package=package))
+    say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    coverage = coverage_of(inputs, rendered)
+    if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
+        say([coverage.line])
+        return 1
+    snapshot = _snapshot(command, package.nodes)
+    placed = placed_of(rendered, snapshot).replace(coverage=coverage)
+    there, placing = placed.situation, placed.placing
+    if command.further:
+        placed = placed.replace(further=more_replicas(there, placing))
+    if command.exact:
+        placed = placed.replace(seconds=_seconds(there, placing))
+    if command.named.baseline is not None:
+        placed = placed.replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
+    if not show(_printed(placed, command)):
+        return 1
+    say([*_queued_elsewhere(rendered), coverage.line])
+    return int(not placing.fits or bool(exit_code(inputs.results)))
+
+
+def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:
+    """That workloads are placed by schedulers whose algorithm nobody simulates here."""
+    source = rendered.scheduled
+    if source is None:
+        return
+    workloads: dict[str, set[KubeObject]] = {}
+    for queued_pods in queued_sources():
+        for pods in queued_pods(source.inventory, source.topologies, source.settings):
+            workloads.setdefault(pods.scheduler, set()).add(pods.workload)
+    for scheduler, places in workloads.items():
+        number = "1 workload" if len(places) == 1 else f"{len(places)} workloads"
+        verb = "is" if len(places) == 1 else "are"
+        yield f"note: {number} that {scheduler} queues {verb} not placed: its algorithm is not simulated"
+
+
+def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:
+    """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
+    there = situation(rendered, snapshot)
+    placing = place_gangs(there)
+    free = free_after(there, placing)
+    return Placed(
+        there,
+        {node.name: node for node in there.scene.nodes},
+        placing,
+        tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs),
+    )
+
+
+def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
+    """What the change of `package` moves; None, which stderr says, where nothing before it can be placed.
+
+    Raises TooManyPodsError.
+    """
+    if package.before is None:
+        return None
+    rendered = render(package.before)
+    if exit_code(rendered.results):
+        say([f"note: {name} has errors, so that places are compared with none"])
+        return None
+    before = placed_of(rendered, snapshot)
+    return Baseline(name, before, moves(before.placing, placed.placing))
+
+
+def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
+    """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
+    if not SOLVER.is_installed:
+        raise UsageError(f"--exact must have its library: {SOLVER.advice}")
+    from packwise.commands.place.cure import second_verdict
+
+    pending = [index for index, gang in enumerate(placing.gangs) if gang.answer.state == "pending"]
+    if len(pending) > MOST_EXACT:
+        say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
+    return {
+        index: second_verdict(turn_of(there.scene, placing.session, index), placing.gangs[index].answer, there.words)
+        for index in pending[:MOST_EXACT]
+    }
+
+
+def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
+    """The cluster that is asked about."""
+    snapshot = read_cluster(command.nodes, objects)
+    refuse_empty(command.nodes, snapshot)
+    for text in command.add_nodes:
+        if is_count(text):
+            snapshot = added(snapshot, text)
+        else:
+            try:
+                more = read_snapshot(list(read_objects(text)))
+            except SnapshotError as error:
+                raise UsageError(f'--add-nodes "{text}" {error}') from None
+            snapshot = joined(snapshot, more.nodes)
+    for domain in command.drain:
+        snapshot = drained(snapshot, domain)
+    return snapshot
+
+
+def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
+    """Raises UsageError where no node says what it has, as in topograph's output: every gang would be pending."""
+    if all(node.allocatable.keys() <= {PODS} for node in snapshot.nodes):
+        listed = ", ".join([f'"{name}"' for name in nodes])
+        raise UsageError(
+            f"--nodes {listed} must say what nodes have (status.allocatable); topograph's output does not: name what "
+            "`kubectl get nodes,pods -A -o json` prints beside it"
+        )
+
+
+def _printed(placed: Placed, command: PlaceGangs) -> str:
+    match command.output:
+        case "json":
+            return as_json(placed)
+        case "markdown":
+            return as_markdown(placed, place_command(command.named, command.nodes))
+        case "text":
+            return as_text(placed, coloured=is_coloured(sys.stdout))
+
+
+def place_command(named: Named, nodes: Sequence[str]) -> str:
+    """The command that prints all of a placing."""
+    baseline = () if named.baseline is None else ("--baseline", named.baseline)
+    return shlex.join(
+        ["packwise", "place", *named.paths, *(word for each in nodes for word in ("--nodes", each)), *baseline]
+    )

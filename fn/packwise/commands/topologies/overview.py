@@ -1,4 +1,4 @@
-"""`packwise topologies`: which topologies there are, and which workload uses which.
+"""Which topologies there are and which workload uses which, as a table or JSON.
 
 Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
 none. Source: spec/packwise.md#3.
@@ -12,13 +12,6 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import (
-    Command,
-    Named,
-    add_config,
-    add_paths,
-    add_text_or_json,
-)
 from packwise.cli.console import is_coloured, json_text, say, show, visible, width
 from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.inputs import read_inputs
@@ -31,48 +24,15 @@ from packwise.select import topologies_of
 from packwise.topology.known import ListedTopology, Use
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krmfn.result import Result
     from packwise.cli.findings_text import Coverage
+    from packwise.commands.topologies import Topologies
     from packwise.objects import Inventory
     from packwise.select import Package, Selection
     from packwise.topology.known import KnownTopologies
-
-_DESCRIPTION = """\
-Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
-names that no topology has stand in it too."""
-
-
-_EPILOG = """\
-examples:
-  packwise topologies clusters/west
-  kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
-  packwise topologies clusters/west -o json
-
-`packwise topology import` proposes the levels of one from the labels of nodes.
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-
-class Topologies(Record):
-    """`packwise topologies`."""
-
-    named: Named
-    as_json: bool = False
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, "*", ["."])
-    add_text_or_json(parser)
-    add_config(parser)
-
-
-def _read(parsed: argparse.Namespace) -> Topologies:
-    return Topologies(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
-
 
 _NONE = "<none>"
 
@@ -279,6 +239,3 @@ def overview(package: Package) -> Overview:
         return Overview(topologies, uses, selection.enabled, results_of(absent, results))
     # An export of a cluster shows its topologies, and needs no configuration that says so.
     return Overview(topologies, uses, enabled=True, results=results)
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, topologies)

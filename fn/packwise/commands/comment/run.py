@@ -1,4 +1,4 @@
-"""`packwise comment`: what check, diff and place say of a change, as one comment on its pull request."""
+"""What check, diff and place say of a change, in the parts of one comment."""
 
 from __future__ import annotations
 
@@ -8,74 +8,32 @@ from urllib.parse import quote
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code
-from packwise.cli import markdown
-from packwise.cli.arguments import (
-    NODES,
-    Command,
-    Named,
-    UsageError,
-    add_context,
-    add_nodes,
-    add_paths,
-    named_of,
-)
-from packwise.cli.cluster_files import read_cluster, read_nodes
+from packwise.cli.arguments import Named, UsageError
 from packwise.cli.console import say, show
-from packwise.cli.findings_text import Checked
+from packwise.cli.findings_text import Checked, Part, code, markup
+from packwise.cli.findings_text import comment as comment_of
 from packwise.cli.inputs import read_groups
 from packwise.cli.judgement import judge
-from packwise.cli.markdown import Part, markup
 from packwise.cli.reader import has_own_errors
 from packwise.commands.check.formats import part_of_check
-from packwise.commands.diff import diff, state_after, state_before
-from packwise.commands.diff.command import sorted_state
-from packwise.commands.diff.output import Compared, part_of_comparison
-from packwise.commands.place.command import baseline_of, place_command, placed_of, refuse_empty
-from packwise.commands.place.output import part_of_placing
+from packwise.commands.diff.difference import diff, state_after, state_before
+from packwise.commands.diff.output import Compared, part_of_comparison, sorted_state
+from packwise.commands.place.cluster import read_cluster, read_nodes
+from packwise.commands.place.output import baseline_of, part_of_placing, place_command, placed_of, refuse_empty
 from packwise.pipeline import render
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
-    from packwise.cli.arguments import Named
     from packwise.cli.inputs import Checkup, Group
     from packwise.cli.judgement import Judgement
-
-_DESCRIPTION = """\
-Prints one comment for a pull request, in Markdown: what is wrong (check), what changes for the scheduler (diff, with
---baseline), where it places the gangs and what the change moves (place, with --nodes), in parts that fold. It is
-shorter than what GitHub takes, whatever the change; its first line tells a bot which comment to update."""
-
-
-_EPILOG = """\
-examples:
-  packwise comment clusters/west --baseline git:origin/main > comment.md
-  packwise comment clusters/west --baseline git:origin/main --nodes nodes.json > comment.md
-
-exit codes: 0 no error, 1 errors were found, updates are refused or a gang does not fit, 2 wrong usage"""
-
-
-class Comment(Record):
-    """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
-
-    named: Named
-    nodes: tuple[str, ...] = ()
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    add_nodes(parser, f"say where the gangs go, and what the change moves, on the nodes of a cluster: {NODES}")
-    add_context(parser)
-
-
-def _read(parsed: argparse.Namespace) -> Comment:
-    return Comment(named_of(parsed), tuple(parsed.nodes))
-
+    from packwise.commands.comment import Comment
 
 _DIFF = "### What changes for the scheduler"
+
 _PLACE = "### Where the scheduler places it"
+
 _LONGEST = 400
 """Characters of the paths that a marker names."""
 
@@ -98,7 +56,7 @@ def comment(command: Comment) -> int:
         answers.append(_compared(checkup, command.named, frozenset(map(str, judgement.results))))
     if command.nodes:
         answers.append(_placed(checkup, command))
-    text = markdown.comment(_marker(command.named.paths), [answer.part for answer in answers])
+    text = comment_of(_marker(command.named.paths), [answer.part for answer in answers])
     if not show(text):
         return 1
     say([judgement.coverage.line])
@@ -124,17 +82,17 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
         return _Answer(Part([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
-    code = int(any(each.difference.refusals or not each.difference.compared for each in compared))
+    failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
     compared = [_without(each, reported) for each in compared]
     if len(compared) == 1:
-        return _Answer(part_of_comparison(compared[0]), code)
+        return _Answer(part_of_comparison(compared[0]), failed)
     parts = [(each.after, part_of_comparison(each)) for each in compared]
     sections = [
         section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
-    lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {markdown.code(baseline)}."]
-    return _Answer(Part(lead, sections, f"packwise diff {baseline} PATH"), code)
+    lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {code(baseline)}."]
+    return _Answer(Part(lead, sections, f"packwise diff {baseline} PATH"), failed)
 
 
 def _difference(group: Group, name: str, baseline: str) -> Compared:
@@ -182,6 +140,3 @@ def _placed(checkup: Checkup, command: Comment) -> _Answer:
         raise UsageError(str(error)) from None
     part = part_of_placing(placed, place_command(command.named, command.nodes))
     return _Answer(part, int(not placed.placing.fits))
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, comment)

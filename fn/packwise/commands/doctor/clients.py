@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from packwise.select import Package
 
 KPTFILE = "Kptfile"
+
 CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
 """Names of the files by which clients run functions."""
 
@@ -128,10 +129,13 @@ def cluster_view(package: Package) -> ClusterView:
 
 PIPELINE_FILES = (".gitlab-ci.yml", ".pre-commit-config.yaml")
 """Names of files at the top of a repository by which pipelines run packwise."""
+
 PIPELINE_FOLDER = ".github/workflows"
 
 _COMMAND = re.compile(r"(?:^|[\s'\"/;&|(])(packwise\s+(?:check|comment|diff|fleet|place|render|report)\b[^\n]*)")
+
 _PLUGIN = "packwise"
+
 _FOLDERS = ("topologies", "workloads")
 """Folders that a render for GitOps tools writes."""
 
@@ -316,7 +320,9 @@ def _has_settings(folder: str, documents: Mapping[str, tuple[Mapping[str, Value]
 
 
 _ANNOTATION = "config.kubernetes.io/function"
+
 _FLAGS = "--enable-alpha-plugins --enable-exec"
+
 _FIELDS = {"transformers": "transformer", "validators": "validator", "generators": "generator"}
 
 

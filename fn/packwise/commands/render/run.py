@@ -1,4 +1,4 @@
-"""`packwise render`: to a stream or a folder, and what stderr says of it."""
+"""A render, printed or written to a folder, and what stderr says of it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import (
-    STDIN,
-    Command,
-    Named,
-    UsageError,
-    Verbosity,
-    add_context,
-    add_paths,
-    add_verbosity,
-    named_of,
-)
+from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import cannot_write, is_coloured, say, show
 from packwise.cli.findings_text import count_of_causes, coverage_of, ending, hidden_infos, stderr_lines
 from packwise.cli.input_paths import real
@@ -30,70 +20,13 @@ from packwise.cli.rendered_files import LIST, outcome_of, plan_folder, refuse_sa
 from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left, survey
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.result import Result
     from packwise.cli.findings_text import Coverage
     from packwise.cli.rendered_files import FolderPlan, Outcome
     from packwise.cli.write import Changes
-
-_DESCRIPTION = """\
-Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
-comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
-written. A folder given with -o changes at once or not at all; its list of files, .packwise.sha256, tells packwise's
-own from those of others, which stay."""
-
-
-_EPILOG = """\
-examples:
-  packwise render examples/disaggregated-inference
-  packwise render inference.yaml topology.yaml -o rendered
-  packwise render --in-place clusters/west
-  packwise render clusters/west -o rendered/west --check   # in CI: is what was committed what a render gives?
-  kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-
-class Render(Record):
-    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
-
-    named: Named
-    output: str | None = None
-    in_place: bool = False
-    check: bool = False
-    verbosity: Verbosity = Verbosity.NORMAL
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser)
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        help="the folder to write to: your files where they stand in PATH, generated objects below packwise/; "
-        '"-", the default, is stdout',
-    )
-    output.add_argument("--in-place", action="store_true", help="write to PATH itself, which must be one folder")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
-    )
-    add_context(parser)
-    add_verbosity(parser)
-
-
-def _read(parsed: argparse.Namespace) -> Render:
-    return Render(
-        named_of(parsed),
-        None if parsed.output == STDIN else parsed.output,
-        parsed.in_place,
-        parsed.check,
-        Verbosity(parsed.verbosity),
-    )
+    from packwise.commands.render import Render
 
 
 class Report(Record):
@@ -277,6 +210,3 @@ def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str |
 
 def _files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, render)

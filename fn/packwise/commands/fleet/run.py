@@ -1,8 +1,7 @@
-"""`packwise fleet`: what a change reaches, handed to workers, and the answers in sum."""
+"""A run through a fleet: what a change reaches, handed to workers, and the answers in sum."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from contextlib import ExitStack, closing, nullcontext
@@ -10,22 +9,14 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
 from krmfn.result import exit_code
-from packwise.cli.arguments import (
-    Command,
-    UsageError,
-    Verbosity,
-    add_crds,
-    add_values,
-)
+from packwise.cli.arguments import UsageError, Verbosity
 from packwise.cli.console import Meter, is_coloured, say, show
 from packwise.cli.findings_text import as_lines
 from packwise.cli.git import Commit, merge_bases
 from packwise.cli.input_paths import real, top_of
 from packwise.cli.inputs import COMMIT
 from packwise.cli.write import refuse_no_folder
-from packwise.commands.cache import add_size
 from packwise.commands.fleet.output import FolderEvidence, OutputFolder, orphans, prune
 from packwise.commands.fleet.packages import reach_of_any
 from packwise.commands.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, with_user_paths
@@ -37,214 +28,14 @@ from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.workers import DaskCluster, Lost, Processes, WorkersError, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
+    from krmfn.result import Result
+    from packwise.commands.fleet import Fleet, FleetFormat
     from packwise.commands.fleet.requests import Answer, Request
     from packwise.fleet.cache import Cache
     from packwise.fleet.workers import Workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Literal
-
-    from krmfn.result import Result
-    from packwise.fleet.cache import Cache
-
-    FleetVerb = Literal["render", "check", "diff", "place"]
-    FleetFormat = Literal["text", "json", "markdown"]
-
-
-_DESCRIPTION = """\
-Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
-checks, compares or places each one by itself, and says of all together what changes and what fails. Kustomizations are
-built by kustomize, which must be on PATH; no function and no program that a repository names is run, and nothing is
-fetched. Results are kept, so that a package that did not change is not rendered again."""
-
-
-_EPILOG = """\
-examples:
-  packwise fleet check clusters --jobs 4
-  packwise fleet check clusters --crds platform/crds
-  packwise fleet diff clusters --changed-since git:origin/main -o markdown
-  packwise fleet render clusters -o rendered --prune
-  packwise fleet place clusters --nodes nodes/
-
-exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"""
-
-
-FLEET_VERBS: tuple[FleetVerb, ...] = ("render", "check", "diff", "place")
-"""The verbs: each is done with every package of a fleet."""
-
-
-FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
-"""The formats in which the summary of a fleet is printed."""
-
-
-class Fleet(Record):
-    """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
-
-    With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
-    `nodes` are those of the clusters, `crds` files and folders with their CustomResourceDefinitions. `jobs` is the
-    number of processes, `scheduler` the address of Dask's in their place. `cache` is where answers are kept, None for
-    the user's own folder, unless nothing `is_cached`; a folder keeps to `cache_size` bytes. With `exit_code`, a change
-    counts as an error does. `prunes`: what an earlier run wrote to `folder` for packages that are gone is removed.
-    `values` are those of variables in templates. Where it `requires_workloads`, one must be judged in each package.
-    """
-
-    verb: FleetVerb
-    root: str
-    folder: str | None = None
-    output: FleetFormat = "text"
-    baseline: str | None = None
-    changed_since: str | None = None
-    nodes: str | None = None
-    jobs: int = 1
-    scheduler: str | None = None
-    cache: str | None = None
-    is_cached: bool = True
-    cache_size: int | None = None
-    exit_code: bool = False
-    exclude: tuple[str, ...] = ()
-    verbosity: Verbosity = Verbosity.NORMAL
-    prunes: bool = False
-    crds: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
-    requires_workloads: bool = False
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", choices=FLEET_VERBS, help="what to do with every package")
-    parser.add_argument("root", metavar="ROOT", help="the folder that holds the packages")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR|FORMAT",
-        help="of render: the folder in which every package is written to its own; of the others: how to print, "
-        "text, json or markdown (default: text)",
-    )
-    parser.add_argument("--report", choices=FLEET_FORMATS, help="how render prints its summary (default: text)")
-    parser.add_argument(
-        "--prune",
-        dest="prunes",
-        action="store_true",
-        help="of render: remove what an earlier run wrote to DIR for packages that are gone; "
-        "what somebody changed since stays",
-    )
-    _add_scope(parser)
-    _add_workers(parser)
-    parser.add_argument(
-        "-v",
-        "--verbose",
-        dest="verbosity",
-        action="store_const",
-        const=int(Verbosity.VERBOSE),
-        default=int(Verbosity.NORMAL),
-        help="print every group of packages, and every package of it",
-    )
-
-
-def _add_scope(fleet: argparse.ArgumentParser) -> None:
-    fleet.add_argument(
-        "--changed-since",
-        metavar="REF",
-        help="look only at packages that read something which differs from this commit, shared bases included; "
-        "a branch means the commit where HEAD left it",
-    )
-    fleet.add_argument(
-        "--baseline",
-        metavar="PATH|git:COMMIT",
-        help="the state before the change: what diff compares with, and what updates are judged by; a folder like "
-        "ROOT, or ROOT in a commit",
-    )
-    fleet.add_argument(
-        "--nodes",
-        metavar="PATH",
-        help="the nodes of the clusters, for place and diff: a file that holds for all, or a folder with "
-        "PACKAGE.json (or .yaml) for each, named by its path below ROOT",
-    )
-    add_crds(fleet)
-    add_values(fleet)
-    fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
-    fleet.add_argument(
-        "--require-workloads",
-        dest="requires_workloads",
-        action="store_true",
-        help="exit 1 where a package has no workload that was judged, whatever the reason",
-    )
-    fleet.add_argument(
-        "--exclude",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed",
-    )
-
-
-def _add_workers(fleet: argparse.ArgumentParser) -> None:
-    where = fleet.add_mutually_exclusive_group()
-    where.add_argument("--jobs", metavar="N", type=_number, default=1, help="how many processes work (default: 1)")
-    where.add_argument(
-        "--scheduler", metavar="tcp://HOST:PORT", help="the scheduler of a Dask cluster that works in their place"
-    )
-    kept = fleet.add_mutually_exclusive_group()
-    kept.add_argument(
-        "--cache", metavar="DIR|URL", help="where results are kept for the next run (default: the user's cache folder)"
-    )
-    kept.add_argument(
-        "--no-cache", dest="is_cached", action="store_false", help="keep no results, and take none of earlier runs"
-    )
-    add_size(fleet, "--cache-size", "how much a cache in a folder keeps at most")
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
-        raise argparse.ArgumentTypeError(f'must be a number from 1 to 1024; got "{text}"')
-    return int(text)
-
-
-def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where an option does not go with the verb."""
-    formats = FLEET_FORMATS
-    if parsed.verb != "render" and parsed.output is not None and parsed.output not in formats:
-        choices = ", ".join([repr(each) for each in formats])
-        parser.error(f"argument -o/--output: invalid choice: {parsed.output!r} (choose from {choices})")
-    if parsed.verb != "render" and parsed.report is not None:
-        parser.error(f"--report goes with render; use -o {parsed.report}")
-    if parsed.verb == "render" and parsed.output in formats:
-        parser.error(f"-o must name a folder; use --report {parsed.output}, or -o ./{parsed.output} for a folder")
-    if parsed.prunes and (parsed.verb != "render" or parsed.output is None):
-        parser.error("--prune goes with render -o DIR")
-    if parsed.nodes is not None and parsed.verb not in ("diff", "place"):
-        parser.error("--nodes goes with place and diff")
-    if parsed.requires_workloads and parsed.verb == "diff":
-        parser.error("--require-workloads goes with render, check and place: diff judges no workload alone")
-    if parsed.verb == "place" and parsed.nodes is None:
-        parser.error("place must be given --nodes")
-
-
-def _read(parsed: argparse.Namespace) -> Fleet:
-    return Fleet(
-        parsed.verb,
-        parsed.root,
-        parsed.output if parsed.verb == "render" else None,
-        (parsed.report if parsed.verb == "render" else parsed.output) or "text",
-        parsed.baseline,
-        parsed.changed_since,
-        parsed.nodes,
-        parsed.jobs,
-        parsed.scheduler,
-        parsed.cache,
-        parsed.is_cached,
-        parsed.cache_size,
-        parsed.exit_code,
-        tuple(parsed.exclude),
-        Verbosity(parsed.verbosity),
-        parsed.prunes,
-        tuple(parsed.crds),
-        tuple(parsed.set),
-        parsed.requires_workloads,
-    )
 
 
 def fleet(command: Fleet) -> int:
@@ -453,9 +244,6 @@ def _code(report: FleetReport, command: Fleet) -> int:
     is_pruned = report.orphans is not None and report.orphans.are_pruned and report.orphans.folders
     is_changed = command.exit_code and (changed or is_pruned)
     return int(bool(summary.number(PackageStatus.FAILING) or summary.pending or is_changed))
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, fleet, _refuse)
 
 
 def run_through(

@@ -1,8 +1,7 @@
-"""`packwise init`: a package to begin with; nothing that exists is overwritten."""
+"""A package written into a folder, by what is there, what is known of the cluster, and answers on a terminal."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -15,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 from krmfn.fieldpath import FieldError
 from krmfn.record import Record
 from krmfn.result import exit_code
-from packwise.cli.arguments import (
-    Command,
-    UsageError,
-)
+from packwise.cli.arguments import UsageError
 from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
 from packwise.cli.findings_text import as_lines
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.reader import Reader, error_result, items_of, read_file
 from packwise.cli.write import Change, change_files
-from packwise.commands.init import Facts, Place, Plan, client_files, facts_of, package_files
+from packwise.commands.init import TARGETS, Init
+from packwise.commands.init.package import Facts, Place, Plan, client_files, facts_of, package_files
 from packwise.objects import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
@@ -34,116 +31,18 @@ from packwise.topology.known import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Literal
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
 
-    Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
-
-_DESCRIPTION = """\
-Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
-client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
-that exists is overwritten: where one of the files is there, none is written. On a terminal, init asks for what no
-option says."""
-
-
-_EPILOG = """\
-examples:
-  packwise init clusters/west --for kustomize
-  packwise init clusters/west --level zone=topology.kubernetes.io/zone --level rack=example.com/rack
-  kubectl get nodes,deployments,configmaps,clustertopologies -A -o yaml | packwise init clusters/west --from -
-  packwise init clusters/west --for kpt --revision v0.1.0-alpha.13 --no-apply
-  packwise init clusters/west --without-grove     # KAI groups Jobs, JobSets and others itself
-  packwise init clusters/west --for github        # also where the package is there already
-
-exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""
-
-
-TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit")
-"""What `packwise init` writes a package for: who renders it, or who checks it."""
-
-
-class Init(Record):
-    """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
-
-    `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
-    not where an operator was seen. `without_grove`: KAI groups workloads itself.
-    """
-
-    folder: str
-    targets: tuple[Target, ...] = ()
-    sources: tuple[str, ...] = ()
-    levels: tuple[tuple[str, str], ...] = ()
-    revision: str | None = None
-    apply: bool | None = None
-    without_grove: bool = False
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="the folder of the package (default: .)")
-    parser.add_argument(
-        "--for",
-        dest="targets",
-        action="append",
-        default=[],
-        choices=TARGETS,
-        help="who renders the package, or checks it; as often as needed",
-    )
-    parser.add_argument(
-        "--from",
-        dest="sources",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
-        'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
-    )
-    parser.add_argument(
-        "--level",
-        dest="levels",
-        action="append",
-        default=[],
-        type=_level,
-        metavar="DOMAIN=LABEL",
-        help="a topology level, broadest first, as often as needed: rack=example.com/rack",
-    )
-    parser.add_argument("--revision", choices=tuple(REVISIONS), help="the release of Grove that the cluster runs")
-    parser.add_argument(
-        "--without-grove",
-        action="store_true",
-        help="no Grove runs: KAI groups the pods of workloads itself, and the example is a JobSet",
-    )
-    parser.add_argument(
-        "--apply",
-        action=argparse.BooleanOptionalAction,
-        help="whether generated objects are applied from Git; by default not where --from shows an operator",
-    )
-
-
-def _level(text: str) -> tuple[str, str]:
-    domain, equals, key = text.partition("=")
-    if not (domain and equals and key):
-        raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
-    return domain, key
-
-
-def _read(parsed: argparse.Namespace) -> Init:
-    return Init(
-        parsed.folder,
-        tuple(parsed.targets),
-        tuple(parsed.sources),
-        tuple(parsed.levels),
-        parsed.revision,
-        parsed.apply,
-        parsed.without_grove,
-    )
-
-
 _EXTRAS = "packwise[crds]"
+
 _REPOSITORY = "https://git.example.com/platform/packwise"
+
 _COMMIT = "COMMIT"
+
 _WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
+
 _TOOLS = {"argocd": "argocd", "flux": "flux"}
 
 
@@ -349,6 +248,3 @@ _RUN = {
     "pre-commit": "pre-commit install",
 }
 """What to run after the check."""
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, init)

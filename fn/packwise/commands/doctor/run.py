@@ -1,4 +1,4 @@
-"""`packwise doctor`: files, configurations and clients as packwise sees them; text for people, JSON for programs."""
+"""Files, configurations and clients as packwise sees them; text for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,12 @@ from krmfn.result import Severity, sort_results
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
 from packwise.cli.applications import RULES as APPLICATION_RULES
-from packwise.cli.arguments import (
-    Command,
-    Named,
-    add_config,
-    add_paths,
-    add_text_or_json,
-)
 from packwise.cli.console import is_coloured, json_text, say, show, visible
 from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
 from packwise.cli.inputs import read_groups
 from packwise.cli.reader import read_file, readable_items
-from packwise.commands.clients import (
+from packwise.commands.doctor.clients import (
     CLIENT_FILES,
     PIPELINE_FILES,
     PIPELINE_FOLDER,
@@ -43,7 +36,6 @@ from packwise.commands.clients import (
 from packwise.discovery import summary
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
@@ -52,38 +44,8 @@ if TYPE_CHECKING:
     from packwise.cli.findings_text import Coverage
     from packwise.cli.inputs import Checkup
     from packwise.cli.reader import InputFile
-    from packwise.commands.clients import Client
-
-_DESCRIPTION = """\
-Says what packwise sees: files by kind, those that are left out and why, which configuration counts for which files,
-the release of Grove and what chose it, whether generated objects are applied, which client would run packwise, and why
-kustomize or kpt would pass over it. It judges no workload: that is `packwise check`."""
-
-
-_EPILOG = """\
-examples:
-  packwise doctor
-  packwise doctor clusters/west overlays/west
-  packwise doctor -o json
-
-exit codes: 0 no error, 1 errors were found (a client would not run packwise, a file cannot be read), 2 wrong usage"""
-
-
-class Doctor(Record):
-    """`packwise doctor`."""
-
-    named: Named
-    as_json: bool = False
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, "*", ["."])
-    add_text_or_json(parser)
-    add_config(parser)
-
-
-def _read(parsed: argparse.Namespace) -> Doctor:
-    return Doctor(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+    from packwise.commands.doctor import Doctor
+    from packwise.commands.doctor.clients import Client
 
 
 class _Diagnosis(Record):
@@ -252,6 +214,3 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dic
         "reader": READER,
         "problems": [{"file": each.file, "message": each.message} for each in diagnosis.problems],
     }
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, doctor)

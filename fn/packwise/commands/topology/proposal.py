@@ -1,4 +1,4 @@
-"""`packwise topology import`: a configuration with the levels that the labels of nodes show, on stdout.
+"""Levels that the labels of nodes show, as a TopologyRender.
 
 Source: spec/packwise.md#3; topograph's reference of node labels, both generations.
 """
@@ -12,12 +12,9 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
-from packwise.cli.arguments import (
-    Command,
-    UsageError,
-)
-from packwise.cli.cluster_files import read_cluster, read_cluster_objects
+from packwise.cli.arguments import UsageError
 from packwise.cli.console import show, visible
+from packwise.commands.place.cluster import read_cluster, read_cluster_objects
 from packwise.objects import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
 from packwise.revisions.grove import ALPHA_8
@@ -25,51 +22,14 @@ from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.topology.known import DOMAINS, ListedTopology, new_label
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.commands.topology import ImportTopology
     from packwise.schedulers.kai.allocate.scene import Node
 
-_DESCRIPTION = """\
-Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
-generations or its graph, any key that ends in such a word. Which of them nest is read from the nodes; those that
-contradict are named. Without nodes, the levels of a scheduler's own Topology count. `packwise topologies` lists the
-topologies that your files have."""
-
-
-_EPILOG = """\
-examples:
-  kubectl get nodes -o json | packwise topology import -
-  packwise topology import nodes.json > topology.yaml
-  packwise topology import topologies.yaml          # Topologies that a scheduler has already
-  packwise topology import topology.conf            # what topograph writes for Slurm
-
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
-
-
-class ImportTopology(Record):
-    """`packwise topology import`; `paths` are files with a cluster's nodes."""
-
-    paths: tuple[str, ...]
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("import",), help="what to do with the nodes")
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        metavar="NODES",
-        help="what `kubectl get nodes -o json` prints (or yaml), what topograph writes (instances, topology.conf, "
-        'topology.yaml), a Topology, a folder of such files, or "-" for stdin',
-    )
-
-
-def _read(parsed: argparse.Namespace) -> ImportTopology:
-    return ImportTopology(tuple(parsed.paths))
-
-
 _SHOWN = 20
+
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 
@@ -165,6 +125,7 @@ def _count(number: int, noun: str) -> str:
 
 
 _HOST = "kubernetes.io/hostname"
+
 _HINTS: tuple[tuple[str, str], ...] = (
     ("region", r"topology\.kubernetes\.io/region|.*[/.-]region"),
     ("zone", r"topology\.kubernetes\.io/zone|.*[/.-](availability-?)?zone"),
@@ -188,6 +149,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     ("host", r"kubernetes\.io/hostname|cloud\.google\.com/gce-topology-host"),
 )
+
 _PATTERNS = [(domain, re.compile(pattern, re.IGNORECASE)) for domain, pattern in _HINTS]
 
 _KEPT = ("region", "zone")
@@ -350,6 +312,3 @@ def _named(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[
 def _renamed(label: _Label) -> list[str]:
     now = new_label(label.key)
     return [] if now is None else [f"topograph writes {now} since its version 1.0"]
-
-
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, topology)
