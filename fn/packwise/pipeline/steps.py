@@ -331,41 +331,50 @@ def render(package: Package, *, writes: bool = False, is_listed: bool = True, pr
 
 
 def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> Rendered:
-    """The steps of a render, in order."""
+    """The steps of a render, in the order of docs/architecture.md, each from the values of those before it."""
+    # index, select
     inventory, selection = read_package(package)
     items, settings = inventory.items, selection.settings
     choice = _choice(package, settings)
     configured = _report_configuration(selection, items, choice)
-    rendered = Rendered(package.items, (), configured.results, selection, obstacles=configured.obstacles)
     if configured.is_refused:
         # With a configuration that means nothing, every answer about a workload would be a guess.
-        return rendered
-    known = topologies_of(inventory, selection)
-    cluster = cluster_of(selection, known, package.nodes or _nodes_among(items))
+        return Rendered(package.items, (), configured.results, selection, obstacles=configured.obstacles)
+    # topologies
+    topologies = topologies_of(inventory, selection)
+    cluster = cluster_of(selection, topologies, package.nodes or _nodes_among(items))
+    # plan
     plans = _plan(inventory, cluster, selection)
-    source = SchedulerInput(_placements(plans), known, cluster, inventory, selection.definitions, settings)
+    # write
+    source = SchedulerInput(_placements(plans), topologies, cluster, inventory, selection.definitions, settings)
     written = _write(source, plans, selection, choice, writes=writes)
+    # render
     in_use = {plan.topology for plan in plans if plan.topology is not None}
     rendering = render_objects(
         written.generated, items, settings, in_use, folder=package.folder, is_listed=is_listed, previews=previews
     )
-    findings = FindingsBySubject(configured.spelling, written.findings, rendering.findings)
-    findings = judge(source, selection, findings, written.generated, is_part=package.is_part, writes=writes)
-    results = (*configured.obstacles, *_report(findings, written.ignorable, choice))
-    has_grove = any(items.of_kind(*kind.key) for kind in WORKLOADS)
-    rendered = rendered.replace(
-        results=results, plans=plans, known=known, has_grove=has_grove, queued=written.workloads
-    )
-    if exit_code(results):
-        return rendered.replace(results=(*results, *choice.wrong_comments()))
-    annotated = _annotate(package, plans, written, source)
-    results = (*results, *choice.results(annotated.notices), *choice.wrong_comments())
-    if exit_code(results):
-        # The configuration may make errors of notices, too.
-        return rendered.replace(results=results)
-    kept, generated = annotated.kept, rendering.objects
-    return rendered.replace(
-        kept=kept, generated=generated, results=results, sources=rendering.generated, scheduled=source
+    # judge
+    known = FindingsBySubject(configured.spelling, written.findings, rendering.findings)
+    judged = judge(source, selection, known, written.generated, is_part=package.is_part, writes=writes)
+    # report
+    reported = (*configured.obstacles, *_report(judged, written.ignorable, choice))
+    # annotate: the configuration may make errors of notices, too
+    annotated = None if exit_code(reported) else _annotate(package, plans, written, source)
+    notices = () if annotated is None else choice.results(annotated.notices)
+    results = (*reported, *notices, *choice.wrong_comments())
+    is_refused = annotated is None or bool(exit_code(results))
+    return Rendered(
+        kept=package.items if annotated is None or is_refused else annotated.kept,
+        generated=() if is_refused else rendering.objects,
+        results=results,
+        selection=selection,
+        sources=() if is_refused else rendering.generated,
+        plans=plans,
+        known=topologies,
+        has_grove=any(items.of_kind(*kind.key) for kind in WORKLOADS),
+        obstacles=configured.obstacles,
+        scheduled=None if is_refused else source,
+        queued=written.workloads,
     )
 
 
