@@ -20,6 +20,7 @@ from packwise.schedulers.kai.allocate.scene import (
     Pod,
     PodRules,
     Toleration,
+    selects_labels,
 )
 from packwise.schedulers.kai.allocate.state import EVERY_NAMESPACE
 
@@ -248,17 +249,8 @@ def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes:
         return listed or [own]
     return sorted({
         *listed,
-        *(name for name, labels in known.namespaces.items() if _match(requirements, labels)),
+        *(name for name, labels in known.namespaces.items() if selects_labels(requirements, labels)),
     })  # fmt: skip
-
-
-def _match(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
-    for key, operator, values in requirements:
-        value = labels.get(key)
-        holds = {"In": value in values, "NotIn": value not in values, "Exists": value is not None}
-        if not holds.get(operator, value is None):
-            return False
-    return True
 
 
 def _config_maps(

@@ -19,7 +19,7 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     insufficient,
     unschedulable,
 )
-from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, PODS
+from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, OPERATORS, PODS, meets
 from packwise.schedulers.kai.allocate.state import (
     MIG,
     ROOT,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import (
         CountedRequest,
         Job,
+        LabelRequirement,
         LevelConstraint,
         Node,
         Pod,
@@ -411,22 +412,12 @@ def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:
     return any(bool(term) and all(_holds(expression, labels, name) for expression in term) for term in rules.affinity)
 
 
-def _holds(expression: tuple[str, str, tuple[str, ...]], labels: Mapping[str, str], name: str) -> bool:
+def _holds(expression: LabelRequirement, labels: Mapping[str, str], name: str) -> bool:
     key, operator, values = expression
     value = name if key == "metadata.name" else labels.get(key)
-    match operator:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            return _compares(operator, value, values)
-        case _:
-            return False
+    if operator in ("Gt", "Lt"):
+        return _compares(operator, value, values)
+    return operator in OPERATORS and meets(value, operator, values)
 
 
 def _compares(operator: str, value: str | None, values: tuple[str, ...]) -> bool:

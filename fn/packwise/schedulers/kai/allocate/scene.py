@@ -10,7 +10,7 @@ from krmfn.record import Record
 from packwise.kubernetes.validation import natural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 GPU = "nvidia.com/gpu"
 CPU = "cpu"
@@ -145,6 +145,21 @@ class SubGroupInfo(Record):
 
 LabelRequirement = tuple[str, str, tuple[str, ...]]
 """A key, an operator and its values."""
+
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+"""The operators of selectors of labels; requirements of nodes have two more."""
+
+
+def meets(value: str | None, operator: str, values: tuple[str, ...]) -> bool:
+    """True if a label with this value, None for no label, is one that the operator asks for."""
+    if operator in ("In", "NotIn"):
+        return (value in values) is (operator == "In")
+    return (value is not None) is (operator == "Exists")
+
+
+def selects_labels(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
+    """True if the labels meet all requirements of a selector."""
+    return all(meets(labels.get(key), operator, values) for key, operator, values in requirements)
 
 
 class AffinityTerm(Record):

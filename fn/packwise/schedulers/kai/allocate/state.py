@@ -14,7 +14,7 @@ from math import ceil
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import Record
 from packwise.kubernetes.validation import natural
-from packwise.schedulers.kai.allocate.scene import GPU, PODS
+from packwise.schedulers.kai.allocate.scene import GPU, PODS, selects_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -309,22 +309,7 @@ def _count(values: _Values, terms: tuple[AffinityTerm, ...], pod: Pod, node: Nod
 def _selects(term: AffinityTerm, pod: Pod) -> bool:
     if EVERY_NAMESPACE not in term.namespaces and pod.namespace not in term.namespaces:
         return False
-    return term.selector is not None and all(
-        _holds(pod.labels, key, operator, values) for key, operator, values in term.selector
-    )
-
-
-def _holds(labels: Mapping[str, str], key: str, operator: str, values: tuple[str, ...]) -> bool:
-    value = labels.get(key)
-    match operator:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case _:
-            return value is None
+    return term.selector is not None and selects_labels(term.selector, pod.labels)
 
 
 def _conflict(port: HostPort, other: HostPort) -> bool:
