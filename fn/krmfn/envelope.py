@@ -72,7 +72,17 @@ def cut(text: str) -> Envelope:
     if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
         if is_of_resources:
             raise _wrong_items(text, values)
-        return Envelope(text, text, "", None, "\n", (), rest, None, simple=False)
+        return Envelope(
+            text=text,
+            head=text,
+            tail="",
+            indent=None,
+            newline="\n",
+            items=(),
+            rest=rest,
+            function_config=None,
+            simple=False,
+        )
     return _envelope(text, tree, rest, cast("list[dict[str, Value]]", values))
 
 
@@ -111,7 +121,17 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
     # Items that an alias brings, or that share a line with their key, have no text of their own to keep.
     items = tuple(KubeObject.new(value) for value in values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
-    return Envelope(text, text, "", None, newline, items, rest, _config(text, rest), simple=False)
+    return Envelope(
+        text=text,
+        head=text,
+        tail="",
+        indent=None,
+        newline=newline,
+        items=items,
+        rest=rest,
+        function_config=_config(text, rest),
+        simple=False,
+    )
 
 
 class _Whole(Record):
@@ -150,8 +170,17 @@ def _flow(whole: _Whole) -> Envelope:
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
     config = _config(text, whole.rest)
     return Envelope(
-        text, text[:start], text[stop:], None, newline, items, whole.rest, config, simple=False, seams=seams,
-    )  # fmt: skip
+        text=text,
+        head=text[:start],
+        tail=text[stop:],
+        indent=None,
+        newline=newline,
+        items=items,
+        rest=whole.rest,
+        function_config=config,
+        simple=False,
+        seams=seams,
+    )
 
 
 def _cut_at(
@@ -254,7 +283,17 @@ def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelo
     config = _config(text, whole.rest) if fields is None else _config_of(head, behind, fields)
     key_end = text.find("\n", whole.nodes[-1].key_end)
     newline = "\r\n" if key_end > 0 and text[key_end - 1] == "\r" else "\n"
-    return Envelope(text, head, tail, cut.indent, newline, tuple(items), whole.rest, config, simple=fields is not None)
+    return Envelope(
+        text=text,
+        head=head,
+        tail=tail,
+        indent=cut.indent,
+        newline=newline,
+        items=tuple(items),
+        rest=whole.rest,
+        function_config=config,
+        simple=fields is not None,
+    )
 
 
 def _first_dash(text: str, start: int) -> int:
@@ -439,9 +478,17 @@ class _JsonList:
         items, seams = _cut_at(text, self._list, self._spans, self._values)
         newline = "\r\n" if "\r\n" in text[:200] else "\n"
         return Envelope(
-            text, text[:start], text[end:], None, newline, items, self._fields, self._object(), simple=True,
+            text=text,
+            head=text[:start],
+            tail=text[end:],
+            indent=None,
+            newline=newline,
+            items=items,
+            rest=self._fields,
+            function_config=self._object(),
+            simple=True,
             seams=seams,
-        )  # fmt: skip
+        )
 
     def _object(self) -> KubeObject | None:
         (start, end), config = self._config, self._fields.get("functionConfig")

@@ -551,15 +551,42 @@ class _Filler:
             self._end = max(self._end, start)
             name = "mapping" if kind is MappingStartEvent else "list"
             style = "flow" if event.flow_style else "block"
-            node = _EventNode(name, style, "", event.anchor, event.tag, start, self._end, mark_end)
+            node = _EventNode(
+                kind=name,
+                style=style,
+                value="",
+                anchor=event.anchor,
+                tag=event.tag,
+                start=start,
+                end=self._end,
+                mark_end=mark_end,
+            )
             opened.append(node)
         elif kind is AliasEvent:
             self._end = max(self._end, mark_end)
-            node = _EventNode("alias", "", event.anchor or "", event.anchor, None, start, self._end, mark_end)
+            node = _EventNode(
+                kind="alias",
+                style="",
+                value=event.anchor or "",
+                anchor=event.anchor,
+                tag=None,
+                start=start,
+                end=self._end,
+                mark_end=mark_end,
+            )
         else:
             style = event.style or ""
             self._end = max(self._end, self._scalar_end(style, start, mark_end))
-            node = _EventNode("scalar", style, event.value, event.anchor, event.tag, start, self._end, mark_end)
+            node = _EventNode(
+                kind="scalar",
+                style=style,
+                value=event.value,
+                anchor=event.anchor,
+                tag=event.tag,
+                start=start,
+                end=self._end,
+                mark_end=mark_end,
+            )
         self.nodes.append(node)
         if kind is ScalarEvent or kind is AliasEvent:
             node.next = len(self.nodes)

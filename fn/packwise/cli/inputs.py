@@ -321,20 +321,28 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
         files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
     )
     package = Package(
-        readable(files),
-        chosen.function_config,
-        baseline,
-        crds,
-        (*documents_of(files), *documents_of(around)),
-        documents_of(before or ()),
-        assigned(named.values),
-        (*chosen.context, *readable(around)),
+        items=readable(files),
+        function_config=chosen.function_config,
+        baseline=baseline,
+        crds=crds,
+        documents=(*documents_of(files), *documents_of(around)),
+        documents_before=documents_of(before or ()),
+        values=assigned(named.values),
+        context=(*chosen.context, *readable(around)),
         configured_before=configured_before(named, around),
         is_chosen=named.config is not None,
     )
     is_lost = is_lost or any(is_broken_configuration(file) for file in (*files, *around))
     applied = _applied((*files, *around), package)
-    return Inputs(tuple(files), package, tuple(reader.results), tuple(reader.files), left_out, is_lost, applied)
+    return Inputs(
+        files=tuple(files),
+        package=package,
+        results=tuple(reader.results),
+        read=tuple(reader.files),
+        left_out=left_out,
+        is_lost=is_lost,
+        applied=applied,
+    )
 
 
 def _applied(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:

@@ -165,18 +165,18 @@ class Finding(Record):
     ) -> Finding:
         """A finding by `rule`, of the rule's severity unless `severity` is set."""
         return cls(
-            rule.name,
-            severity or rule.severity,
-            message,
-            subject,
-            path,
-            operator_message,
-            stage,
-            order,
-            proposed,
-            at_key,
-            location,
-            when_written,
+            rule=rule.name,
+            severity=severity or rule.severity,
+            message=message,
+            subject=subject,
+            path=path,
+            operator_message=operator_message,
+            stage=stage,
+            order=order,
+            proposed=proposed,
+            at_key=at_key,
+            location=location,
+            when_written=when_written,
         )
 
     @classmethod
@@ -192,17 +192,17 @@ class Finding(Record):
     ) -> Finding:
         """`problem` as a finding by `rule`; `order` is its place among those of its stage."""
         return cls(
-            rule.name,
-            severity or rule.severity,
-            problem.full_message,
-            subject,
-            problem.path,
-            None if problem.stage is None else problem.operator_message,
-            problem.stage,
-            order,
-            problem.proposed,
-            problem.at_key or problem.effect is Effect.UNKNOWN,
-            location,
+            rule=rule.name,
+            severity=severity or rule.severity,
+            message=problem.full_message,
+            subject=subject,
+            path=problem.path,
+            operator_message=None if problem.stage is None else problem.operator_message,
+            stage=problem.stage,
+            order=order,
+            proposed=problem.proposed,
+            at_key=problem.at_key or problem.effect is Effect.UNKNOWN,
+            location=location,
         )
 
     def to_result(self) -> Result:

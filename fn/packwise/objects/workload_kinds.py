@@ -311,9 +311,17 @@ def _replica_types(
     """A kind of Kubeflow's training operator, with replicas of these types at `spec.<field>`."""
     pods = _pods(f"replica types of a {name}", "spec", field, "*", "template")
     return WorkloadKind(
-        _KUBEFLOW, name, versions, grouping, (_own(f"a {name}"), pods), ("spec", field), types, required,
-        integration=integration, suspended=("spec", "runPolicy", "suspend"),
-    )  # fmt: skip
+        group=_KUBEFLOW,
+        name=name,
+        versions=versions,
+        grouping=grouping,
+        metadata=(_own(f"a {name}"), pods),
+        body=("spec", field),
+        types=types,
+        required=required,
+        integration=integration,
+        suspended=("spec", "runPolicy", "suspend"),
+    )
 
 
 def _ray(

@@ -33,14 +33,18 @@ class _PodGangs:
         return SchedulerObjects(
             tuple(
                 Generated(
-                    podgang_value(gang), placement.source, placement.subject, partial(podgang_origins, gang),
-                    placement.notes, False, placement.emit_by_default,
+                    value=podgang_value(gang),
+                    source=placement.source,
+                    subject=placement.subject,
+                    origins=partial(podgang_origins, gang),
+                    notes=placement.notes,
+                    recreate=False,
+                    emit_by_default=placement.emit_by_default,
                 )
                 for placement in source.placements
-                if isinstance(gang := placement.node, Gang)
-                and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+                if isinstance(gang := placement.node, Gang) and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
             )
-        )  # fmt: skip
+        )
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Itself: PodGangs need nothing of users' objects."""

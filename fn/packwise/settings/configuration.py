@@ -232,14 +232,14 @@ def read_source(source: TopologySource, findings: list[Finding]) -> Configuratio
     reader = _Reader(findings)
     network = source.network_place or source.place.below("network")
     configuration = Configuration(
-        place,
-        key,
-        reader.flag(place, section, "enabled"),
-        reader.levels(place, section),
-        reader.text(place, section, "name") or None,
-        reader.flag(network, reader.mapping(network, source.network), "autoMNNVLEnabled"),
-        reader.profiles(source),
-        (source.scheduler, source.scheduler_place or source.place.below("scheduler")),
+        place=place,
+        key=key,
+        enabled=reader.flag(place, section, "enabled"),
+        levels=reader.levels(place, section),
+        name=reader.text(place, section, "name") or None,
+        auto_mnnvl=reader.flag(network, reader.mapping(network, source.network), "autoMNNVLEnabled"),
+        makes_kai_topologies=reader.profiles(source),
+        scheduler=(source.scheduler, source.scheduler_place or source.place.below("scheduler")),
     )
     return configuration if len(findings) == before else None
 

@@ -120,7 +120,15 @@ def _comprehension(data: bytes) -> Node:
     variables = tuple(name for number in (1, 8) if (name := _text(data, number)))
     nodes = [_node(part) for number in (2, 4, 5, 6, 7) for part in _parts(data, number)]
     iterated, start, condition, step, result = nodes
-    return Comprehension(variables, iterated, _text(data, 3), start, condition, step, result)
+    return Comprehension(
+        variables=variables,
+        iterated=iterated,
+        accumulator=_text(data, 3),
+        start=start,
+        condition=condition,
+        step=step,
+        result=result,
+    )
 
 
 _KINDS = {3: _constant, 4: _ident, 5: _select, 6: _call, 7: _list, 8: _struct, 9: _comprehension}

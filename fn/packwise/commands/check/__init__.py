@@ -217,16 +217,16 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
 
 def _read(parsed: argparse.Namespace) -> Check:
     return Check(
-        named_of(parsed).replace(force_exclude=parsed.force_exclude),
-        tuple(parsed.output or [Output()]),
-        Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
-        Choice(
+        named=named_of(parsed).replace(force_exclude=parsed.force_exclude),
+        outputs=tuple(parsed.output or [Output()]),
+        fix=Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
+        choice=Choice(
             _listed(parsed.ignore), _listed(parsed.select), parsed.known, parsed.write_findings, parsed.max_warnings
         ),
-        Verbosity(parsed.verbosity),
-        tuple(parsed.nodes),
-        parsed.changed_since,
-        parsed.requires_workloads,
+        verbosity=Verbosity(parsed.verbosity),
+        nodes=tuple(parsed.nodes),
+        changed_since=parsed.changed_since,
+        requires_workloads=parsed.requires_workloads,
     )
 
 

@@ -68,13 +68,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _read(parsed: argparse.Namespace) -> Diff:
     return Diff(
-        parsed.before,
-        parsed.after,
-        parsed.config,
-        tuple(parsed.crds),
-        parsed.output,
-        parsed.exit_code,
-        tuple(parsed.exclude),
+        before=parsed.before,
+        after=parsed.after,
+        config=parsed.config,
+        crds=tuple(parsed.crds),
+        output=parsed.output,
+        exit_code=parsed.exit_code,
+        exclude=tuple(parsed.exclude),
     )
 
 

@@ -113,17 +113,17 @@ def cluster_view(package: Package) -> ClusterView:
     findings = results_of((*selection.findings, *selection.definitions.findings), selection.results)
     evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
     return ClusterView(
-        tuple(sorted(counted.items())),
-        selection.revision.name,
-        selection.chosen_by,
-        selection.is_configured or has_grove_workloads(inventory.items),
-        selection.enabled,
-        selection.settings.apply,
-        selection.settings.gitops,
-        tuple(evidence),
-        tuple(result for result in findings if result.severity is Severity.ERROR),
-        kai_release(selection.settings),
-        tuple(result for result in findings if result.tags.get("rule") in _OF_KAI),
+        kinds=tuple(sorted(counted.items())),
+        revision=selection.revision.name,
+        chosen_by=selection.chosen_by,
+        is_judged=selection.is_configured or has_grove_workloads(inventory.items),
+        enabled=selection.enabled,
+        applied=selection.settings.apply,
+        gitops=selection.settings.gitops,
+        evidence=tuple(evidence),
+        errors=tuple(result for result in findings if result.severity is Severity.ERROR),
+        kai=kai_release(selection.settings),
+        kai_evidence=tuple(result for result in findings if result.tags.get("rule") in _OF_KAI),
     )
 
 

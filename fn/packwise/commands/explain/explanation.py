@@ -380,16 +380,18 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
     )
     objects = tuple(_emitted(rendered, placements, inventory))
     return Explanation(
-        items,
-        selection.revision.name,
-        selection.chosen_by,
-        selection.enabled if selection.enabled or selection.configuration is not None else None,
-        not exit_code(rendered.results),
-        topologies,
-        tuple(_Trees(rendered, objects, inventory, _queued(rendered, inventory, selection.settings)).workloads()),
-        objects,
-        rendered.results,
-        lookup,
+        items=items,
+        revision=selection.revision.name,
+        chosen_by=selection.chosen_by,
+        enabled=selection.enabled if selection.enabled or selection.configuration is not None else None,
+        rendered=not exit_code(rendered.results),
+        topologies=topologies,
+        workloads=tuple(
+            _Trees(rendered, objects, inventory, _queued(rendered, inventory, selection.settings)).workloads()
+        ),
+        objects=objects,
+        results=rendered.results,
+        lookup=lookup,
     )
 
 
@@ -502,7 +504,16 @@ class _Trees:
         missing = (*self._missing.get(id(plan), ()), *unwritten(placements, self._rendered))
         written = self._kept.get(identity(value_of(item)), item)
         queued = tuple(self._queued.pop(id(item), ()))
-        return WorkloadTree(source, item, written, gangs, others, missing, self._results(item), queued)
+        return WorkloadTree(
+            source=source,
+            item=item,
+            written=written,
+            gangs=gangs,
+            objects=others,
+            missing=missing,
+            results=self._results(item),
+            queued=queued,
+        )
 
     def _results(self, item: KubeObject) -> tuple[Result, ...]:
         """The findings about an object or document."""

@@ -79,14 +79,14 @@ def fleet(command: Fleet) -> int:
         evidence = _run(command, requests, befores, take)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
-            command.verb,
-            Path(command.root).as_posix(),
-            tally.summary(),
-            spool or (),
-            command.changed_since or command.baseline or "",
-            is_coloured(sys.stdout),
-            command.verbosity is Verbosity.VERBOSE,
-            orphaned,
+            verb=command.verb,
+            root=Path(command.root).as_posix(),
+            summary=tally.summary(),
+            results=spool or (),
+            since=command.changed_since or command.baseline or "",
+            is_coloured=is_coloured(sys.stdout),
+            is_verbose=command.verbosity is Verbosity.VERBOSE,
+            orphans=orphaned,
         )
         is_shown = all(show(piece) for piece in _PRINTERS[command.output](report))
         say(as_lines(results))

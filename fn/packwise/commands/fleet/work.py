@@ -157,13 +157,13 @@ def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -
     """The package that the pipeline renders; with `apart`, the entries of Lists are objects of their own."""
     config = read.configured
     return Package(
-        _entries(read.files) if apart else items_of(read.files),
-        config.function_config,
-        None if before is None or exit_code(before.results) else _entries(before.files),
-        read.crds,
-        documents_of(read.files),
-        documents_of(before.files if before is not None else ()),
-        read.values,
+        items=_entries(read.files) if apart else items_of(read.files),
+        function_config=config.function_config,
+        baseline=None if before is None or exit_code(before.results) else _entries(before.files),
+        crds=read.crds,
+        documents=documents_of(read.files),
+        documents_before=documents_of(before.files if before is not None else ()),
+        values=read.values,
         context=config.context,
         configured_before=None if before is None else before.configured,
     )

@@ -101,13 +101,13 @@ def _level(text: str) -> tuple[str, str]:
 
 def _read(parsed: argparse.Namespace) -> Init:
     return Init(
-        parsed.folder,
-        tuple(parsed.targets),
-        tuple(parsed.sources),
-        tuple(parsed.levels),
-        parsed.revision,
-        parsed.apply,
-        parsed.without_grove,
+        folder=parsed.folder,
+        targets=tuple(parsed.targets),
+        sources=tuple(parsed.sources),
+        levels=tuple(parsed.levels),
+        revision=parsed.revision,
+        apply=parsed.apply,
+        without_grove=parsed.without_grove,
     )
 
 

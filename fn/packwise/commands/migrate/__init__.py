@@ -75,13 +75,13 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
 
 def _read(parsed: argparse.Namespace) -> Migrate:
     return Migrate(
-        tuple(parsed.paths),
-        parsed.to,
-        parsed.config,
-        parsed.source,
-        parsed.dry_run,
-        parsed.keep_pack_domain,
-        tuple(parsed.exclude),
+        paths=tuple(parsed.paths),
+        target=parsed.to,
+        config=parsed.config,
+        source=parsed.source,
+        dry_run=parsed.dry_run,
+        keep_pack_domain=parsed.keep_pack_domain,
+        exclude=tuple(parsed.exclude),
     )
 
 

@@ -97,14 +97,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _read(parsed: argparse.Namespace) -> PlaceGangs:
     return PlaceGangs(
-        named_of(parsed),
-        tuple(parsed.nodes),
-        parsed.output,
-        tuple(parsed.add_nodes),
-        tuple(parsed.drain),
-        tuple(parsed.replicas),
-        parsed.further,
-        parsed.exact,
+        named=named_of(parsed),
+        nodes=tuple(parsed.nodes),
+        output=parsed.output,
+        add_nodes=tuple(parsed.add_nodes),
+        drain=tuple(parsed.drain),
+        replicas=tuple(parsed.replicas),
+        further=parsed.further,
+        exact=parsed.exact,
     )
 
 

@@ -464,14 +464,14 @@ def _constraint(fields: _Fields) -> LevelConstraint | None:
 def _job(fields: _Fields) -> Job:
     fields.known("name", "queue", "priority", "minMember", "minSubGroup", "topologyConstraint", "subGroups", "tasks")
     job = Job(
-        fields.text("name"),
-        fields.text("queue", ""),
-        fields.whole("priority", 50) or 0,
-        tuple(_pod(task) for task in fields.entries("tasks")),
-        tuple(_sub_group(group) for group in fields.entries("subGroups")),
-        fields.whole("minMember", 1) or 0,
-        fields.whole("minSubGroup"),
-        _constraint(fields),
+        name=fields.text("name"),
+        queue=fields.text("queue", ""),
+        priority=fields.whole("priority", 50) or 0,
+        pods=tuple(_pod(task) for task in fields.entries("tasks")),
+        sub_groups=tuple(_sub_group(group) for group in fields.entries("subGroups")),
+        min_members=fields.whole("minMember", 1) or 0,
+        min_sub_groups=fields.whole("minSubGroup"),
+        constraint=_constraint(fields),
     )
     _check_tree(job, fields)
     return job

@@ -157,16 +157,16 @@ def _domains(
             return sum([amount(boxes[index]) for index in members])
 
         return DomainBox(
-            levels[depth],
-            name,
-            () if is_innermost else below(members, depth + 1),
-            tuple(sorted(members, key=lambda index: _natural(boxes[index].name))) if is_innermost else (),
-            len(members),
-            total(lambda box: box.gpus),
-            total(lambda box: box.in_use),
-            total(lambda box: sum([share.gpus for share in box.after])),
-            total(lambda box: sum([share.gpus for share in box.before])),
-            total(lambda box: box.in_use_before),
+            level=levels[depth],
+            name=name,
+            domains=() if is_innermost else below(members, depth + 1),
+            nodes=tuple(sorted(members, key=lambda index: _natural(boxes[index].name))) if is_innermost else (),
+            size=len(members),
+            gpus=total(lambda box: box.gpus),
+            in_use=total(lambda box: box.in_use),
+            after=total(lambda box: sum([share.gpus for share in box.after])),
+            before=total(lambda box: sum([share.gpus for share in box.before])),
+            in_use_before=total(lambda box: box.in_use_before),
         )
 
     return below(inside, 0) if levels else ()
@@ -294,18 +294,28 @@ def picture_of(
     )
     nodes = tuple(
         NodeBox(
-            node.name,
-            node.allocatable.get(GPU, 0),
-            node.used.get(GPU, 0),
-            (("cordoned",) if node.unschedulable else ()) + node.unready,
-            shares.get(node.name, ()),
-            earlier.get(node.name, ()),
-            in_use_before.get(node.name, 0),
+            name=node.name,
+            gpus=node.allocatable.get(GPU, 0),
+            in_use=node.used.get(GPU, 0),
+            notes=(("cordoned",) if node.unschedulable else ()) + node.unready,
+            after=shares.get(node.name, ()),
+            before=earlier.get(node.name, ()),
+            in_use_before=in_use_before.get(node.name, 0),
         )
         for node in after.situation.scene.nodes
     )  # fmt: skip
     maps = maps_of(after.situation, nodes)
-    return Picture(paths, gangs, nodes, maps, findings, baseline, before is not None, changes, facts)
+    return Picture(
+        paths=paths,
+        gangs=gangs,
+        nodes=nodes,
+        maps=maps,
+        findings=findings,
+        baseline=baseline,
+        has_before=before is not None,
+        changes=changes,
+        facts=facts,
+    )
 
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
@@ -360,18 +370,18 @@ class _Drawer:
         side, index = (after, new) if new is not None else (before or after, old or 0)
         known, answer = side.situation.gangs[index], None if side.placing is None else side.placing.gangs[index]
         return GangBox(
-            known.gang.namespace,
-            known.gang.name,
-            known.gang.workload,
-            known.job.queue,
-            len(known.job.pods),
-            sum(map(_gpus, known.job.pods)),
-            tuple(self._parts(known, answer)),
-            later,
-            earlier,
-            "" if before is None else _change(after, before, new, old),
-            known.notes if answer is None else answer.notes,
-            _title(known.gang),
+            namespace=known.gang.namespace,
+            name=known.gang.name,
+            workload=known.gang.workload,
+            queue=known.job.queue,
+            pods=len(known.job.pods),
+            gpus=sum(map(_gpus, known.job.pods)),
+            parts=tuple(self._parts(known, answer)),
+            after=later,
+            before=earlier,
+            change="" if before is None else _change(after, before, new, old),
+            notes=known.notes if answer is None else answer.notes,
+            title=_title(known.gang),
         )
 
     def _outcome(self, side: Side, index: int) -> Outcome:

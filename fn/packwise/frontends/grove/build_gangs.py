@@ -263,7 +263,18 @@ class _GangBuilder:
                 needed, there = (least, replicas) if most is None else (min(least, most), most)
                 fqn = standalone_clique(pcs.name, replica, name)
                 leaves.append(
-                    PodSet(fqn, None, needed, bounds, origin, scheduler, there, pod_spec, labels, annotations)
+                    PodSet(
+                        name=fqn,
+                        parent=None,
+                        members=needed,
+                        bounds=bounds,
+                        origin=origin,
+                        scheduler=scheduler,
+                        replicas=there,
+                        pod_spec=pod_spec,
+                        labels=labels,
+                        annotations=annotations,
+                    )
                 )
                 total += needed
                 is_packed = is_packed or is_bounded
@@ -275,16 +286,16 @@ class _GangBuilder:
                 parent = f"{fqn}-{index}" if is_parent else None
                 leaves += [
                     PodSet(
-                        grouped_clique(fqn, index, name),
-                        parent,
-                        least,
-                        bounds,
-                        origin,
-                        scheduler,
-                        there,
-                        spec,
-                        labels,
-                        annotations,
+                        name=grouped_clique(fqn, index, name),
+                        parent=parent,
+                        members=least,
+                        bounds=bounds,
+                        origin=origin,
+                        scheduler=scheduler,
+                        replicas=there,
+                        pod_spec=spec,
+                        labels=labels,
+                        annotations=annotations,
                     )
                     for name, least, bounds, origin, scheduler, there, spec, labels, annotations in members.pods
                 ]
@@ -332,24 +343,24 @@ class _GangBuilder:
             labels = {key: labels[key] for key in sorted(labels)}
         # Fields by their order: by name they would take longer than all the rest.
         return Gang(
-            plan.name,
-            self._pcs.namespace,
-            self._pcs.name,
-            sets,
-            own.bounds,
-            total,
-            self._topology,
-            self._grouper,
-            own.origin,
-            self._owner,
-            self._queue,
-            self._queues,
-            self._pcs.priority_class,
-            self._scheduler,
-            labels,
-            annotations,
-            plan.origin,
-            tuple(plan.labels),
+            name=plan.name,
+            namespace=self._pcs.namespace,
+            workload=self._pcs.name,
+            sets=sets,
+            bounds=own.bounds,
+            members=total,
+            topology=self._topology,
+            grouper=self._grouper,
+            origin=own.origin,
+            owner=self._owner,
+            queue=self._queue,
+            queues=self._queues,
+            priority_class=self._pcs.priority_class,
+            scheduler=self._scheduler,
+            labels=labels,
+            annotations=annotations,
+            naming=plan.origin,
+            named_labels=tuple(plan.labels),
         )
 
 
@@ -462,12 +473,28 @@ def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry
                 if entry.cliques.get(name, 0) > 0
             }
             name = anchor_podgang(pcs.name, replica, entry.epoch)
-            yield GangPlan(name, replica, True, cliques, groups, labels, entry.origin)
+            yield GangPlan(
+                name=name,
+                replica=replica,
+                is_base=True,
+                cliques=cliques,
+                groups=groups,
+                labels=labels,
+                origin=entry.origin,
+            )
             continue
         for position, indices in groups:
             for index in indices:
                 name = group_podgang(pcs.name, replica, entry.epoch, pcs.groups[position].name, index)
-                yield GangPlan(name, replica, False, {}, ((position, (index,)),), labels, entry.origin)
+                yield GangPlan(
+                    name=name,
+                    replica=replica,
+                    is_base=False,
+                    cliques={},
+                    groups=((position, (index,)),),
+                    labels=labels,
+                    origin=entry.origin,
+                )
 
 
 def _standalone(pcs: PodCliqueSet) -> Mapping[str, int | None]:

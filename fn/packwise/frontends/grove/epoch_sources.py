@@ -355,13 +355,13 @@ class _EntryReader:
         generation = fields.get("podCliqueSetGenerationHash")
         depends = fields.get("dependsOn")
         return MapEntry(
-            epoch,
-            roles[role],
-            Origin(Place(self._item, (*path, "epoch")), _ENTRY),
-            dict(self._numbers(path, fields, "podCliques")),
-            {name: tuple(sorted(indices)) for name, indices in self._indices(path, fields) if indices},
-            generation if isinstance(generation, str) else "",
-            tuple(text for text in depends if isinstance(text, str)) if isinstance(depends, list) else (),
+            epoch=epoch,
+            role=roles[role],
+            origin=Origin(Place(self._item, (*path, "epoch")), _ENTRY),
+            cliques=dict(self._numbers(path, fields, "podCliques")),
+            groups={name: tuple(sorted(indices)) for name, indices in self._indices(path, fields) if indices},
+            generation=generation if isinstance(generation, str) else "",
+            depends_on=tuple(text for text in depends if isinstance(text, str)) if isinstance(depends, list) else (),
         )
 
     def _numbers(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Iterator[tuple[str, int]]:

@@ -466,7 +466,15 @@ class _Planner:
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
         own = {RECORD_NOTE: judgement.record if is_left else None}
-        return WorkloadPlan(workload, (*findings, *notices), placements, conditions, used, own, entries)
+        return WorkloadPlan(
+            workload=workload,
+            findings=(*findings, *notices),
+            placements=placements,
+            conditions=conditions,
+            topology=used,
+            notes=own,
+            entries=entries,
+        )
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
         """The plans of the workload's gangs, and findings about the PodGangMaps that they follow."""

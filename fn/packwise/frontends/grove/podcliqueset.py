@@ -213,22 +213,22 @@ class PodCliqueSet(Record):
         template = _mapping(spec, "template")
         # By their order, here and below: by name, fields take as long again.
         return cls(
-            _text(metadata, "name"),
-            _text(metadata, "namespace"),
-            metadata,
-            _texts_by_key(metadata, "labels"),
-            _texts_by_key(metadata, "annotations"),
-            _number(spec, "replicas", 0),
-            _text(template, "cliqueStartupType"),
-            _text(template, "priorityClassName"),
-            _text(template, "terminationDelay"),
-            _topology(template),
-            _text(template, "clusterTopologyName") or None,
-            tuple(_clique(entry) for entry in _entries(template, "cliques")),
-            tuple(_group(entry) for entry in _entries(template, "podCliqueScalingGroups")),
-            tuple(_entries(template, "resourceClaimTemplates")),
-            tuple(_entries(template, "resourceSharing")),
-            _text(_mapping(spec, "updateStrategy"), "type"),
+            name=_text(metadata, "name"),
+            namespace=_text(metadata, "namespace"),
+            metadata=metadata,
+            labels=_texts_by_key(metadata, "labels"),
+            annotations=_texts_by_key(metadata, "annotations"),
+            replicas=_number(spec, "replicas", 0),
+            startup_type=_text(template, "cliqueStartupType"),
+            priority_class=_text(template, "priorityClassName"),
+            termination_delay=_text(template, "terminationDelay"),
+            topology=_topology(template),
+            topology_name=_text(template, "clusterTopologyName") or None,
+            cliques=tuple(_clique(entry) for entry in _entries(template, "cliques")),
+            groups=tuple(_group(entry) for entry in _entries(template, "podCliqueScalingGroups")),
+            claim_templates=tuple(_entries(template, "resourceClaimTemplates")),
+            resource_sharing=tuple(_entries(template, "resourceSharing")),
+            update_strategy=_text(_mapping(spec, "updateStrategy"), "type"),
         )
 
     @property
@@ -254,33 +254,33 @@ class PodCliqueSet(Record):
 def _clique(value: Mapping[str, Value]) -> Clique:
     spec = _mapping(value, "spec")
     return Clique(
-        _text(value, "name"),
-        _text(spec, "roleName"),
-        _number(spec, "replicas", 0),
-        _number(spec, "minAvailable", 0),
-        _texts_by_key(value, "labels"),
-        _texts_by_key(value, "annotations"),
-        _texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
-        _auto_scaling(spec, "autoScalingConfig"),
-        _topology(value),
-        _mapping(spec, "podSpec"),
-        tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
-        _rolling_update(value),
+        name=_text(value, "name"),
+        role=_text(spec, "roleName"),
+        replicas=_number(spec, "replicas", 0),
+        min_available=_number(spec, "minAvailable", 0),
+        labels=_texts_by_key(value, "labels"),
+        annotations=_texts_by_key(value, "annotations"),
+        starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
+        auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
+        topology=_topology(value),
+        pod_spec=_mapping(spec, "podSpec"),
+        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        rolling_update=_rolling_update(value),
     )
 
 
 def _group(value: Mapping[str, Value]) -> ScalingGroup:
     return ScalingGroup(
-        _text(value, "name"),
-        _texts(value, "cliqueNames"),
-        _number(value, "replicas", 1),
-        _number(value, "minAvailable", 1),
-        _auto_scaling(value, "scaleConfig"),
-        _topology(value),
-        value.get("cliqueNames") is not None,
-        _texts_by_key(value, "annotations"),
-        tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
-        _rolling_update(value),
+        name=_text(value, "name"),
+        clique_names=_texts(value, "cliqueNames"),
+        replicas=_number(value, "replicas", 1),
+        min_available=_number(value, "minAvailable", 1),
+        auto_scaling=_auto_scaling(value, "scaleConfig"),
+        topology=_topology(value),
+        lists_cliques=value.get("cliqueNames") is not None,
+        annotations=_texts_by_key(value, "annotations"),
+        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        rolling_update=_rolling_update(value),
     )
 
 

@@ -81,15 +81,15 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
     """The pool that `model` says; one in a mapping has its name there."""
     gpu = model.resources.gpu
     return OsmoPool(
-        name,
-        place,
-        model.backend,
-        backends.get(model.backend, Backend()),
-        tuple(PoolKey(each.key, each.label) for each in model.topology_keys),
-        tuple(model.platforms),
-        model.default_platform or None,
-        GpuShare() if gpu is None else GpuShare(gpu.guarantee, gpu.maximum, gpu.weight),
-        -1 if gpu is None else gpu.guarantee,
+        name=name,
+        place=place,
+        backend_name=model.backend,
+        backend=backends.get(model.backend, Backend()),
+        keys=tuple(PoolKey(each.key, each.label) for each in model.topology_keys),
+        platforms=tuple(model.platforms),
+        default_platform=model.default_platform or None,
+        gpu=GpuShare() if gpu is None else GpuShare(gpu.guarantee, gpu.maximum, gpu.weight),
+        guarantee=-1 if gpu is None else gpu.guarantee,
         templates=tuple(model.common_pod_template),
     )
 
@@ -214,7 +214,15 @@ def read_workflow(place: Place, text: str, model: schema.WorkflowSpec) -> Workfl
         path = ("workflow", "tasks", index)
         groups.append(TaskGroup(f"{task.name}-group", path, (_task(path, task, alone=True),)))
     resources = {name: _resource(name, each) for name, each in model.resources.items()}
-    return Workflow(model.name, place, model.pool, tuple(groups), resources, dict(model.labels), text)
+    return Workflow(
+        name=model.name,
+        place=place,
+        pool=model.pool,
+        groups=tuple(groups),
+        resources=resources,
+        labels=dict(model.labels),
+        text=text,
+    )
 
 
 def _group(path: FieldPath, group: schema.TaskGroupSpec) -> TaskGroup:
@@ -225,29 +233,29 @@ def _group(path: FieldPath, group: schema.TaskGroupSpec) -> TaskGroup:
 
 def _task(path: FieldPath, task: schema.TaskSpec, *, alone: bool) -> Task:
     return Task(
-        task.name,
-        path,
-        task.resource,
-        task.image,
-        tuple(task.command),
-        tuple(task.args),
-        dict(task.environment),
-        alone or task.lead,
+        name=task.name,
+        path=path,
+        resource=task.resource,
+        image=task.image,
+        command=tuple(task.command),
+        args=tuple(task.args),
+        environment=dict(task.environment),
+        lead=alone or task.lead,
     )
 
 
 def _resource(name: str, spec: schema.ResourceSpec) -> Resource:
     topology = [Requirement(each.key, each.group, each.requirementType.value == "required") for each in spec.topology]
     return Resource(
-        name,
-        ("workflow", "resources", name),
-        tuple(topology),
-        spec.cpu,
-        spec.gpu,
-        spec.memory,
-        spec.storage,
-        spec.platform or None,
-        tuple(spec.nodesExcluded),
+        name=name,
+        path=("workflow", "resources", name),
+        topology=tuple(topology),
+        cpu=spec.cpu,
+        gpu=spec.gpu,
+        memory=spec.memory,
+        storage=spec.storage,
+        platform=spec.platform or None,
+        nodes_excluded=tuple(spec.nodesExcluded),
     )
 
 

@@ -220,11 +220,19 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
     body = mapping(value_at(value, *path))
     workloads = [
         Workload(
-            item, kind, grouping, _owner(value, grouping, own, kind, is_one_of=len(templates) > len(own)), own,
-            body, path, release, scheduler, classes,
+            item=item,
+            kind=kind,
+            grouping=grouping,
+            owner=_owner(value, grouping, own, kind, is_one_of=len(templates) > len(own)),
+            templates=own,
+            body=body,
+            body_path=path,
+            release=release,
+            scheduler=scheduler,
+            classes=classes,
         )
         for own in ([(each,) for each in templates] if is_alone else [tuple(templates)] if templates else [])
-    ]  # fmt: skip
+    ]
     if grouping is Grouping.WORKFLOW:
         # Each pod is below the workflow.
         workloads = [each.below(item) for each in workloads]
@@ -286,7 +294,15 @@ def _owner(
     if grouping is Grouping.WORKFLOW:
         return Owner("v1", "Pod", pod, _OWN, template.labels, template.annotations)
     if grouping is Grouping.REPLICA_SET:
-        return Owner("apps/v1", "ReplicaSet", pod, _OWN, template.labels, annotations, template.metadata)
+        return Owner(
+            api_version="apps/v1",
+            kind="ReplicaSet",
+            name=pod,
+            path=_OWN,
+            labels=template.labels,
+            annotations=annotations,
+            of_labels=template.metadata,
+        )
     if grouping is Grouping.EACH_POD and kind is None:
         return Owner("v1", "Pod", pod, template.metadata, template.labels, template.annotations)
     return Owner(version, word, name, _OWN, labels, annotations)

@@ -147,15 +147,15 @@ class _Jobs:
                 f"{self._default}"
             ] = None
         job = Job(
-            gang.name,
-            gang.queue or DEFAULT_QUEUE,
-            self._classes.get(name, self._default),
-            tuple(pods),
-            tuple(_sub_groups(gang, topology)),
-            gang.members or 1,
-            gang.needed,
-            _constraint(gang.bounds, topology),
-            gang.namespace,
+            name=gang.name,
+            queue=gang.queue or DEFAULT_QUEUE,
+            priority=self._classes.get(name, self._default),
+            pods=tuple(pods),
+            sub_groups=tuple(_sub_groups(gang, topology)),
+            min_members=gang.members or 1,
+            min_sub_groups=gang.needed,
+            constraint=_constraint(gang.bounds, topology),
+            namespace=gang.namespace,
         )
         return GangJob(gang, job, tuple(notes))
 

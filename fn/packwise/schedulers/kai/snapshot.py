@@ -191,16 +191,20 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     pods.sort(key=lambda pod: (pod.pod.namespace, pod.pod.name))
     shared = _shared_memory(nodes, pods)
     return Snapshot(
-        tuple(node.replace(shared=shared[node.name]) if node.name in shared else node for node in nodes),
-        tuple(pods),
-        tuple(read_topology(value) for value in by_kind.get("Topology", ())),
-        tuple(queue_share(value) for value in by_kind.get("Queue", ())) if _is_listed(by_kind, "Queue") else None,
-        priorities(by_kind.get("PriorityClass", ())) if _is_listed(by_kind, "PriorityClass") else None,
-        dict(_group(value) for value in by_kind.get("PodGroup", ())) if _is_listed(by_kind, "PodGroup") else None,
-        tuple(waiting),
-        known,
-        next((minor for value in by_kind.get("Pod", ()) if (minor := _scheduler(value)) is not None), None),
-        max((time for values in by_kind.values() for value in values for time in _times(value)), default=""),
+        nodes=tuple(node.replace(shared=shared[node.name]) if node.name in shared else node for node in nodes),
+        pods=tuple(pods),
+        topologies=tuple(read_topology(value) for value in by_kind.get("Topology", ())),
+        queues=tuple(queue_share(value) for value in by_kind.get("Queue", ()))
+        if _is_listed(by_kind, "Queue")
+        else None,
+        priorities=priorities(by_kind.get("PriorityClass", ())) if _is_listed(by_kind, "PriorityClass") else None,
+        groups=dict(_group(value) for value in by_kind.get("PodGroup", ()))
+        if _is_listed(by_kind, "PodGroup")
+        else None,
+        waiting=tuple(waiting),
+        known=known,
+        kai=next((minor for value in by_kind.get("Pod", ()) if (minor := _scheduler(value)) is not None), None),
+        taken=max((time for values in by_kind.values() for value in values for time in _times(value)), default=""),
     )
 
 
@@ -231,18 +235,18 @@ def _node(value: Mapping[str, Value]) -> Node:
     labels = {key: str(text) for key, text in mapping_at(value, "metadata", "labels").items()}
     allocatable = node_amounts(mapping_at(status, "allocatable") or mapping_at(status, "capacity"))
     return Node(
-        text_at(value, "metadata", "name"),
-        labels,
-        {PODS: _PODS_OF_A_NODE, **allocatable},
-        {},
-        spec.get("unschedulable") is True,
-        tuple(
+        name=text_at(value, "metadata", "name"),
+        labels=labels,
+        allocatable={PODS: _PODS_OF_A_NODE, **allocatable},
+        used={},
+        unschedulable=spec.get("unschedulable") is True,
+        taints=tuple(
             Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
             for taint in mappings(spec.get("taints"))
         ),
-        tuple(_reasons(status)),
+        unready=tuple(_reasons(status)),
         mig=mig_strategy(labels, allocatable),
-    )  # fmt: skip
+    )
 
 
 def _reasons(status: Mapping[str, Value]) -> Iterator[str]:
@@ -274,13 +278,13 @@ def _pod(
         pod = pod.replace(request=tuple(entry for entry in pod.request if entry[0] != GPU))
     groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
-        pod.replace(node=text_at(spec, "nodeName") or bound),
-        labels.get("grove.io/podgang") or annotations.get("pod-group-name", ""),
-        labels.get("grove.io/podclique") or labels.get("kai.scheduler/subgroup-name", ""),
-        annotations.get("pod-group-name", ""),
-        labels.get("kai.scheduler/queue") or labels.get("runai/queue", ""),
-        (tuple(dict.fromkeys(groups)) or selected) if pod.share is not None else (),
-        bool(metadata.get("deletionTimestamp")),
+        pod=pod.replace(node=text_at(spec, "nodeName") or bound),
+        gang=labels.get("grove.io/podgang") or annotations.get("pod-group-name", ""),
+        pod_set=labels.get("grove.io/podclique") or labels.get("kai.scheduler/subgroup-name", ""),
+        group=annotations.get("pod-group-name", ""),
+        queue=labels.get("kai.scheduler/queue") or labels.get("runai/queue", ""),
+        gpus=(tuple(dict.fromkeys(groups)) or selected) if pod.share is not None else (),
+        is_ending=bool(metadata.get("deletionTimestamp")),
     )
 
 
@@ -336,13 +340,13 @@ def queue_share(value: Mapping[str, Value]) -> QueueShare:
     spec = mapping_at(value, "spec")
     priority = spec.get("priority")
     return QueueShare(
-        text_at(value, "metadata", "name"),
-        _share(spec, "gpu", 1),
-        _share(spec, "cpu", 1),
-        _share(spec, "memory", _QUEUE_MEMORY),
-        text_at(spec, "parentQueue"),
-        text_at(spec, "displayName"),
-        priority if isinstance(priority, int) else 100,
+        name=text_at(value, "metadata", "name"),
+        gpu=_share(spec, "gpu", 1),
+        cpu=_share(spec, "cpu", 1),
+        memory=_share(spec, "memory", _QUEUE_MEMORY),
+        parent=text_at(spec, "parentQueue"),
+        title=text_at(spec, "displayName"),
+        priority=priority if isinstance(priority, int) else 100,
     )
 
 

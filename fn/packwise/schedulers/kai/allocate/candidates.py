@@ -116,14 +116,14 @@ class Accounting:
             missing = [(name, amount - idle.get(name, 0)) for name, amount in self.total.items()]
         level = self._levels[domain.depth] if domain.depth >= 0 else ""
         return Shortage(
-            sub_group,
-            self._topology,
-            domain.id,
-            level,
-            held,
-            self._pods,
-            tuple(sorted((name, amount) for name, amount in missing if amount > 0)),
-            domain.is_within(self.start),
+            sub_group=sub_group,
+            topology=self._topology,
+            domain=domain.id,
+            level=level,
+            held=held,
+            wanted=self._pods,
+            missing=tuple(sorted((name, amount) for name, amount in missing if amount > 0)),
+            is_counted=domain.is_within(self.start),
         )
 
     def ratio(self, domain: Domain) -> float:
