@@ -4,6 +4,7 @@
 
 - `packwise fn` beside a Go function that does nothing (`noop-kyaml/`: kyaml's own framework, which reads the list and
   writes it back): what any function written with that framework pays before it does work. Ratios are to its figures.
+- The same on one processor, to which both are bound, and of packwise without its native core.
 - 10 workloads beside `import yaml` in the same interpreter.
 - `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
 - `packwise check` beside kubectl-validate: `check.py`.
@@ -21,8 +22,8 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,7 +47,11 @@ LARGE = 100_000
 FEW_RUNS = 10_000
 """From so many workloads on each is run once."""
 
+COMPARED = 1000
+"""Workloads of a list where something else than their number differs."""
+
 FUNCTION_HEAD = ("workloads", "kind", "", "wall s", "CPU s", "MiB", "wall", "CPU", "memory")
+MANNER_HEAD = ("how", *FUNCTION_HEAD[1:])
 START_HEAD = ("kind", "packwise fn, s", "import yaml, s", "wall", "CPU", "memory")
 RENDER_HEAD = ("", "wall s", "CPU s", "MiB", "wall")
 CHECK_HEAD = ("", "wall s", "CPU s", "wall")
@@ -76,10 +81,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A function under test."""
+    """A function under test; `environment` is what it has beside the script's own."""
 
     name: str
     command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +97,26 @@ class Kind:
 
 
 KINDS = (Kind("no findings", False), Kind("a finding on each", True))
+WITHOUT_CORE = {"PYTHONPATH": str(ROOT / "tests" / "without"), "TESTS_WITHOUT": "krmfn_native"}
 
 
-def run_once(command: tuple[str, ...], source: Path) -> Sample:
+def run_once(contender: Contender, source: Path) -> Sample:
     """Run a function over a file. Raises SystemExit when it fails: the time of a failed run means nothing."""
     with source.open("rb") as stdin:
         started = perf_counter()
-        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            contender.command,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **contender.environment},
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall = perf_counter() - started
     # Popen would wait for the process again when it is collected.
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"{command[0]} failed with exit code {process.returncode} on {source}")
+        raise SystemExit(f"{contender.name} failed with exit code {process.returncode} on {source}")
     return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * RSS_UNIT)
 
 
@@ -134,21 +147,21 @@ def measure(contenders: list[Contender], source: Path, runs: int) -> dict[str, S
     """Medians by contender. They run in turn, so that a busy moment of the machine meets all of them."""
     samples: dict[str, list[Sample]] = {contender.name: [] for contender in contenders}
     for contender in contenders:
-        run_once(contender.command, source)  # fills the file cache; not counted
+        run_once(contender, source)  # fills the file cache; not counted
     for _ in range(runs):
         for contender in contenders:
-            samples[contender.name].append(run_once(contender.command, source))
+            samples[contender.name].append(run_once(contender, source))
     return {name: middle(taken) for name, taken in samples.items()}
 
 
-def rows_of(size: int, kind: Kind, medians: dict[str, Sample], stick: str | None) -> list[str]:
+def rows_of(label: str, kind: Kind, medians: dict[str, Sample], stick: str | None) -> list[str]:
     """A row of the table for each contender, with ratios to `stick` where there is one."""
     rows: list[str] = []
     for name, sample in medians.items():
         ratios = (
             [f"{ratio:.2f}" for ratio in ratios_of(sample, medians[stick])] if stick and name != stick else [""] * 3
         )
-        cells = (f"{size:,}", kind.name, name, f"{sample.wall:.3f}", f"{sample.cpu:.3f}", f"{sample.memory / MIB:.0f}")
+        cells = (label, kind.name, name, f"{sample.wall:.3f}", f"{sample.cpu:.3f}", f"{sample.memory / MIB:.0f}")
         rows.append("| " + " | ".join((*cells, *ratios)) + " |")
     return rows
 
@@ -168,7 +181,20 @@ def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterat
         for kind in KINDS:
             source = input_of(size, kind)
             medians = measure(contenders, source, options.runs if size < FEW_RUNS else 1)
-            yield from rows_of(size, kind, medians, peer.name if len(contenders) > 1 and peer else None)
+            yield from rows_of(f"{size:,}", kind, medians, peer.name if len(contenders) > 1 and peer else None)
+
+
+def manner_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
+    """`packwise fn` and the Go function on one processor; packwise without its native core beside the Go function."""
+    ours = Contender("packwise fn", (options.packwise, "fn"))
+    pairs = {"without the native core": [replace(ours, environment=WITHOUT_CORE), *([peer] if peer else [])]}
+    if shutil.which("taskset") is not None:
+        bound = [replace(each, command=("taskset", "-c", "0", *each.command)) for each in (ours, peer) if each]
+        pairs = {"one processor": bound, **pairs}
+    for label, contenders in pairs.items():
+        for kind in KINDS:
+            medians = measure(contenders, input_of(COMPARED, kind), options.runs)
+            yield from rows_of(label, kind, medians, peer.name if peer else None)
 
 
 def start_rows(options: argparse.Namespace) -> Iterator[str]:
@@ -221,6 +247,7 @@ def page(options: argparse.Namespace) -> str:
     ]
     sections: list[tuple[str, tuple[str, ...], Iterator[str]]] = [
         ("`packwise fn` beside a Go function that does nothing", FUNCTION_HEAD, function_rows(options, peer)),
+        (f"{COMPARED:,} workloads, in other manners", MANNER_HEAD, manner_rows(options, peer)),
         ("Ten workloads beside `import yaml`", START_HEAD, start_rows(options)),
         (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
         ("1,000 files, 50 of them wrong", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
