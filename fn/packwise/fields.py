@@ -1,7 +1,9 @@
 """Fields as data: which fields a mapping has, of which types, and what they mean; problems of a value come from that.
 
-Grove's PodCliqueSets and packwise's own settings are described in these words. The walk here speaks packwise's words;
-what Go's decoder and an API server say of the same tables is `validate.decode`.
+Grove's PodCliqueSets and OperatorConfigurations, Dynamo's graphs and packwise's own settings are described in these
+words. The walk here speaks packwise's words; what Go's decoder and an API server say of the same tables is
+`validate.decode`. Two things have other descriptions: a cluster's own CRDs are OpenAPI (`validate.structure`), and
+OSMO's documents are pydantic's models, whose texts are OSMO's own.
 """
 
 from __future__ import annotations
