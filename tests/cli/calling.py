@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from packwise.cli.rendered_files import LIST
 
-__all__ = ["CHOSEN", "CONFIG", "SERVICE", "WORKLOAD", "Call", "Ran", "listing", "write"]
+__all__ = ["CHOSEN", "CONFIG", "SERVICE", "WORKLOAD", "AssertEach", "Call", "Ran", "listing", "write"]
 
 CONFIG = """\
 apiVersion: packwise.dev/v1alpha1
@@ -91,6 +91,9 @@ class Ran:
 
 Call = Callable[..., Ran]
 """Runs the command with these words; `stdin` is what it reads."""
+
+AssertEach = Callable[[Mapping[str, Any], Callable[[Any, Path], None]], None]
+"""Runs a check on every row of a table, with a folder of its own, which is the current one."""
 
 
 def write(folder: Path, files: dict[str, str]) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from packwise.cli import main
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, Ran, write
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, AssertEach, Call, Ran, write
+from tests.tables import assert_each
 
 
 @pytest.fixture
@@ -32,3 +35,19 @@ def package(tmp_path: Path) -> Path:
     folder = tmp_path / "in"
     write(folder, {"topology.yaml": CONFIG, "web/workload.yaml": WORKLOAD, "web/service.yaml": SERVICE})
     return folder
+
+
+@pytest.fixture
+def assert_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> AssertEach:
+    """Runs a check on every row of a table, each in a repository of its own."""
+
+    def all_rows(rows: Mapping[str, Any], check: Callable[[Any, Path], None]) -> None:
+        def one(row: tuple[int, Any]) -> None:
+            folder = tmp_path / str(row[0])
+            (folder / ".git").mkdir(parents=True)
+            monkeypatch.chdir(folder)
+            check(row[1], folder)
+
+        assert_each({name: (number, rows[name]) for number, name in enumerate(rows)}, one, pytestconfig)
+
+    return all_rows

@@ -6,13 +6,13 @@ Each stands in a file of the package, as the function's configuration in a list,
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, AssertEach, Call, write
 
 HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: topology}\n"
 LEVELS = "[{domain: zone, key: topology.kubernetes.io/zone}, {domain: rack, key: example.com/rack}]"
@@ -154,34 +154,44 @@ def cases(commands: Sequence[str], quick: Sequence[str]) -> list[Any]:
     return [pytest.param(command, marks=() if command in quick else pytest.mark.slow) for command in commands]
 
 
-@pytest.fixture(params=ODD.values(), ids=list(ODD))
-def content(request: pytest.FixtureRequest) -> bytes:
-    """The text of the settings."""
-    odd: str | bytes = request.param
-    return odd if isinstance(odd, bytes) else odd.encode()
+Answers = Callable[[str, Callable[[bytes], bytes]], None]
+
+
+@pytest.fixture
+def assert_answers(call: Call, assert_each_alone: AssertEach) -> Answers:
+    """Runs a command on each of the settings, put where the command reads them."""
+
+    def one(command: str, place: Callable[[bytes], bytes]) -> None:
+        def check(content: str | bytes, folder: Path) -> None:
+            text = content if isinstance(content, bytes) else content.encode()
+            assert_answered(command, place(text), call, folder)
+
+        assert_each_alone(ODD, check)
+
+    return one
 
 
 @pytest.mark.parametrize("command", cases(IN_A_FILE, QUICK))
-def test_in_a_file(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
-    assert_answered(command, content, call, tmp_path)
+def test_in_a_file(command: str, assert_answers: Answers) -> None:
+    assert_answers(command, bytes)
 
 
 @pytest.mark.parametrize("command", cases(AS_CONFIG, ()))
-def test_as_the_configuration_that_is_named(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
-    assert_answered(command, content, call, tmp_path)
+def test_as_the_configuration_that_is_named(command: str, assert_answers: Answers) -> None:
+    assert_answers(command, bytes)
 
 
 @pytest.mark.parametrize("command", cases(IN_A_LIST, QUICK_IN_A_LIST))
-def test_as_the_configuration_of_a_function(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
+def test_as_the_configuration_of_a_function(command: str, assert_answers: Answers) -> None:
     item = indented(WORKLOAD.encode(), 2).replace(b"  #", b"- #", 1)
-    head = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    assert_answered(command, head + item + b"functionConfig:\n" + indented(content, 2), call, tmp_path)
+    head = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + item + b"functionConfig:\n"
+    assert_answers(command, lambda content: head + indented(content, 2))
 
 
 @pytest.mark.parametrize("command", cases((*IN_A_LIST[1:], *AS_CONFIG), QUICK_IN_A_CONFIG_MAP))
-def test_in_a_config_map(command: str, content: bytes, call: Call, tmp_path: Path) -> None:
+def test_in_a_config_map(command: str, assert_answers: Answers) -> None:
     head = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held}\ndata:\n  settings.yaml: |\n"
-    assert_answered(command, head + indented(content, 4), call, tmp_path)
+    assert_answers(command, lambda content: head + indented(content, 4))
 
 
 def indented(text: bytes, by: int) -> bytes:

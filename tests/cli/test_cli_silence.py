@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, WORKLOAD, AssertEach, Call, write
 from tests.cli.test_cli_crds import ANY, TEMPLATE, crd
 from tests.cli.test_cli_place import cluster
 
@@ -90,17 +90,19 @@ def repository(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("error", ERRORS)
-def test_every_error_is_one_of_every_command(call: Call, tmp_path: Path, error: str, command: str) -> None:
-    write(tmp_path, {f"{folder}/{name}": text for folder in ("in", "old") for name, text in PACKAGE.items()})
-    write(tmp_path, {f"before/in/{name}": text for name, text in PACKAGE.items()} | {"nodes.json": cluster()})
-    write_bytes(tmp_path / "in", ERRORS[error])
+def test_every_error_is_one_of_every_command(call: Call, assert_each_alone: AssertEach, command: str) -> None:
+    def check(files: dict[str, str], folder: Path) -> None:
+        write(folder, {f"{side}/{name}": text for side in ("in", "old") for name, text in PACKAGE.items()})
+        write(folder, {f"before/in/{name}": text for name, text in PACKAGE.items()} | {"nodes.json": cluster()})
+        write_bytes(folder / "in", files)
 
-    ran = call(*command.split())
+        ran = call(*command.split())
 
-    said = ran.stdout + ran.stderr
-    assert ran.code == 1, said
-    assert any(f"in/{name}" in said for name in ERRORS[error]), said
+        said = ran.stdout + ran.stderr
+        assert ran.code == 1, said
+        assert any(f"in/{name}" in said for name in files), said
+
+    assert_each_alone(ERRORS, check)
 
 
 @pytest.mark.parametrize("configured", [True, False], ids=["configured", "without a configuration"])
