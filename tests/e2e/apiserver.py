@@ -107,7 +107,7 @@ def start(servers: Servers, folder: Path) -> ApiServer:
     kubeconfig.write_text(json.dumps(_kubeconfig(certificates / "apiserver.crt")), encoding="utf-8")
     server = ApiServer(kubeconfig)
     ready = ("get", "--raw", "/readyz")
-    wait_for("kube-apiserver", lambda: server.kubectl(*ready, check=False) == "ok", seconds=120)
+    wait_for("kube-apiserver", lambda: server.kubectl(*ready, check=False) == "ok")
     wait_for("its default namespace", lambda: server.get("namespace", "default"))
     return server
 

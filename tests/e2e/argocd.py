@@ -54,14 +54,13 @@ class ArgoCd:
                 else None
             )
 
-        return wait_for(f"Application {name} in sync with {revision}", look, seconds=120)
+        return wait_for(f"Application {name} in sync with {revision}", look)
 
     def health(self, name: str, wanted: str) -> None:
         """Waits until the Application has this health."""
         wait_for(
             f"Application {name} {wanted}",
             lambda: self._status(name).get("health", {}).get("status") == wanted,
-            seconds=60,
         )
 
     def health_of(self, name: str) -> dict[str, str]:
@@ -79,7 +78,7 @@ class ArgoCd:
             conditions = self._status(name).get("conditions", [])
             return next((one["message"] for one in conditions if one["type"] == "ComparisonError"), None)
 
-        return wait_for(f"a ComparisonError of Application {name}", look, seconds=60)
+        return wait_for(f"a ComparisonError of Application {name}", look)
 
     def operations(self, name: str) -> int:
         """How many syncs the Application has had."""

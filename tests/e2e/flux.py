@@ -38,7 +38,7 @@ class Flux:
             is_there = revision in found.get("status", {}).get("lastAppliedRevision", "")
             return found if is_there and ready["status"] == "True" else None
 
-        return wait_for(f"Kustomization {name} ready with {revision}", look, seconds=90)
+        return wait_for(f"Kustomization {name} ready with {revision}", look)
 
     def failed(self, name: str, revision: str) -> str:
         """Why the Kustomization could not apply this revision, as soon as it says so."""
@@ -49,7 +49,7 @@ class Flux:
             is_tried = revision in found.get("status", {}).get("lastAttemptedRevision", "")
             return ready["message"] if is_tried and ready["status"] == "False" else None
 
-        return wait_for(f"Kustomization {name} failed with {revision}", look, seconds=90)
+        return wait_for(f"Kustomization {name} failed with {revision}", look)
 
     def _of(self, name: str) -> dict[str, Any]:
         return self.cluster.get("kustomizations.kustomize.toolkit.fluxcd.io", name, NAMESPACE) or {}

@@ -16,6 +16,9 @@ __all__ = ["Servers", "wait_for"]
 
 Found = TypeVar("Found")
 
+_PATIENCE = 180
+"""Seconds."""
+
 
 @dataclass
 class Servers:
@@ -49,12 +52,15 @@ class Servers:
                     server.wait(timeout=5)
 
 
-def wait_for(what: str, look: Callable[[], Found | None], *, seconds: float = 60) -> Found:
-    """What `look` finds as soon as that is anything. Raises AssertionError that says what did not come."""
-    end = time.monotonic() + seconds
+def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
+    """What `look` finds as soon as that is anything. Raises AssertionError that says what did not come.
+
+    No test says how long a server takes: the machine works on other tests meanwhile.
+    """
+    end = time.monotonic() + _PATIENCE
     while True:
         found = look()
         if found:
             return found
-        assert time.monotonic() < end, f"not there after {seconds:.0f} s: {what}"
+        assert time.monotonic() < end, f"not there after {_PATIENCE} s: {what}"
         time.sleep(0.2)

@@ -138,7 +138,7 @@ def test_a_signal_ends_it_at_once(function: str, number: signal.Signals) -> None
     started = subprocess.Popen(
         command, env=engine_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    wait_for(f"{name} to read its input", lambda: is_reading(name), seconds=180)
+    wait_for(f"{name} to read its input", lambda: is_reading(name))
 
     assert call(["podman", "kill", f"--signal={number.name}", name]).code == 0
 
