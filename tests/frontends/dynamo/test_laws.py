@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import write
-from packwise.frontends.dynamo.convert import SAVED, to_v1alpha1, to_v1beta1
+from packwise.frontends.dynamo.convert import SAVED, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import set_name, shape_of
 from packwise.pipeline import render
 from packwise.revisions.dynamo import NEWEST, RELEASES
 from packwise.select import Package
 from packwise.settings import Dynamo
+from tests.frontends.dynamo.back import to_v1alpha1
 from tests.frontends.dynamo.graphs import parsed
 from tests.frontends.dynamo.graphs import settings as settings_of
 

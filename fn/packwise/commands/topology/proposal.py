@@ -124,8 +124,6 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-_HOST = "kubernetes.io/hostname"
-
 _HINTS: tuple[tuple[str, str], ...] = (
     ("region", r"topology\.kubernetes\.io/region|.*[/.-]region"),
     ("zone", r"topology\.kubernetes\.io/zone|.*[/.-](availability-?)?zone"),

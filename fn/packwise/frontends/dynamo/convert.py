@@ -1,9 +1,7 @@
-"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and back, and where each part is written.
+"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and where each part is written. Source: spec/dynamo.md#2.3.
 
-Source: spec/dynamo.md#2.3.
-
-A field without a home in the other version is kept in an annotation of the operator's, as JSON, and is back
-where it was after the way back. Values of a wrong type are left out: `schema` reports those.
+A field without a home in v1beta1 is kept in an annotation of the operator's, as JSON, and what the operator kept there
+of v1beta1 is back at its place. Values of a wrong type are left out: `graph.shape_problems` reports those.
 """
 
 from __future__ import annotations
@@ -326,77 +324,6 @@ def _claims(service: Mapping[str, Value]) -> list[dict[str, Any]]:
         for name in dict.fromkeys(names)
         if isinstance(name, str)
     ]
-
-
-def to_v1alpha1(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    """`value`, of v1beta1, in the words of v1alpha1; what the way there saved is back at its place."""
-    spec = mapping(value.get("spec"))
-    saved = _read(_annotation(value))
-    converted: dict[str, Any] = {key: spec[key] for key in _SPEC if key in spec}
-    if "env" in spec:
-        converted["envs"] = spec["env"]
-    constraint = spec.get("topologyConstraint")
-    if isinstance(constraint, dict):
-        converted["topologyConstraint"] = _rename_key(constraint, "clusterTopologyName", "topologyProfile")
-    components = mappings_in_place(spec.get("components"))
-    restored = mapping(saved.get("services"))
-    if "components" in spec:
-        converted["services"] = {
-            name: {**_service(component), **mapping(restored.get(name))}
-            for component in components
-            if (name := text(component.get("name")))
-        }
-    if "pvcs" in saved:
-        converted["pvcs"] = saved["pvcs"]
-    unsaid = [part for component in components if len(part := _unsaid(component)) > 1]
-    save = {"components": unsaid} if unsaid else {}
-    return {**value, "apiVersion": ALPHA, "metadata": _save(value, save), "spec": converted}
-
-
-def _service(component: Mapping[str, Value]) -> dict[str, Any]:
-    service: dict[str, Any] = {field: component[field] for field in _COMPONENT if field in component}
-    kind = component.get("type")
-    if kind in ("prefill", "decode"):
-        service |= {"componentType": "worker", "subComponentType": kind}
-    elif kind is not None:
-        service["componentType"] = kind
-    size = component.get("sharedMemorySize")
-    if size is not None:
-        service["sharedMemory"] = {"disabled": True} if str(size) == "0" else {"size": size}
-    if component.get("scalingAdapter") is not None:
-        service["scalingAdapter"] = {"enabled": True}
-    experimental = mapping(component.get("experimental"))
-    modes = {beta: alpha for alpha, beta in _MODES.items()}
-    for field in ("gpuMemoryService", "failover"):
-        if isinstance(experimental.get(field), dict):
-            part = mapping(experimental[field])
-            mode = text(part.get("mode"))
-            service[field] = {"enabled": True, **part} | ({"mode": modes.get(mode, mode)} if mode else {})
-    if "checkpoint" in experimental:
-        service["checkpoint"] = experimental["checkpoint"]
-    template = mapping(component.get("podTemplate"))
-    if isinstance(template.get("metadata"), dict):
-        service["extraPodMetadata"] = template["metadata"]
-    if isinstance(template.get("spec"), dict):
-        service["extraPodSpec"] = _extra_pod_spec(mapping(template["spec"]))
-    return service
-
-
-def _extra_pod_spec(pod: Mapping[str, Value]) -> dict[str, Any]:
-    containers = mappings_in_place(pod.get("containers"))
-    main = next((container for container in containers if container.get("name") == MAIN), None)
-    others = [container for container in containers if container is not main]
-    extra = {key: part for key, part in pod.items() if key != "containers"}
-    if main is not None:
-        extra["mainContainer"] = main
-    return extra | ({"containers": others} if others else {})
-
-
-def _unsaid(component: Mapping[str, Value]) -> dict[str, Any]:
-    """The name of a component, and what v1alpha1 has no field for."""
-    unsaid = {field: component[field] for field in ("name", *_BETA_ONLY) if field in component}
-    grove = mapping(component.get("experimental")).get("grove")
-    return unsaid | ({"experimental": {"grove": grove}} if grove is not None else {})
 
 
 def _take(

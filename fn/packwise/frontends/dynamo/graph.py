@@ -237,7 +237,7 @@ class Component(Record):
 
 
 class Graph(Record):
-    """A DynamoGraphDeployment. Values of a wrong type read as absent: `schema` reports those."""
+    """A DynamoGraphDeployment. Values of a wrong type read as absent: `shape_problems` reports those."""
 
     name: str
     namespace: str

@@ -32,7 +32,6 @@ SET, CLIQUE, GROUP = "PodCliqueSet", "PodClique", "PodCliqueScalingGroup"
 _GROUPS = "podCliqueScalingGroups"
 _CONSTRAINT = "topologyConstraint"
 
-_DESIGNS = "spec/designs.md#6"
 
 DISABLED = Rule(
     "topology-disabled",
