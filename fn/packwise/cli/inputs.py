@@ -76,7 +76,7 @@ def traits_of(file: InputFile) -> Traits:
     if is_broken_configuration(file):
         return Traits(settings=True, topology=True)
     traits = clusters.traits_of(readable_items(file))
-    return traits.replace(workloads=traits.workloads or bool(file.foreign))
+    return traits.replace(workloads=True) if file.foreign else traits
 
 
 def is_broken_configuration(file: InputFile) -> bool:
@@ -659,12 +659,16 @@ def _groups(
     crds: tuple[KubeObject, ...],
 ) -> list[Group]:
     by_path = {path: part for file in (*files, *around) for path, part in _parts(file)}
-    folders = nearest_folders({path: traits_of(file) for path, file in by_path.items()})
+    traits = {path: traits_of(file) for path, file in by_path.items()}
+    folders = nearest_folders(traits)
     around_paths = {path_of(file) for file in around}
     mine: dict[str | None, list[InputFile]] = {}
     beside: dict[str | None, list[InputFile]] = {}
+    configuring: dict[str | None, list[str]] = {}
     for path, file in by_path.items():
         (beside if path in around_paths else mine).setdefault(folders[path], []).append(file)
+        if traits[path].configures:
+            configuring.setdefault(folders[path], []).append(str(file.path.name))
     old = None if before is None else _by_folder(before, folders)
     is_split = len(set(folders.values())) > 1
     return [
@@ -674,6 +678,7 @@ def _groups(
             None if old is None else old.get(folder, ()),
             None,
             crds,
+            configuring=configuring.get(folder, ()),
             is_part=folder is None and is_split,
         ).replace(applied="file" if folder is None else "folder")
         for folder, own in mine.items()
@@ -713,8 +718,10 @@ def _group(
     chosen: Configured | None,
     crds: tuple[KubeObject, ...],
     *,
+    configuring: Iterable[str] = (),
     is_part: bool = False,
 ) -> Group:
+    """The group of `files`, judged by what is `chosen`, or by the files that are `configuring`."""
     files, around = list(files), list(around)
     package = Package(
         readable(files),
@@ -726,9 +733,8 @@ def _group(
         context=(*(() if chosen is None else chosen.context), *readable(around)),
         is_part=is_part,
     )
-    configuring = [*(() if chosen is None else (chosen.function_config, *chosen.context))]
-    names = [str(item.location().file) for item in configuring if item is not None]
-    names += [str(file.path.name) for file in (*files, *around) if chosen is None and traits_of(file).configures]
+    settings = () if chosen is None else (chosen.function_config, *chosen.context)
+    names = [*(str(item.location().file) for item in settings if item is not None), *configuring]
     around_names = frozenset(str(file.path.name) for file in around)
     return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(files))
 

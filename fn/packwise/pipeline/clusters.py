@@ -28,13 +28,14 @@ _WORKLOADS = frozenset(kind.key for kind in WORKLOADS)
 
 def traits_of(items: Iterable[KubeObject]) -> Traits:
     """The traits of the `items` of a file that count where the nearest configuration is looked for."""
-    items = list(items)
-    others = [item for item in items if identity(item.value)[:2] not in _WORKLOADS]
-    return Traits(
-        any(is_settings(item) for item in others),
-        any(has_topology(item) for item in others),
-        len(others) < len(items),
-    )
+    settings = topology = workloads = False
+    for item in items:
+        if identity(item.value)[:2] in _WORKLOADS:
+            workloads = True
+        else:
+            settings = settings or is_settings(item)
+            topology = topology or has_topology(item)
+    return Traits(settings, topology, workloads)
 
 
 def render_clusters(package: Package) -> Rendered | None:
