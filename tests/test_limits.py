@@ -7,7 +7,7 @@ import pytest
 from krmfn import run
 from krmfn.envelope import MAX_ITEMS
 from krmfn.yamltext import pyyaml
-from krmfn.yamltext.reader import MAX_NODES
+from krmfn.yamltext.reader import MAX_DEPTH, MAX_NODES
 from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.cli.rendered_files import MAX_PATH
@@ -37,7 +37,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("items of a ResourceList", MAX_ITEMS, "must hold at most 1000000 items; split the package"),
     ("nodes of a document", MAX_NODES, "must hold at most 5000000 mappings, lists and scalars; split"),
     ("nodes once aliases are written out", pyyaml.MAX_NODES, "aliases expand to more than 1000000 nodes"),
-    ("depth of a document", pyyaml.MAX_DEPTH, "nested deeper than 500 levels"),
+    ("depth of a document", MAX_DEPTH, "nested deeper than 500 levels"),
     ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
     ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),

@@ -244,7 +244,7 @@ def config_result(
 def _true_path(model: Any, loc: Sequence[str | int], *, names_field: bool) -> FieldPath:
     """`loc` without the names of union members that pydantic puts between the steps, and at the end.
 
-    `names_field`: whether its end is a field that the model has not, or that the configuration has not.
+    `names_field`: its end is a field that the model has not, or that the configuration has not.
     """
     path: FieldPath = ()
     for number, step in enumerate(loc, 1):

@@ -18,9 +18,19 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
 
-__all__ = ["FieldError", "FieldPath", "describe", "format_path", "parse_path", "steps_of", "unknown_field"]
+__all__ = ["NOUNS", "FieldError", "FieldPath", "describe", "format_path", "parse_path", "steps_of", "unknown_field"]
 
 FieldPath: TypeAlias = tuple[str | int, ...]
+
+NOUNS: dict[type, str] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    dict: "a mapping",
+    list: "a list",
+}
+"""The types of values by their names in error texts."""
 
 _LONGEST = 80
 _STEP = re.compile(r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])")

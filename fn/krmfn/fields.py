@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.fieldpath import FieldError, FieldPath, describe, unknown_field
+from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING, TypeVar, cast
 from krmfn.kubeobject import Location
 
@@ -20,14 +20,6 @@ Refusal: TypeAlias = "Callable[[FieldPath, str], object]"
 It raises, or it notes the problem and returns: the field then counts as absent.
 """
 
-_NOUNS: dict[type, str] = {
-    str: "a string",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    dict: "a mapping",
-    list: "a list",
-}
 _EMPTY: Mapping[str, Value] = {}
 
 T = TypeVar("T")
@@ -150,7 +142,7 @@ class Fields:
 
     def _require(self, name: str, value: T | None, kind: type, instead: T) -> T:
         if self.value.get(name) is None:
-            self.refuse(name, f"must be {_NOUNS[kind]}; there is none")
+            self.refuse(name, f"must be {NOUNS[kind]}; there is none")
         return instead if value is None else value
 
     def _items(self, name: str, kind: type) -> Iterator[tuple[int, Value]]:
@@ -162,7 +154,7 @@ class Fields:
 
 
 def _message(kind: type, value: Value) -> str:
-    return f"must be {_NOUNS[kind]}; got {describe(value)}"
+    return f"must be {NOUNS[kind]}; got {describe(value)}"
 
 
 def _raise(path: FieldPath, message: str) -> None:

@@ -1,10 +1,10 @@
-"""One Kubernetes object: typed access, edits that splice its text, and where it came from."""
+"""One Kubernetes object: typed access, edits that splice its text, and the places in the file that it came from."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from krmfn.fieldpath import FieldError, FieldPath, describe, parse_path, steps_of
+from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, parse_path, steps_of
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read, write
@@ -54,7 +54,6 @@ _ANNOTATIONS: FieldPath = ("metadata", "annotations")
 _LABELS: FieldPath = ("metadata", "labels")
 _ID = ("apiVersion", "kind", "metadata.namespace", "metadata.name")
 _NOTHING: Mapping[str, Value] = {}
-_NAMES = {str: "a string", int: "an integer", bool: "true or false", dict: "a mapping", list: "a list"}
 
 
 def is_client_key(key: str) -> bool:
@@ -132,7 +131,7 @@ def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Loca
 
 
 def line_location(source: Source, line: int, column: int, file: str | None) -> Location:
-    """A place in `source.text`, counted as the two functions here do: in the document of `file`, where there is one."""
+    """A place in `source.text`, counted as by `document_location` where there is a `file`, or by `text_location`."""
     if file is not None:
         return Location(file, _document_line(source, line, _nearest(source, (), key=False)[0]), column)
     return Location(source.file, source.line + line - 1, column + source.column - 1 if line == 1 else column)
@@ -442,12 +441,12 @@ class KubeObject:
     def _require(self, path: FieldPath | str, kind: type[Any]) -> Any:
         value = self.typed(path, kind)
         if value is None:
-            raise self.error(path, f"must be {_NAMES[kind]}; there is none")
+            raise self.error(path, f"must be {NOUNS[kind]}; there is none")
         return value
 
     def refuse(self, path: FieldPath, kind: type[Any], value: Value) -> NoReturn:
         """Raises the FieldError that says `kind` must be at `path`, where `value` is."""
-        raise self.error(path, f"must be {_NAMES[kind]}; got {describe(value)}")
+        raise self.error(path, f"must be {NOUNS[kind]}; got {describe(value)}")
 
     def set(self, path: FieldPath | str, value: Value) -> KubeObject:
         """The object with `value` at `path`, its parents made as needed; itself when it holds that value already.

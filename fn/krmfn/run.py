@@ -1,7 +1,7 @@
 """The `__main__` of a function: a ResourceList from stdin to stdout, results on stderr, the exit code.
 
-What clients do with each of these is why (kustomize shows neither results nor stdout of a function that fails, kpt
-shows results only from stdout, and a pipe into `kpt fn sink` writes whatever is on stdout):
+Clients decide what goes where: kustomize shows neither results nor stdout of a function that fails, kpt shows results
+from stdout only, and a pipe into `kpt fn sink` writes whatever is on stdout. Hence:
 
 - success: the list on stdout, warnings and infos on stderr, exit code 0;
 - an error: the input's own items and the results on stdout, the errors on stderr, exit code 1;
@@ -133,7 +133,7 @@ def _encode(text: str) -> Iterator[bytes]:
 
 
 def _parse(text: str) -> ResourceList:
-    # What is read lives as long as the process: the collector would walk it again and again, half of the time for
+    # The list lives as long as the process, and the collector would walk it again and again: half of the time for
     # 10,000 items.
     enabled = gc.isenabled()
     gc.disable()

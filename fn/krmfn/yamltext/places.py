@@ -148,7 +148,7 @@ def comments(text: str) -> list[str]:
 
 
 def placed_comments(text: str) -> list[tuple[int, str]]:
-    """The comments as above, each with the offset of its `#`. Raises YamlError where the text is no YAML."""
+    """The comments that `comments` gives, each after the offset of its `#`. Raises YamlError as that does."""
     placed: list[tuple[int, str]] = []
     at = 0
     for start, end in [*_scalars(text), (len(text), len(text))]:

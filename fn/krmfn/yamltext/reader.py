@@ -122,9 +122,6 @@ def too_many_nodes() -> str:
     return f"must hold at most {MAX_NODES} mappings, lists and scalars; split it into smaller ones"
 
 
-# The nodes of a text and where they stand: the native core tells, or libyaml's events, with the same answer. A place
-# is an offset: a number of characters of the text, from 0.
-
 Row: TypeAlias = "tuple[Any, ...]"
 """The fields of a YamlNode."""
 

@@ -5,10 +5,9 @@ Source: spec/designs.md#2, spec/grove.md#9.
 
 from __future__ import annotations
 
-from krmfn import kubeobject
 from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
-from krmfn.kubeobject import KubeObject
+from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
@@ -472,7 +471,7 @@ def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
     return documents
 
 
-def _source(item: KubeObject, key: str, text: str) -> kubeobject.Source:
+def _source(item: KubeObject, key: str, text: str) -> Source:
     """The document at its place: the lines of a literal block as they are, with their indentation."""
     at = item.location(("data", key))
     lines = item.origin.text.split("\n")
@@ -481,5 +480,5 @@ def _source(item: KubeObject, key: str, text: str) -> kubeobject.Source:
         block = lines[first + 1 : first + 1 + len(text.rstrip("\n").split("\n"))]
         indented = "\n".join(block) + "\n"
         if [line.strip() for line in block] == [line.strip() for line in text.rstrip("\n").split("\n")]:
-            return kubeobject.Source(indented, (), at.line + 1, 1, item.file)
-    return kubeobject.Source(text, (), at.line, 1, item.file)
+            return Source(indented, (), at.line + 1, 1, item.file)
+    return Source(text, (), at.line, 1, item.file)
