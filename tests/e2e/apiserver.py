@@ -64,8 +64,17 @@ class ApiServer:
         """Installs CustomResourceDefinitions: folders of them, or one as a value. They serve when this returns."""
         values = [value for one in crds for value in (documents(one) if isinstance(one, Path) else [one])]
         self.apply(values)
-        names = [f"crd/{value['metadata']['name']}" for value in values]
-        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+        # `kubectl wait` ends in an error where nobody has set a condition yet.
+        wait_for("CRDs that serve", lambda: {value["metadata"]["name"] for value in values} <= self._serving())
+
+    def _serving(self) -> set[str]:
+        """The names of the CRDs that are established."""
+        found: list[dict[str, Any]] = json.loads(self.kubectl("get", "crd", "-o", "json"))["items"]
+        return {crd["metadata"]["name"] for crd in found if _is_established(crd.get("status", {}).get("conditions"))}
+
+
+def _is_established(conditions: list[dict[str, str]] | None) -> bool:
+    return any((one["type"], one["status"]) == ("Established", "True") for one in conditions or [])
 
 
 def documents(folder: Path) -> list[dict[str, Any]]:
