@@ -39,7 +39,11 @@ class OmissionsOf(Protocol):
 
 
 class FrontEnd(Protocol):
-    """A front end reads its own kinds of workloads: read → default → rules → placement."""
+    """A front end reads its own kinds of workloads: read → default → rules → placement.
+
+    One of which nothing can be mended, whose words no revision changes, or that has no topologies of its own, takes
+    these methods from here.
+    """
 
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
@@ -47,29 +51,33 @@ class FrontEnd(Protocol):
         """The plan of each of its workloads, in order of namespace and name."""
         ...
 
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """One of its workloads with what can be mended without a decision; anything else as it is.
 
         Raises FieldError where an anchor or alias is in the way.
         """
-        ...
+        return item
 
-    def migrate(self, item: KubeObject, step: Step) -> KubeObject:
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
         """One of its workloads in the words of the step's later revision; anything else as it is.
 
         Raises FieldError where an anchor or alias is in the way, or a comment could not stay.
         """
-        ...
+        return item
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
         """The topology that each of its workloads uses: named, by default, or none."""
         ...
 
     def topologies(
-        self, inventory: Inventory, settings: TopologyRender, revision: Revision, known: KnownTopologies
+        self,
+        inventory: Inventory,  # noqa: ARG002
+        settings: TopologyRender,  # noqa: ARG002
+        revision: Revision,  # noqa: ARG002
+        known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
         """The topologies that its workloads choose from, in order of name; also those that a render would refuse."""
-        ...
+        return ()
 
 
 # Documents of other tools, which are no Kubernetes objects: OSMO's pool configs and workflow specs.

@@ -11,6 +11,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, findings_of, has_errors
+from packwise.frontends import FrontEnd
 from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
 from packwise.frontends.dynamo.graph import Graph, paths_of, shape_problems
 from packwise.frontends.dynamo.rules import (
@@ -45,14 +46,12 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem, Rule
-    from packwise.frontends import FrontEnd
     from packwise.frontends.dynamo.convert import Converted, Trace
     from packwise.objects import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import DynamoRelease
     from packwise.revisions.grove import Revision, Step
     from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies, ListedTopology
     from packwise.validate import Definitions
 
 
@@ -126,7 +125,7 @@ class DerivedSet(Record):
         return Place(self.workload, self.trace.find(path).path)
 
 
-class _Dynamo:
+class _Dynamo(FrontEnd):
     """Graphs; `sets` is the front end of the PodCliqueSets that they become."""
 
     def __init__(self, sets: FrontEnd) -> None:
@@ -151,10 +150,6 @@ class _Dynamo:
         plans[0] = plans[0].replace(findings=(*about_release, *plans[0].findings))
         return plans
 
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Itself: what is wrong with a graph is for people to decide."""
-        return item
-
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
         """A graph of v1alpha1 in the words of v1beta1, where the releases that go with the target have it."""
         if identity(item.value)[:2] != DYNAMO_GRAPH.key or item.get(("apiVersion",)) != ALPHA:
@@ -174,16 +169,6 @@ class _Dynamo:
                 yield Use(revision.default_topology if graph.is_constrained else None, item, explicit=False)
             else:
                 yield Use(named or None, item, explicit=bool(named))
-
-    def topologies(
-        self,
-        inventory: Inventory,  # noqa: ARG002
-        settings: TopologyRender,  # noqa: ARG002
-        revision: Revision,  # noqa: ARG002
-        known: KnownTopologies,  # noqa: ARG002
-    ) -> Iterable[ListedTopology]:
-        """None: graphs choose from Grove's, which its own front end lists."""
-        return ()
 
 
 def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[DynamoRelease | None, list[Finding]]:

@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Stage, has_errors
-from packwise.frontends import document_places, document_places_before
+from packwise.frontends import FrontEnd, document_places, document_places_before
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import OsmoPool, nearest_pools, pool_of
 from packwise.frontends.osmo.placements import (
@@ -39,15 +39,13 @@ from packwise.wording import known_names, list_known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding, Rule
-    from packwise.frontends import FrontEnd
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names
     from packwise.objects import Inventory
     from packwise.placement import Cluster, Placement
-    from packwise.revisions.grove import Revision, Step
+    from packwise.revisions.grove import Revision
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
     from packwise.validate import Definitions
@@ -57,7 +55,7 @@ WORKFLOW_KIND = "OSMO workflow"
 """The word for workflows where messages name a kind: OSMO's documents have none."""
 
 
-class _Osmo:
+class _Osmo(FrontEnd):
     def plans(
         self,
         inventory: Inventory,
@@ -71,14 +69,6 @@ class _Osmo:
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
         before = read_documents(document_places_before(inventory), settings.osmo.values).rendered_pools
         return [*unread, *_pools(documents, names, settings, before), *_workflows(documents, names, settings)]
-
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Itself: what is wrong with OSMO's documents is for people to decide."""
-        return item
-
-    def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
-        """Itself: revisions are Grove's."""
-        return item
 
     def uses(
         self,

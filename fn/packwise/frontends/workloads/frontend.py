@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
-from packwise.frontends import candidates
+from packwise.frontends import FrontEnd, candidates
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.frontends import FrontEnd
     from packwise.frontends.workloads.workload import Workload
     from packwise.objects import Index, Inventory
     from packwise.placement import Cluster
-    from packwise.revisions.grove import Revision, Step
+    from packwise.revisions.grove import Revision
     from packwise.revisions.kai import KaiRelease
     from packwise.settings import TopologyRender
     from packwise.topology.known import KnownTopologies
@@ -132,7 +131,7 @@ _RUNTIME = ("spec", "runtimeRef")
 _ANY_CLASS = Classes()
 
 
-class _Workloads:
+class _Workloads(FrontEnd):
     def plans(
         self,
         inventory: Inventory,
@@ -171,10 +170,6 @@ class _Workloads:
         from packwise.frontends.workloads.keys import mend
 
         return mend(item, settings.kai_name)
-
-    def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
-        """Itself: revisions are Grove's."""
-        return item
 
     def uses(
         self,
