@@ -22,7 +22,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects import kinds
 from packwise.pipeline import registry, steps
 from packwise.select import evidence
-from packwise.settings import configuration, operator, schedulers, settings_place
+from packwise.settings import configuration, operator, settings_place
 from packwise.topology import bindings, known
 from packwise.wording import closest
 
@@ -269,7 +269,7 @@ _BEFORE_SCHEDULERS = (
     *known.RULES,
     *known.PROTECTION_RULES,
     *known.CLUSTERTOPOLOGY_RULES,
-    *schedulers.RULES,
+    *configuration.SCHEDULER_RULES,
     *bindings.RULES,
     *known.RENAMED_RULES,
 )
@@ -278,7 +278,7 @@ _PRECONDITIONS = (
     *select.RULES,
     *configuration.RULES,
     *operator.RULES,
-    *schedulers.RULES,
+    *configuration.SCHEDULER_RULES,
     *OF_SETTINGS,
 )
 _AFTER_SCHEDULERS = (

@@ -16,12 +16,14 @@ from packwise.placement import Cluster
 from packwise.revisions.grove import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
 from packwise.settings.configuration import (
+    KUBE_PROFILE,
     SOURCES,
     Configuration,
     TopologySource,
     check_levels,
     chosen_source,
     operators_of,
+    read_schedulers,
     read_source,
 )
 from packwise.topology.known import ConfiguredTopology, check_labels, known_topologies
@@ -586,9 +588,6 @@ def _schedulers(
 ) -> Schedulers | None:
     if not revision.scheduler_backends:
         return None
-    # The older revisions have none, and need not import what reads them.
-    from packwise.settings.schedulers import KUBE_PROFILE, read_schedulers
-
     schedulers, problems = read_schedulers(configuration, revision, settings.item)
     findings += problems
     if is_assumed and configuration is None:

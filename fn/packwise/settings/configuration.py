@@ -1,4 +1,4 @@
-"""The topology configuration: where it may come from, what it says, and the rules it must keep.
+"""The topology configuration and the schedulers beside it: where they may come from, what they say, and their rules.
 
 Source: spec/designs.md#2, spec/grove.md#9.
 """
@@ -10,8 +10,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
 from packwise.objects import READABLE, Place, identity
+from packwise.placement import Schedulers
 from packwise.revisions.grove import NEWEST, REVISIONS
 from packwise.settings import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
@@ -482,3 +483,83 @@ def _source(item: KubeObject, key: str, text: str) -> Source:
         if [line.strip() for line in block] == [line.strip() for line in text.rstrip("\n").split("\n")]:
             return Source(indented, (), at.line + 1, 1, item.file)
     return Source(text, (), at.line, 1, item.file)
+
+
+# The schedulers that Grove's operator is configured for. Source: spec/grove.md#9.
+
+PROFILE = Rule("scheduler-profile", "A scheduler profile names one of Grove's backends, once.", "spec/grove.md#9.5")
+DEFAULT_PROFILE = Rule("scheduler-default", "The default profile is one of the profiles.", "spec/grove.md#9.5")
+SCHEDULER_RULES = (PROFILE, DEFAULT_PROFILE)
+"""Rules of the scheduler section."""
+
+KUBE_PROFILE = "default-scheduler"
+
+
+def read_schedulers(
+    configuration: Configuration | None, revision: Revision, settings: KubeObject | None
+) -> tuple[Schedulers, list[Finding]]:
+    """The schedulers, and what the operator refuses at its start, in its order.
+
+    Kubernetes' own scheduler is always among them, and the default. Only in `settings`, packwise's own configuration,
+    do no profiles mean KAI, and may a profile say of itself that it is the default.
+    """
+    section, place = configuration.scheduler or (None, None) if configuration is not None else (None, None)
+    profiles = section.get("profiles") if isinstance(section, dict) else None
+    entries = [entry for entry in profiles if isinstance(entry, dict)] if isinstance(profiles, list) else []
+    own = configuration is None or configuration.place.item is settings
+    if place is None or not isinstance(section, dict) or not entries:
+        return (
+            Schedulers((KAI_PROFILE, KUBE_PROFILE), KAI_PROFILE) if own else Schedulers((KUBE_PROFILE,), KUBE_PROFILE)
+        ), []
+    names = [_text(entry, "name") for entry in entries]
+    findings = list(_wrong_names(names, place, revision.scheduler_backends))
+    known = [name for name in dict.fromkeys(names) if name in revision.scheduler_backends]
+    known += [] if KUBE_PROFILE in known else [KUBE_PROFILE]
+    marked = [name for entry, name in zip(entries, names, strict=True) if entry.get("default") is True]
+    default = _text(section, "defaultProfileName") or (marked[0] if marked and place.item is settings else KUBE_PROFILE)
+    if default not in known:
+        findings.append(_wrong_default(default, known, place))
+    ordered = [finding.replace(order=order) for order, finding in enumerate(findings)]
+    return Schedulers(tuple(known), default), ordered
+
+
+def _wrong_names(names: Sequence[str], place: Place, backends: Sequence[str]) -> list[Finding]:
+    findings: list[Finding] = []
+    seen: dict[str, int] = {}
+    for index, name in enumerate(names):
+        field = f"scheduler.profiles[{index}].name"
+        if not name.strip():
+            error = OperatorError(field, ErrorType.REQUIRED, None, "scheduler profile name is required")
+            message = f"must name a scheduler: {list_known(backends)}"
+        elif name not in backends:
+            supported = ", ".join([go_quote(known) for known in backends])
+            error = OperatorError(field, ErrorType.NOT_SUPPORTED, TypedText(name), f"supported values: {supported}")
+            message = f'must be one of {list_known(backends)}; got "{name}"{closest(name, backends)}'
+        elif name in seen:
+            error = OperatorError(field, ErrorType.DUPLICATE, TypedText(name))
+            message = f'must be unique among the profiles; "{name}" also stands at profiles[{seen[name]}]'
+        else:
+            seen[name] = index
+            continue
+        findings.append(_finding(PROFILE, place.below("profiles", index, "name"), message, error))
+    return findings
+
+
+def _wrong_default(default: str, known: Sequence[str], place: Place) -> Finding:
+    field = "scheduler.defaultProfileName"
+    if not default.strip():
+        error = OperatorError(field, ErrorType.REQUIRED, None, "default scheduler profile name is required")
+    else:
+        text = "default profile must be one of the configured profiles"
+        error = OperatorError(field, ErrorType.INVALID, default, text)
+    message = f'must be one of the profiles, {list_known(known)}; got "{default}"{closest(default, known)}'
+    return _finding(DEFAULT_PROFILE, place.below("defaultProfileName"), message, error)
+
+
+def _finding(rule: Rule, place: Place, message: str, error: OperatorError) -> Finding:
+    return place.finding(rule, message, operator_message=error.text(), stage=Stage.CONFIG)
+
+
+def _text(value: Mapping[str, Value], key: str) -> str:
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
