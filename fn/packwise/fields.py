@@ -138,7 +138,7 @@ class Object(Record):
     """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name.
 
     `apart`: the API server decodes it before all the rest, and names its fields without what is around it.
-    `summary` is what it is, for documents. `takes_others`: other fields than these are anybody's.
+    `summary` is what it is, for documents, `noun` for messages. `takes_others`: other fields than these are anybody's.
     """
 
     struct: str
@@ -149,6 +149,7 @@ class Object(Record):
     apart: bool = False
     summary: str = ""
     takes_others: bool = False
+    noun: str = "a mapping"
 
     @property
     def go(self) -> str:
@@ -243,7 +244,8 @@ def field_problems(
             known = ", ".join([f'"{choice}"' for choice in kind.enum])
             yield Problem(path, f"must be one of {known}; got {describe(value)}")
     elif kind.json and type(value) is not _NOUNS[kind.json][0] and not _is_whole(value, kind):
-        yield Problem(path, f"must be {_NOUNS[kind.json][1]}; got {describe(value)}")
+        noun = kind.noun if isinstance(kind, Object) else _NOUNS[kind.json][1]
+        yield Problem(path, f"must be {noun}; got {describe(value)}")
     elif isinstance(kind, Object) and isinstance(value, dict):
         yield from _object_problems(value, kind, path, unknown or _unknown_field)
     elif isinstance(kind, Array) and isinstance(value, list):

@@ -9,6 +9,7 @@ from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
+from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
 from packwise.objects import READABLE, Place, identity
@@ -228,86 +229,85 @@ def read_source(source: TopologySource, findings: list[Finding]) -> Configuratio
     if not isinstance(section, dict):
         findings.append(place.finding(SHAPE, f"must be a mapping; got {describe(section)}"))
         return None
-    before = len(findings)
-    reader = _Reader(findings)
     network = source.network_place or source.place.below("network")
-    configuration = Configuration(
+    scheduler = source.scheduler_place or source.place.below("scheduler")
+    wrong = [
+        *_shape_findings(place, section, _SECTION),
+        *_shape_findings(network, source.network, _NETWORK),
+        *_scheduler_findings(scheduler, source.scheduler),
+    ]
+    findings += wrong
+    if wrong:
+        return None
+    return Configuration(
         place=place,
         key=key,
-        enabled=reader.flag(place, section, "enabled"),
-        levels=reader.levels(place, section),
-        name=reader.text(place, section, "name") or None,
-        auto_mnnvl=reader.flag(network, reader.mapping(network, source.network), "autoMNNVLEnabled"),
-        makes_kai_topologies=reader.profiles(source),
-        scheduler=(source.scheduler, source.scheduler_place or source.place.below("scheduler")),
+        enabled=section.get("enabled") is True,
+        levels=_levels(section.get("levels")),
+        name=str(section.get("name") or "") or None,
+        auto_mnnvl=isinstance(source.network, dict) and source.network.get("autoMNNVLEnabled") is True,
+        makes_kai_topologies=_makes_topologies(source.scheduler),
+        scheduler=(source.scheduler, scheduler),
     )
-    return configuration if len(findings) == before else None
 
 
-class _Reader:
-    """Typed access to sections that no model has looked at."""
+# The fields that are read of sections that no decoder has looked at; another one has words for the rest.
 
-    __slots__ = ("_findings",)
+_TEXT, _FLAG = Field(Text(), nullable=True), Field(Flag(), nullable=True)
 
-    def __init__(self, findings: list[Finding]) -> None:
-        self._findings = findings
 
-    def flag(self, place: Place, section: Mapping[str, Value], key: str) -> bool:
-        value = section.get(key)
-        if isinstance(value, bool) or value is None:
-            return bool(value)
-        self._refuse(place.below(key), "true or false", value)
-        return False
+def _part(noun: str = "a mapping", **fields: Field) -> Object:
+    """A mapping with these fields, among others."""
+    return Object("", fields, takes_others=True, noun=noun)
 
-    def mapping(self, place: Place, value: Value) -> Mapping[str, Value]:
-        if isinstance(value, dict):
-            return value
-        if value is not None:
-            self._refuse(place, "a mapping", value)
-        return {}
 
-    def levels(self, place: Place, section: Mapping[str, Value]) -> tuple[Level, ...]:
-        levels: list[Level] = []
-        for index, entry in enumerate(self._list(place, section, "levels")):
-            at = place.below("levels", index)
-            if isinstance(entry, dict):
-                levels.append(Level(self.text(at, entry, "domain"), self.text(at, entry, "key")))
-            else:
-                self._refuse(at, "a mapping with domain and key", entry)
-        return tuple(levels)
+_SECTION = _part(
+    enabled=_FLAG,
+    levels=Field(Array(_part("a mapping with domain and key", domain=_TEXT, key=_TEXT)), nullable=True),
+    name=_TEXT,
+)
+_NETWORK = _part(autoMNNVLEnabled=_FLAG)
+_SCHEDULER = _part(profiles=Field(Array(Open()), nullable=True))
+_PROFILE = _part("a mapping with name", name=_TEXT)
+_KAI_CONFIG = _part(createTopologyResources=_FLAG)
 
-    def profiles(self, source: TopologySource) -> bool | None:
-        place = source.scheduler_place or source.place.below("scheduler")
-        profiles = self._list(place, self.mapping(place, source.scheduler), "profiles")
-        makes = None if not profiles else False
-        for index, entry in enumerate(profiles):
-            at = place.below("profiles", index)
-            if not isinstance(entry, dict):
-                self._refuse(at, "a mapping with name", entry)
-            elif self.text(at, entry, "name") == KAI_PROFILE:
-                config = self.mapping(at.below("config"), entry.get("config"))
-                makes = config.get("createTopologyResources") is None or self.flag(
-                    at.below("config"), config, "createTopologyResources"
-                )
-        return makes
 
-    def _list(self, place: Place, section: Mapping[str, Value], key: str) -> Sequence[Value]:
-        value = section.get(key)
-        if isinstance(value, list):
-            return value
-        if value is not None:
-            self._refuse(place.below(key), "a list", value)
-        return ()
+def _shape_findings(place: Place, value: Value, kind: Object) -> list[Finding]:
+    """Errors of the types of what stands at `place`; none where nothing does."""
+    problems = () if value is None else field_problems(value, kind)
+    return [place.about(problem.replace(stage=Stage.DECODE), SHAPE) for problem in problems]
 
-    def text(self, place: Place, section: Mapping[str, Value], key: str) -> str:
-        value = section.get(key)
-        if isinstance(value, str) or value is None:
-            return value or ""
-        self._refuse(place.below(key), "a string", value)
-        return ""
 
-    def _refuse(self, place: Place, noun: str, value: Value) -> None:
-        self._findings.append(place.finding(SHAPE, f"must be {noun}; got {describe(value)}", stage=Stage.DECODE))
+def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
+    """Errors of the scheduler section; what the profile of another scheduler than KAI configures is its own."""
+    findings = _shape_findings(place, scheduler, _SCHEDULER)
+    for index, profile in enumerate(_profiles(scheduler)):
+        at = place.below("profiles", index)
+        # An entry that is empty is wrong, too.
+        problems = field_problems(profile, _PROFILE)
+        findings += [at.about(problem.replace(stage=Stage.DECODE), SHAPE) for problem in problems]
+        if isinstance(profile, dict) and profile.get("name") == KAI_PROFILE:
+            findings += _shape_findings(at.below("config"), profile.get("config"), _KAI_CONFIG)
+    return findings
+
+
+def _levels(levels: Value) -> tuple[Level, ...]:
+    listed = [level for level in levels if isinstance(level, dict)] if isinstance(levels, list) else []
+    return tuple(Level(str(level.get("domain") or ""), str(level.get("key") or "")) for level in listed)
+
+
+def _makes_topologies(scheduler: Value) -> bool | None:
+    """True if the profile of KAI has its Topologies made, as it does unasked; None without profiles."""
+    profiles = [profile for profile in _profiles(scheduler) if isinstance(profile, dict)]
+    own = [profile for profile in profiles if profile.get("name") == KAI_PROFILE]
+    config = own[-1].get("config") if own else None
+    is_off = isinstance(config, dict) and config.get("createTopologyResources") is False
+    return bool(own) and not is_off if profiles else None
+
+
+def _profiles(scheduler: Value) -> Sequence[Value]:
+    profiles = scheduler.get("profiles") if isinstance(scheduler, dict) else None
+    return profiles if isinstance(profiles, list) else ()
 
 
 def check_levels(configuration: Configuration, revision: Revision) -> list[Finding]:
