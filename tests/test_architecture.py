@@ -172,9 +172,6 @@ def test_names_are_nouns_of_the_domain() -> None:
     assert named == []
 
 
-UNWORDED = {"cli", "commands"}
-"""The parts whose functions and docstrings have not been gone through word by word yet."""
-
 _IRREGULAR = (
     r"built|chosen|drawn|found|given|held|hidden|kept|known|left|lost|made|met|said|sent|shown|taken|told|unknown|"
     r"unread|unseen|written"
@@ -194,16 +191,10 @@ PARTICIPLES = {
 """The functions that may be a lone participle, each with the reason."""
 
 
-def is_worded(name: str) -> bool:
-    worded = within(name, "krmfn") or within(name, "packwise.commands.fleet")
-    return worded or part_of(name) in set(RANK) - UNWORDED
-
-
 def test_a_function_is_a_verb_or_the_noun_it_returns() -> None:
     named = {
         f"{name_of(module)}.{name}"
         for module in MODULES
-        if is_worded(name_of(module))
         for name in code(module).functions
         if _PARTICIPLE.fullmatch(name)
     }
@@ -216,7 +207,6 @@ def test_a_docstring_says_what_the_value_is() -> None:
     asking = [
         f"{name_of(module)}:{line} {text.splitlines()[0]}"
         for module in MODULES
-        if is_worded(name_of(module))
         for line, text in code(module).docstrings.items()
         if re.match(r"(What|Whether|Which|How)\b", text)
     ]

@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from functools import cache
 
 from krmfn.result import Result, Severity
-from packwise.commands.rules.table import RULES_BY_NAME, Explanation, explained, explanation, refusal, results_of
+from packwise.commands.rules.table import (
+    RULES_BY_NAME,
+    RuleExplanation,
+    explained_rules,
+    explanation,
+    refusal,
+    results_of,
+)
 from packwise.findings.finding import Stage
 from tests.tables import each
 
-EXPLANATIONS = {name: explanation(name) for name in sorted(explained())}
+EXPLANATIONS = {name: explanation(name) for name in sorted(explained_rules())}
 WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.failing}
 
 WORDS_ONLY = {
@@ -58,7 +65,7 @@ def test_the_failing_example_fails_this_rule(name: str) -> None:
         assert any(has_comment(found, int(result.tags["line"])) for result in of_rule)
 
 
-def has_comment(found: Explanation, line: int) -> bool:
+def has_comment(found: RuleExplanation, line: int) -> bool:
     """Whether a comment says what is wrong in that line, or at the key above it."""
     return any(" # " in text for text in found.failing.splitlines()[max(line - 2, 0) : line])
 

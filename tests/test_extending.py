@@ -179,7 +179,7 @@ def test_a_command_is_a_module_and_a_line(source: Path) -> None:
     edit(
         packwise / "cli" / "main.py",
         "COMMANDS = {\n",
-        'COMMANDS = {\n    "hello": Entry("packwise.commands.hello", "greet"),\n',
+        'COMMANDS = {\n    "hello": CommandEntry("packwise.commands.hello", "greet"),\n',
     )
 
     greeted = run(source, "", "hello", "west")

@@ -12,7 +12,7 @@ import pytest
 
 from packwise.cli import parse
 from packwise.cli.arguments import Named, Verbosity
-from packwise.commands.check import Check, Choice, Fix, Output
+from packwise.commands.check import CheckOptions, FindingChoice, Fix, Output
 from packwise.commands.diff import Diff
 from packwise.commands.doctor import Doctor
 from packwise.commands.explain import Explain
@@ -20,7 +20,7 @@ from packwise.commands.fn import Function
 from packwise.commands.init import Init
 from packwise.commands.render import Render
 from packwise.commands.rules import Rules
-from packwise.commands.schema import Schema
+from packwise.commands.schema import SchemaOptions
 from packwise.commands.topologies import Topologies
 from packwise.commands.version import Version
 from tests.cli.calling import CONFIG, SERVICE, Call, write
@@ -33,18 +33,20 @@ COMMANDS = {
     "render --in-place in": Render(Named(("in",)), in_place=True),
     "render a -o out b": Render(Named(("a", "b")), "out"),
     "render - --output=out": Render(Named(("-",)), "out"),
-    "check in": Check(Named(("in",))),
-    "check in -o json": Check(Named(("in",)), (Output("json"),)),
-    "check in -o sarif": Check(Named(("in",)), (Output("sarif"),)),
-    "check in -o junit=- -o sarif=a=b.sarif": Check(Named(("in",)), (Output("junit"), Output("sarif", "a=b.sarif"))),
-    "check in --fix --unsafe-fixes --diff -q": Check(
+    "check in": CheckOptions(Named(("in",))),
+    "check in -o json": CheckOptions(Named(("in",)), (Output("json"),)),
+    "check in -o sarif": CheckOptions(Named(("in",)), (Output("sarif"),)),
+    "check in -o junit=- -o sarif=a=b.sarif": CheckOptions(
+        Named(("in",)), (Output("junit"), Output("sarif", "a=b.sarif"))
+    ),
+    "check in --fix --unsafe-fixes --diff -q": CheckOptions(
         Named(("in",)), fix=Fix(unsafe=True, show=True), verbosity=Verbosity.QUIET
     ),
-    "check --ignore a,b --ignore c --select d in --known k --max-warnings 0 -v": Check(
-        Named(("in",)), choice=Choice(("a", "b", "c"), ("d",), "k", None, 0), verbosity=Verbosity.VERBOSE
+    "check --ignore a,b --ignore c --select d in --known k --max-warnings 0 -v": CheckOptions(
+        Named(("in",)), choice=FindingChoice(("a", "b", "c"), ("d",), "k", None, 0), verbosity=Verbosity.VERBOSE
     ),
-    "check -o text - --baseline old": Check(Named(("-",), None, "old")),
-    "check in --force-exclude": Check(Named(("in",), force_exclude=True)),
+    "check -o text - --baseline old": CheckOptions(Named(("-",), None, "old")),
+    "check in --force-exclude": CheckOptions(Named(("in",), force_exclude=True)),
     "diff a b": Diff("a", "b"),
     "diff git:main b --config c.yaml --crds x --crds y": Diff("git:main", "b", "c.yaml", ("x", "y")),
     "diff -o patch --exit-code a -": Diff("a", "-", output="patch", exit_code=True),
@@ -64,8 +66,8 @@ COMMANDS = {
     "init --no-apply": Init(".", apply=False),
     "doctor": Doctor(Named((".",))),
     "doctor a b -o json --config c.yaml": Doctor(Named(("a", "b"), "c.yaml"), as_json=True),
-    "schema": Schema(),
-    "schema PodCliqueSet --revision v0.1.0-alpha.7": Schema("PodCliqueSet", "v0.1.0-alpha.7"),
+    "schema": SchemaOptions(),
+    "schema PodCliqueSet --revision v0.1.0-alpha.7": SchemaOptions("PodCliqueSet", "v0.1.0-alpha.7"),
     "version": Version(),
     "version -v": Version(libraries=True),
     "fn": Function(),

@@ -14,7 +14,7 @@ import pytest
 from krmfn.yamltext import read
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.commands.explain.explanation import Explanation, explanation_of, named
+from packwise.commands.explain.explanation import Explanation, explanation_of, find_named
 from packwise.commands.explain.output import Explained, as_text
 from packwise.pipeline import render
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
@@ -226,7 +226,7 @@ def explained(folder: Path) -> Explanation:
 def test_a_narrow_and_a_wide_terminal(monkeypatch: pytest.MonkeyPatch, assert_expected: Expect) -> None:
     monkeypatch.chdir(ROOT / "examples")
     explanation = explained(Path(GROVE))
-    chosen = named(explanation, "PodGang/llm-0-prefill-0")
+    chosen = find_named(explanation, "PodGang/llm-0-prefill-0")
 
     assert_expected("cli/explain/narrow.txt", as_text([Explained(explanation, chosen=chosen)], 50, coloured=False))
     assert_expected("cli/explain/wide.txt", as_text([Explained(explanation, chosen=chosen)], 300, coloured=False))

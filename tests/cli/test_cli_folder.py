@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krmfn import KubeObject
-from packwise.cli.rendered_files import Outcome, plan_folder
+from packwise.cli.rendered_files import RenderedFiles, plan_folder
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]
@@ -348,7 +348,7 @@ def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch:
 def test_no_generated_object_leads_out_of_the_folder() -> None:
     generated = KubeObject.parse(item("a", path="../a.yaml").replace("- ", "  ", 1))
 
-    plan = plan_folder(Outcome((), (), (generated,)))
+    plan = plan_folder(RenderedFiles((), (), (generated,)))
 
     assert (plan.contents, [result.message for result in plan.results]) == (
         {},

@@ -13,7 +13,7 @@ from typing import TextIO
 import pytest
 
 from packwise.cli import main
-from packwise.cli.write import Change, change_files
+from packwise.cli.write import FileChange, change_files
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.cli.interrupting import Blow, interrupted_at
 
@@ -200,7 +200,7 @@ def test_a_file_that_changed_since_it_was_read_stays(
 ) -> None:
     with_work(tmp_path)
 
-    def edited_meanwhile(folder: Path, changes: Sequence[Change], as_read: Mapping[Path, bytes]) -> None:
+    def edited_meanwhile(folder: Path, changes: Sequence[FileChange], as_read: Mapping[Path, bytes]) -> None:
         write(tmp_path, {"in/b/w.yaml": "mine\n"})
         change_files(folder, changes, as_read)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from packwise.cli.findings_text import LIMIT, Part, Section, code, comment, markup
+from packwise.cli.findings_text import LIMIT, CommentPart, Section, code, comment, markup
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]
@@ -54,7 +54,11 @@ def outside_code(text: str) -> list[str]:
 def test_text_of_the_input_is_code_wherever_it_stands(text: str) -> None:
     whole = comment(
         "packwise",
-        [Part([f"lead {code(text)}."], [Section(f"title {markup(text)}", [[text, text], [text]])], "packwise check")],
+        [
+            CommentPart(
+                [f"lead {code(text)}."], [Section(f"title {markup(text)}", [[text, text], [text]])], "packwise check"
+            )
+        ],
     )
 
     outside = outside_code(whole)
@@ -90,7 +94,7 @@ def test_no_comment_is_longer_than_github_takes(
 ) -> None:
     sections = [Section(f"title {markup(title)}", listed * times) for title, listed in parts]
 
-    whole = comment("packwise", [Part([code(lead)], sections, f"packwise diff {lead}")])
+    whole = comment("packwise", [CommentPart([code(lead)], sections, f"packwise diff {lead}")])
 
     assert size(whole) <= LIMIT
 
@@ -109,7 +113,7 @@ def numbered(count: int, length: int = 50) -> Sequence[Sequence[str]]:
 
 @pytest.mark.parametrize("count", [0, 1, 100, 5_000, 200_000])
 def test_what_is_left_out_is_counted(count: int) -> None:
-    whole = comment("packwise", [Part(["lead"], [Section("many", numbered(count))], "packwise check")])
+    whole = comment("packwise", [CommentPart(["lead"], [Section("many", numbered(count))], "packwise check")])
 
     assert whole.count("entry ") - whole.count(" entry is") + left_out(whole) == count
     assert (left_out(whole) == 0) == (count <= 1_000)
@@ -118,7 +122,7 @@ def test_what_is_left_out_is_counted(count: int) -> None:
 def test_many_changes_leave_room_for_findings() -> None:
     sections = [Section("changes", numbered(100_000)), Section("findings", numbered(40))]
 
-    whole = comment("packwise", [Part(["lead"], sections, "packwise diff a b")])
+    whole = comment("packwise", [CommentPart(["lead"], sections, "packwise diff a b")])
 
     assert whole.rindex("entry 39 ") > whole.index("<summary>findings</summary>")
     assert size(whole) > LIMIT * 0.9
@@ -128,7 +132,7 @@ def test_many_changes_leave_room_for_findings() -> None:
 
 
 def test_parts_share_the_room_and_each_counts_what_it_leaves_out() -> None:
-    parts = [Part([f"lead {name}"], [Section("many", numbered(5_000))], f"packwise {name}") for name in "abc"]
+    parts = [CommentPart([f"lead {name}"], [Section("many", numbered(5_000))], f"packwise {name}") for name in "abc"]
 
     whole = comment("packwise", parts)
 
@@ -142,8 +146,8 @@ def test_parts_share_the_room_and_each_counts_what_it_leaves_out() -> None:
 
 def test_a_long_entry_is_cut_and_says_so() -> None:
     lines = [f"line {number}" for number in range(30)]
-    whole = comment("packwise", [Part([], [Section("one", [lines])], "packwise check")])
-    longest = comment("packwise", [Part([], [Section("one", [["x" * 5_000]])], "packwise check")])
+    whole = comment("packwise", [CommentPart([], [Section("one", [lines])], "packwise check")])
+    longest = comment("packwise", [CommentPart([], [Section("one", [["x" * 5_000]])], "packwise check")])
 
     assert "line 23\n      … 6 more lines\n```\n" in whole
     assert "x" * 400 + "…" in longest

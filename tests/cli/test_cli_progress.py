@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.console import tracked
+from packwise.cli.console import track_files
 from packwise.cli.input_paths import InputPath
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, write
 
@@ -20,14 +20,14 @@ def test_nothing_is_drawn(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
 
-    assert list(tracked(files)) == files
+    assert list(track_files(files)) == files
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_bar_grows_and_goes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
-    assert list(tracked(MANY)) == MANY
+    assert list(track_files(MANY)) == MANY
 
     out, err = capsys.readouterr()
     drawn = err.split("\r")
@@ -42,7 +42,7 @@ def test_the_bar_goes_when_reading_ends_early(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    reading = tracked(MANY)
+    reading = track_files(MANY)
 
     next(reading)
     reading.close()  # type: ignore[attr-defined]

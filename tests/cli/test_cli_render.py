@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from krmfn import KubeObject
-from packwise.cli.rendered_files import joined
+from packwise.cli.rendered_files import join_streams
 from tests.cli.calling import CHOSEN, CONFIG, SERVICE, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]
@@ -241,4 +241,4 @@ def test_two_configurations_on_their_way_are_wrong_usage(call: Call, tmp_path: P
     ],
 )
 def test_texts_are_divided_by_markers(texts: list[str], stream: str) -> None:
-    assert joined(texts) == stream
+    assert join_streams(texts) == stream

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read
-from packwise.commands.diff.change import counted, counted_both, is_deeper, with_counted
+from packwise.commands.diff.change import counted_both, counting_part, is_deeper, with_counted
 from packwise.commands.diff.difference import json_patch
 
 GANG = "kind: PodGang\n"
@@ -67,7 +67,7 @@ def value(text: str) -> Any:
 
 @pytest.mark.parametrize(("text", "expected"), [row[1:] for row in COUNTED], ids=[row[0] for row in COUNTED])
 def test_what_counts(text: str, expected: str) -> None:
-    assert counted(value(text)) == value(expected)
+    assert counting_part(value(text)) == value(expected)
 
 
 LIVE = """

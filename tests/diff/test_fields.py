@@ -9,8 +9,8 @@ import pytest
 from krmfn.yamltext import read
 from packwise.commands.diff.change import (
     Action,
-    Change,
-    Entry,
+    NamedEntry,
+    ObjectChange,
     Steps,
     entries_by_name,
     field_changes,
@@ -67,7 +67,7 @@ def test_fields_that_differ(before: str, after: str, expected: Changes) -> None:
 @pytest.mark.parametrize(("path", "text"), [
     ((), ""),
     (("spec", "levels", 0, "key"), "spec.levels[0].key"),
-    (("spec", "podgroups", Entry("a.b"), "minReplicas"), "spec.podgroups[a.b].minReplicas"),
+    (("spec", "podgroups", NamedEntry("a.b"), "minReplicas"), "spec.podgroups[a.b].minReplicas"),
     (("metadata", "labels", "a/b"), "metadata.labels[a/b]"),
     ((0, "a"), "[0].a"),
 ])  # fmt: skip
@@ -82,12 +82,12 @@ def test_paths_as_people_read_them(path: Steps, text: str) -> None:
     ("[1, 2]", 1, 2),
     ("[1, 2]", 2, None),
     ("{a: 1}", 0, None),
-    ("[{name: a, b: 1}]", Entry("a"), {"name": "a", "b": 1}),
-    ("[{name: a}]", Entry("b"), None),
-    ("[{b: 1}]", Entry("a"), None),
-    ("{name: a}", Entry("a"), None),
+    ("[{name: a, b: 1}]", NamedEntry("a"), {"name": "a", "b": 1}),
+    ("[{name: a}]", NamedEntry("b"), None),
+    ("[{b: 1}]", NamedEntry("a"), None),
+    ("{name: a}", NamedEntry("a"), None),
 ])  # fmt: skip
-def test_the_part_of_a_step(text: str, step: str | int | Entry, expected: Any) -> None:
+def test_the_part_of_a_step(text: str, step: str | int | NamedEntry, expected: Any) -> None:
     assert part_at(value(text), step) == expected
 
 
@@ -135,7 +135,7 @@ def test_objects_are_in_order_of_kind_namespace_and_name() -> None:
 
 def test_a_change_is_of_an_object() -> None:
     with pytest.raises(ValueError, match=r"^a change must have an object before or after it$"):
-        _ = Change(Action.CREATE, None, None).subject
+        _ = ObjectChange(Action.CREATE, None, None).subject
 
 
 HOLDERS = """

@@ -13,9 +13,9 @@ from jsonpatch import apply_patch
 
 from krmfn import KubeObject
 from krmfn.edit import same
-from packwise.commands.diff.change import ORDER, Action, Entry, by_identity, counted, field_changes, part_at
+from packwise.commands.diff.change import ORDER, Action, NamedEntry, by_identity, counting_part, field_changes, part_at
 from packwise.commands.diff.difference import State, diff, json_patch, state_after, state_before
-from packwise.commands.diff.output import Compared, as_json, as_patches, as_text
+from packwise.commands.diff.output import Comparison, as_json, as_patches, as_text
 from packwise.select import Package
 from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads
@@ -127,7 +127,7 @@ def test_applying_the_patches_gives_what_counts_of_the_other_side(
 @settings(max_examples=300, deadline=None)
 @given(objects(("PodGang",)), objects(("PodGang",)))
 def test_each_field_that_changes_is_where_its_path_leads(one: dict[str, Any], other: dict[str, Any]) -> None:
-    before, after = counted(one), counted(other)
+    before, after = counting_part(one), counting_part(other)
 
     for field in field_changes(before, after):
         old: Any = before
@@ -179,7 +179,7 @@ def plain(item: KubeObject) -> dict[str, Any]:
 
 
 def shown(field: Any) -> tuple[str, str, str]:
-    steps = [step.name if isinstance(step, Entry) else step for step in field.path]
+    steps = [step.name if isinstance(step, NamedEntry) else step for step in field.path]
     return json.dumps(steps), json.dumps(field.before), json.dumps(field.after)
 
 
@@ -192,7 +192,7 @@ def test_slips_of_the_pen_never_lead_to_a_crash(one: list[Any], other: list[Any]
     compared = diff(state_before(before), state_after(after, before))
 
     for text in (as_text, as_json, as_patches):
-        assert text(Compared(compared, "a", "b"))
+        assert text(Comparison(compared, "a", "b"))
     assert compared.compared or compared.refusals or compared.unreadable
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.commands.doctor.clients import Problem
+from packwise.commands.doctor.clients import ClientProblem
 from packwise.commands.fleet import kustomize as module
 from packwise.commands.fleet.kustomization import copy_of
 from packwise.commands.fleet.kustomize import NONE, Confinement, confinements, start
@@ -292,7 +292,7 @@ def test_packwise_in_another_spelling_makes_no_other_folder() -> None:
     (package,) = [Packages(tree(files), "").package(each) for each in Packages(tree(files), "").clients]
 
     assert package.problems == (
-        Problem(
+        ClientProblem(
             "a/kustomization.yaml",
             '[TranſformerS] must be a field of kustomize in kustomize\'s own spelling; did you mean "transformers"?',
             2,

@@ -13,8 +13,8 @@ from krmfn.result import exit_code
 from packwise.cli import main
 from packwise.cli.arguments import Named
 from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import rendered_of
-from packwise.commands.migrate.rewrite import added_bounds, gang_key, normalized
+from packwise.cli.rendered_files import render_inputs
+from packwise.commands.migrate.rewrite import added_bounds, gang_key, normalize
 from packwise.pipeline import Rendered
 from packwise.revisions.grove import RECORDS, REVISIONS
 from tests.cli.calling import listing
@@ -31,7 +31,7 @@ REFUSED = {
 
 
 def rendered(folder: Path) -> Rendered:
-    found = rendered_of(read_inputs(Named((str(folder),))))
+    found = render_inputs(read_inputs(Named((str(folder),))))
     assert not exit_code(found.results), [result.message for result in found.results]
     return found
 
@@ -47,7 +47,7 @@ STEPS = [(example, target) for example in examples() for target in ORDER[ORDER.i
 def podgangs(folder: Path, *, preferred: bool = True) -> dict[tuple[str, ...], Any]:
     """What holds the pods of each gang, by its pod groups: names and places of constraints differ from alpha.12 on."""
     specs = [item.value["spec"] for item in rendered(folder).generated if item.kind == "PodGang"]
-    gangs = {gang_key(spec): normalized(spec) for spec in specs}
+    gangs = {gang_key(spec): normalize(spec) for spec in specs}
     return gangs if preferred else without_preferred(gangs)
 
 

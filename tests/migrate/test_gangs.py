@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from packwise.commands.migrate import rewrite as equivalence
-from packwise.commands.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalized
+from packwise.commands.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalize
 from packwise.revisions.grove import ALPHA_10, ALPHA_12, Step
 from packwise.select import Package
 
@@ -41,8 +41,8 @@ def test_a_gang_is_known_by_its_pod_groups() -> None:
 
 
 def test_a_group_config_that_demands_nothing_counts_for_nothing() -> None:
-    assert normalized(gang(ZONE, None)) == gang(ZONE)
-    assert normalized(gang(ZONE, RACK)) == gang(ZONE, RACK)
+    assert normalize(gang(ZONE, None)) == gang(ZONE)
+    assert normalize(gang(ZONE, RACK)) == gang(ZONE, RACK)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packwise.commands.place.cluster import read_scenario
-from packwise.commands.place.cure import Verdict, cure, exact_packing, hiding_rule
+from packwise.commands.place.cure import PackingVerdict, cure, exact_packing, hiding_rule
 from packwise.commands.place.placing import turn_of
 from packwise.extras import SOLVER
 from packwise.schedulers.kai.allocate import allocate
@@ -27,8 +27,8 @@ def test_what_the_solver_refuses_kai_never_places(scenario: dict[str, Any]) -> N
     for index, answer in enumerate(session.jobs):
         packing = exact_packing(turn_of(start, session, index))
         if answer.state == "allocated":
-            assert packing.verdict is Verdict.FITS
-        if packing.verdict is Verdict.FITS:
+            assert packing.verdict is PackingVerdict.FITS
+        if packing.verdict is PackingVerdict.FITS:
             placed = {pod.name: node for pod, node in session.placed[: answer.before]} | dict(packing.nodes)
             assert faults(scenario, placed, scenario["jobs"][index]) == []
             assert len(packing.nodes) == len(scenario["jobs"][index]["tasks"])
@@ -108,7 +108,7 @@ def test_a_constraint_that_kai_cannot_read_leaves_the_question_open() -> None:
     scenario = rack(8) | {"jobs": [job(8, constraint={"required": "nope"})]}
     start = read_scenario(scenario)
 
-    assert exact_packing(start).verdict is Verdict.OPEN
+    assert exact_packing(start).verdict is PackingVerdict.OPEN
 
 
 def test_a_broader_level_and_a_preferred_one_cure_before_fewer_pods_do() -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.place.output import as_json, placed_of
+from packwise.commands.place.output import as_json, place_render
 from packwise.pipeline import render
 from packwise.schedulers.kai.snapshot import read_snapshot
 from packwise.select import Package
@@ -171,7 +171,7 @@ def test_a_printed_placement_satisfies_every_constraint(
     rendered = render(Package(items, KubeObject.parse(CONFIG, file="t.yaml")))
     assert rendered.generated, rendered.results
 
-    answer = json.loads(as_json(placed_of(rendered, read_snapshot(nodes))))
+    answer = json.loads(as_json(place_render(rendered, read_snapshot(nodes))))
 
     assert faults(list(pair), nodes, answer) == []
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _WRONG_USAGE = 2
 
 
-class Entry(Record):
+class CommandEntry(Record):
     """A command in the list: the module whose `COMMAND` it is, and its line in `packwise --help`.
 
     A run imports the module of its own command, and the list of them none.
@@ -40,29 +40,31 @@ class Entry(Record):
 
 
 COMMANDS = {
-    "render": Entry("packwise.commands.render", "print or write your objects and what follows from them"),
-    "check": Entry("packwise.commands.check", "say what is wrong"),
-    "diff": Entry("packwise.commands.diff", "say what changes for the scheduler from one state to another"),
-    "comment": Entry(
+    "render": CommandEntry("packwise.commands.render", "print or write your objects and what follows from them"),
+    "check": CommandEntry("packwise.commands.check", "say what is wrong"),
+    "diff": CommandEntry("packwise.commands.diff", "say what changes for the scheduler from one state to another"),
+    "comment": CommandEntry(
         "packwise.commands.comment",
         "say of a change what check, diff and place say, as one comment on its pull request",
     ),
-    "explain": Entry("packwise.commands.explain", "say why a value is there, or missing"),
-    "topologies": Entry("packwise.commands.topologies", "list the topologies and who uses them"),
-    "topology": Entry("packwise.commands.topology", "propose a configuration from the labels of nodes (import)"),
-    "place": Entry("packwise.commands.place", "say where the KAI Scheduler puts the gangs, or why it does not"),
-    "report": Entry("packwise.commands.report", "draw the gangs on the nodes of a cluster, as a page or a picture"),
-    "fleet": Entry("packwise.commands.fleet", "render, check, compare or place the packages of many clusters"),
-    "cache": Entry("packwise.commands.cache", "say how large the cache of a fleet is, or prune it"),
-    "migrate": Entry("packwise.commands.migrate", "rewrite your objects for a later release of Grove"),
-    "rules": Entry("packwise.commands.rules", "list the rules, or explain one"),
-    "init": Entry("packwise.commands.init", "write a package to begin with"),
-    "doctor": Entry("packwise.commands.doctor", "say what packwise sees in a folder, and who would run it"),
-    "schema": Entry("packwise.commands.schema", "print a JSON Schema, for editors"),
-    "completion": Entry("packwise.commands.completion", "print the script of a shell's completion"),
-    "version": Entry("packwise.commands.version", "print the version"),
-    "help": Entry("packwise.commands.help", "print this text, or that of a command"),
-    "fn": Entry("packwise.commands.fn", "run as a KRM function, ResourceList in and out"),
+    "explain": CommandEntry("packwise.commands.explain", "say why a value is there, or missing"),
+    "topologies": CommandEntry("packwise.commands.topologies", "list the topologies and who uses them"),
+    "topology": CommandEntry("packwise.commands.topology", "propose a configuration from the labels of nodes (import)"),
+    "place": CommandEntry("packwise.commands.place", "say where the KAI Scheduler puts the gangs, or why it does not"),
+    "report": CommandEntry(
+        "packwise.commands.report", "draw the gangs on the nodes of a cluster, as a page or a picture"
+    ),
+    "fleet": CommandEntry("packwise.commands.fleet", "render, check, compare or place the packages of many clusters"),
+    "cache": CommandEntry("packwise.commands.cache", "say how large the cache of a fleet is, or prune it"),
+    "migrate": CommandEntry("packwise.commands.migrate", "rewrite your objects for a later release of Grove"),
+    "rules": CommandEntry("packwise.commands.rules", "list the rules, or explain one"),
+    "init": CommandEntry("packwise.commands.init", "write a package to begin with"),
+    "doctor": CommandEntry("packwise.commands.doctor", "say what packwise sees in a folder, and who would run it"),
+    "schema": CommandEntry("packwise.commands.schema", "print a JSON Schema, for editors"),
+    "completion": CommandEntry("packwise.commands.completion", "print the script of a shell's completion"),
+    "version": CommandEntry("packwise.commands.version", "print the version"),
+    "help": CommandEntry("packwise.commands.help", "print this text, or that of a command"),
+    "fn": CommandEntry("packwise.commands.fn", "run as a KRM function, ResourceList in and out"),
 }
 """Every command by its name, in the order of the help."""
 
@@ -132,7 +134,7 @@ def parse(arguments: Sequence[str]) -> Call:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
     if arguments and arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
-    arguments = _divided(arguments)
+    arguments = _protect_paths(arguments)
     named = [word for word in arguments if word in COMMANDS][:1]
     parser, commands = parsers(named)
     if named and arguments[0] in named:
@@ -146,7 +148,7 @@ def parse(arguments: Sequence[str]) -> Call:
     return Call(command, command.read(parsed))
 
 
-def _divided(arguments: Sequence[str]) -> Sequence[str]:
+def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
     """The arguments without `--`, after which nothing is an option: a path there that looks like one does no longer.
 
     argparse forgets `--` where options may stand among the paths.

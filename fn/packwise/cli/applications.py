@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def application_results(
     applications: Iterable[tuple[InputFile, KubeObject]], files: Sequence[InputFile]
 ) -> list[Result]:
-    """What is wrong with Applications over folders that hold a TopologyRender among `files`."""
+    """Findings about Applications over folders that hold a TopologyRender among `files`."""
     named = [file for file in files if file.path.name is not None]
     renders = [file.path.identity for file in named if any(is_settings(item) for item in readable_items(file))]
     results: dict[str, Result] = {}
@@ -111,7 +111,7 @@ class Folders(Record):
     is_here: Callable[[str], bool]
 
     def is_found(self, folder: str) -> bool:
-        """Whether the plugin says of a folder that it renders it, as `discover` in argocd-plugin/generate.sh does."""
+        """True if the plugin says of a folder that it renders it, as `discover` in argocd-plugin/generate.sh does."""
         inside = "" if folder == "." else f"{folder}/"
         return any(path.startswith(inside) for path in self.renders) and not self.is_kustomization(folder)
 
@@ -181,7 +181,7 @@ _EXPRESSION = re.compile(r"\{\{ *\.?([\w.]+) *\}\}")
 
 
 def _elements(generator: Value, source: Mapping[str, Value], folders: Folders) -> Iterator[dict[str, str]]:
-    """What a generator of a list, or of the folders of the same repository, fills in."""
+    """The parameters that a generator of a list, or of the folders of the same repository, fills in."""
     elements = _at(_at(generator, "list"), "elements")
     for element in elements if isinstance(elements, list) else ():
         if isinstance(element, dict):

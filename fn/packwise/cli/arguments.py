@@ -1,4 +1,4 @@
-"""What several commands are given: a command's record, what is read, how much is said, and their options."""
+"""The arguments that several commands share: a command's record, the paths to read, verbosity, and their options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STDIN = "-"
-"""How a path names stdin, or stdout."""
+"""The path that names stdin, or stdout."""
 
 
 class Command(Record):
@@ -32,7 +32,8 @@ class Command(Record):
 
 
 class Named(Record):
-    """What is read: `paths` of files and folders or `-`, the TopologyRender's file, the state before the change.
+    """The input of a command: `paths` of files and folders or `-`, the TopologyRender's file, the state before the
+    change.
 
     `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
     templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
@@ -49,7 +50,7 @@ class Named(Record):
 
 
 class Verbosity(IntEnum):
-    """How much people read: programs are given everything in any case."""
+    """Verbosity for people: programs are given everything in any case."""
 
     QUIET = -1
     """No line at the end, and nothing that asks for nothing."""
@@ -60,7 +61,7 @@ class Verbosity(IntEnum):
 
 
 class UsageError(Exception):
-    """What is named does not exist, or does not go together; the arguments alone do not show it.
+    """A path that does not exist, or options that do not go together; the arguments alone do not show it.
 
     The text says what to give instead.
     """
@@ -70,7 +71,7 @@ NODES = (
     "what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
     "files, as often as needed; what topograph writes (instances, topology.conf, topology.yaml) labels the nodes"
 )
-"""What files of a cluster's nodes are."""
+"""Files of a cluster's nodes, as the help describes them."""
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
@@ -181,8 +182,8 @@ def add_verbosity(command: argparse.ArgumentParser) -> None:
     )
 
 
-def named_of(parsed: argparse.Namespace) -> Named:
-    """What is read, by the options that `add_paths` and `add_context` add."""
+def sources_of(parsed: argparse.Namespace) -> Named:
+    """The input of a command, by the options that `add_paths` and `add_context` add."""
     return Named(
         tuple(parsed.paths),
         parsed.config,

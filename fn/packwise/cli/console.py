@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     """`text` with escapes in the place of what does not print: control characters, odd spaces, changes of direction."""
     if text.isprintable():
         return text
-    return "".join([character if character.isprintable() else _escaped(character) for character in text])
+    return "".join([character if character.isprintable() else _escape(character) for character in text])
 
 
 def json_text(value: Any) -> str:
@@ -37,13 +37,13 @@ def json_text(value: Any) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns a terminal needs for the printable `text`."""
+    """The columns that a terminal needs for the printable `text`."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
@@ -55,7 +55,7 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
-def encoded(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """`text` as UTF-8; half a surrogate pair, which has no bytes, as the escape that YAML and JSON read."""
     return text.encode("utf-8", "backslashreplace")
 
@@ -102,7 +102,7 @@ def naming(path: Path) -> Generator[None]:
 
 
 def is_coloured(stream: IO[str]) -> bool:
-    """Whether `stream` is a terminal whose user has nothing against colours. Source: no-color.org."""
+    """True if `stream` is a terminal whose user has nothing against colours. Source: no-color.org."""
     return stream.isatty() and not os.environ.get("NO_COLOR")
 
 
@@ -110,7 +110,7 @@ def _write(stream: IO[str], text: str) -> OSError | None:
     """Writes all of `text`; why the stream did not take it, else."""
     try:
         stream.flush()
-        stream.buffer.write(encoded(text))  # type: ignore[attr-defined]
+        stream.buffer.write(encode_text(text))  # type: ignore[attr-defined]
         stream.buffer.flush()  # type: ignore[attr-defined]
     except OSError as error:
         # The interpreter flushes once more at its end, and would complain.
@@ -125,7 +125,7 @@ _BETWEEN = 0.1
 """Seconds between two drawings."""
 
 
-def tracked(files: Sequence[InputPath]) -> Iterator[InputPath]:
+def track_files(files: Sequence[InputPath]) -> Iterator[InputPath]:
     """`files` one by one, as they are read; where there are many, a bar says how far that is."""
     if len(files) < _MANY or not sys.stderr.isatty():
         yield from files
@@ -183,7 +183,7 @@ def draw_line(text: str) -> None:
 
 
 def write_text(name: str, text: str) -> bool:
-    """Whether the file `name` now holds `text`; it holds what it held where not, which stderr says."""
+    """Writes `text` into the file `name`. False if the disk refuses, which stderr says; it is as it was then."""
     # Most runs print, and write no file.
     from packwise.cli.write import replace_file
 
@@ -192,9 +192,9 @@ def write_text(name: str, text: str) -> bool:
         with naming(path):
             if path.exists() and not path.is_file():
                 # A pipe, or a terminal: nothing can take its place.
-                path.write_bytes(encoded(text))
+                path.write_bytes(encode_text(text))
             else:
-                replace_file(path, encoded(text))
+                replace_file(path, encode_text(text))
     except OSError as error:
         say([cannot_write(error)])
         return False

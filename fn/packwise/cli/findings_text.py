@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cache
 from html import escape
 
-from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
 from packwise.cli.arguments import Verbosity
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.pipeline import Rendered
 
 _MOST_GROUPS = 3
-"""How many configurations the line names."""
+"""Configurations that the line names at most."""
 
 _KEYS = frozenset(kind.key for kind in WORKLOADS)
 
@@ -50,7 +50,7 @@ class Coverage(Record):
 
     @property
     def number(self) -> int:
-        """How many workloads were judged, or read."""
+        """The number of workloads that were judged, or read."""
         return sum([number for number, _ in self.groups])
 
     @property
@@ -71,8 +71,8 @@ class Coverage(Record):
         return "; ".join([*parts, *over, *([f"left out: {left_out}"] if left_out else [])])
 
     @property
-    def listed(self) -> tuple[str, ...]:
-        """What the line counts, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
+    def detail_lines(self) -> tuple[str, ...]:
+        """The counts of the line, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
         groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
         return (*groups, *[f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)])
 
@@ -90,29 +90,15 @@ class Coverage(Record):
         return parts or [f"no workload {self.verb}"]
 
 
-class Read(Protocol):
-    """Files that were read for one render, and those that were left out."""
-
-    @property
-    def files(self) -> Sequence[InputFile]:
-        """Those that are there to be judged."""
-        ...
-
-    @property
-    def left_out(self) -> tuple[tuple[str, LeftOut], ...]:
-        """Names of the others, each with the reason."""
-        ...
-
-
-def coverage_of(inputs: Read, rendered: Rendered) -> Coverage:
-    """What the render of the inputs judged of them."""
+def coverage_of(files: Sequence[InputFile], left_out: tuple[tuple[str, LeftOut], ...], rendered: Rendered) -> Coverage:
+    """The coverage of a render of `files`, beside which others are left out."""
     groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
-    missed = _workloads_among(inputs.files) - objects_judged(rendered)
-    return Coverage(groups, max(missed, 0), inputs.left_out)
+    missed = _workloads_among(files) - objects_judged(rendered)
+    return Coverage(groups, max(missed, 0), left_out)
 
 
 def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
-    """What was judged of the groups of a check: of each so many workloads, by what, how many of them are objects."""
+    """The coverage of the groups of a check: of each so many workloads, by what, how many of them are objects."""
     listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
     groups = tuple((number, judge or "") for _, number, judge, _ in listed if number)
@@ -122,7 +108,7 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
 def files_covered(
     files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
 ) -> Coverage:
-    """What there is in files that are read, and not judged; configurations are also among those that are `read`."""
+    """The coverage of files that are read, and not judged; configurations are also among those that are `read`."""
     files = tuple(files)
     items = [item for file in files for item in readable_items(file)]
     names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
@@ -135,14 +121,14 @@ def files_covered(
 
 
 def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
-    """How many of the workloads that were judged are Kubernetes objects, but for those in `unchanged` files."""
+    """The number of judged workloads that are Kubernetes objects, but for those in `unchanged` files."""
     workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
     # A place costs a look into the text, and most runs compare no files.
     return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
 
 
 def _workloads_among(files: Iterable[InputFile]) -> int:
-    """How many workloads there are in files that are not left out, those that cannot be read too."""
+    """The number of workloads in files that are not left out, those that cannot be read too."""
     number = 0
     for file in files:
         for item in file.items if file.left_out is None else ():
@@ -151,12 +137,12 @@ def _workloads_among(files: Iterable[InputFile]) -> int:
 
 
 def _is_workload(item: KubeObject) -> bool:
-    """Whether the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
+    """True if the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
     return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
 
 
 def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
-    """Whether the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
+    """True if the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     if kind is None or is_generated(item.value):
         return False
@@ -203,7 +189,7 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
 
 
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
-    """What people are shown of `results`; all of them where it is verbose, the worst first, each rule's together.
+    """The results for people; all of them where it is verbose, the worst first, each rule's together.
 
     Else of each form the first few; no info; one error about a field that several refuse.
     """
@@ -218,11 +204,11 @@ def rest(shown: Shown, *, coloured: bool = False) -> str:
     """The line after a result that others are like, which are left out."""
     word = shown.result.severity.value
     text = visible(rest_line(shown, "-v lists them")).removeprefix(word)
-    return tinted(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
+    return tint(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
 
 
 def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: bool = False) -> list[str]:
-    """What a command other than a check says of `results`: a line for each that is shown."""
+    """The results as a command other than a check prints them: a line for each that is shown."""
     lines: list[str] = []
     for each in for_people(results, verbosity):
         lines.append(_line(each.result, coloured=coloured))
@@ -275,7 +261,7 @@ def sentence(result: Result) -> str:
     return f"{subject}: {result.message}" if subject else result.message
 
 
-def tinted(text: str, colour: int, *, coloured: bool) -> str:
+def tint(text: str, colour: int, *, coloured: bool) -> str:
     """`text` in that colour, where colours are wanted."""
     return f"\033[{colour}m{text}\033[0m" if coloured and text else text
 
@@ -292,7 +278,7 @@ def _by_rule(results: Sequence[Result]) -> list[Result]:
 def _line(result: Result, *, coloured: bool) -> str:
     word = result.severity.value
     rest = visible(result.line_of_text()).removeprefix(word)
-    return tinted(word, SEVERITIES[result.severity], coloured=coloured) + rest
+    return tint(word, SEVERITIES[result.severity], coloured=coloured) + rest
 
 
 class Checked(Record):
@@ -328,10 +314,10 @@ class Checked(Record):
 
 
 _WIDEST = 100
-"""How many columns of a line are shown."""
+"""Columns of a line that are shown."""
 
 _BEFORE = 40
-"""How many of them stand before the node, where the line is longer."""
+"""Columns before the node, where the line is longer."""
 
 _TAB = "→   "
 
@@ -349,14 +335,14 @@ _NODE = re.compile(
 _NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
 
 
-class Place(Record):
+class LineAndColumn(Record):
     """A line of a file and, where it is known, the column; both 1-based."""
 
     line: int
     column: int | None = None
 
 
-def excerpt(lines: Sequence[str], place: Place, colour: int, *, coloured: bool) -> list[str]:
+def excerpt(lines: Sequence[str], place: LineAndColumn, colour: int, *, coloured: bool) -> list[str]:
     """The lines of a terminal that show `place` among the `lines` of its file; none where there is no such line."""
     if not 0 < place.line <= len(lines):
         return []
@@ -365,18 +351,18 @@ def excerpt(lines: Sequence[str], place: Place, colour: int, *, coloured: bool) 
     shown_lines: list[str] = []
 
     def add(number: int | str, shown: str) -> None:
-        shown_lines.append(f"{tinted(f'  {number:>{gutter}} |', FAINT, coloured=coloured)} {shown}".rstrip())
+        shown_lines.append(f"{tint(f'  {number:>{gutter}} |', FAINT, coloured=coloured)} {shown}".rstrip())
 
     if above and not _NO_CONTEXT.fullmatch(above[0]):
-        add(place.line - 1, _marked(above[0].removesuffix("\r"), None)[0])
-    shown, mark = _marked(text, None if place.column is None else min(place.column - 1, len(text)))
+        add(place.line - 1, _mark_node(above[0].removesuffix("\r"), None)[0])
+    shown, mark = _mark_node(text, None if place.column is None else min(place.column - 1, len(text)))
     add(place.line, shown)
     if mark:
-        add("", mark[: mark.index("^")] + tinted(mark.lstrip(), colour, coloured=coloured))
+        add("", mark[: mark.index("^")] + tint(mark.lstrip(), colour, coloured=coloured))
     return shown_lines
 
 
-def _marked(text: str, at: int | None) -> tuple[str, str]:
+def _mark_node(text: str, at: int | None) -> tuple[str, str]:
     """The line as a terminal shows it, and the mark below the node that starts at offset `at`.
 
     Of a line that is too long, what stands around the node is shown.
@@ -395,7 +381,7 @@ def _marked(text: str, at: int | None) -> tuple[str, str]:
 
 
 def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str], list[str]]:
-    """What fits of both; `ends` says whether the line ends with `after`."""
+    """As much of both as fits; `ends` says whether the line ends with `after`."""
     kept = _fitting(reversed(before), _BEFORE)
     if kept < len(before):
         before = ["…", *before[len(before) - kept :]]
@@ -412,7 +398,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _fitting(cells: Iterable[str], room: int) -> int:
-    """How many of `cells`, from the first, fit into that many columns."""
+    """The number of `cells`, from the first, that fit into that many columns."""
     fitting = 0
     for cell in cells:
         room -= width(cell)
@@ -450,7 +436,7 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
     if "line" not in result.tags:
         return []
     column = result.tags.get("column")
-    place = Place(int(result.tags["line"]), None if column is None else int(column))
+    place = LineAndColumn(int(result.tags["line"]), None if column is None else int(column))
     name = result.file.path if result.file is not None else None
     return excerpt(lines_of(name), place, SEVERITIES[result.severity], coloured=coloured)
 
@@ -500,15 +486,15 @@ class Section(Record):
     language: str = "text"
 
 
-class Part(Record):
-    """What one command says in a comment. `lead` are paragraphs of Markdown, `command` prints what is left out."""
+class CommentPart(Record):
+    """One command's part of a comment. `lead` are paragraphs of Markdown, `command` prints what is left out."""
 
     lead: Sequence[str]
     sections: Sequence[Section]
     command: str
 
 
-def comment(marker: str, parts: Sequence[Part]) -> str:
+def comment(marker: str, parts: Sequence[CommentPart]) -> str:
     """The whole comment: the parts share its room, and each counts what had to be left out of it.
 
     `marker` is invisible: by it a bot knows its comment again.
@@ -516,7 +502,7 @@ def comment(marker: str, parts: Sequence[Part]) -> str:
     head = f"<!-- {marker} -->\n"
     leads = ["".join([f"{paragraph}\n\n" for paragraph in part.lead]) for part in parts]
     room = LIMIT - _MARGIN - _size(head)
-    room -= sum([_size(lead) + _size(_left_out(part, _MOST)) for lead, part in zip(leads, parts, strict=True)])
+    room -= sum([_size(lead) + _size(_left_out_line(part, _MOST)) for lead, part in zip(leads, parts, strict=True)])
     later = sum([bool(section.entries) for part in parts for section in part.sections])
     bodies: list[str] = []
     for lead, part in zip(leads, parts, strict=True):
@@ -525,15 +511,15 @@ def comment(marker: str, parts: Sequence[Part]) -> str:
             if not section.entries:
                 continue
             later -= 1
-            text, count = _folded(section, room - min(room // 4, later * _RESERVED))
+            text, count = _fold(section, room - min(room // 4, later * _RESERVED))
             texts.append(text)
             room -= _size(text)
             left_out += count
-        bodies.append("".join([*texts, _left_out(part, left_out)]))
+        bodies.append("".join([*texts, _left_out_line(part, left_out)]))
     return head + "\n".join(bodies)
 
 
-def _left_out(part: Part, count: int) -> str:
+def _left_out_line(part: CommentPart, count: int) -> str:
     """The last line of a part of which that many entries are left out."""
     if not count:
         return ""
@@ -554,7 +540,7 @@ def markup(text: str) -> str:
     return f"<code>{escape(_shorten(visible(text)))}</code>"
 
 
-def _folded(section: Section, room: int) -> tuple[str, int]:
+def _fold(section: Section, room: int) -> tuple[str, int]:
     """The section with as many entries as there is room for, and how many are left out; nothing where none fits."""
     frame = f"<details{' open' if section.is_open else ''}><summary>{section.title}</summary>\n\n{{}}\n</details>\n\n"
     # The fence may be as long as the longest line, and the note of what is left out has its place.
@@ -588,5 +574,5 @@ def _shorten(text: str) -> str:
 
 
 def _size(text: str) -> int:
-    """How many characters GitHub counts."""
+    """The characters as GitHub counts them."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

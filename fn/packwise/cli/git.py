@@ -54,7 +54,7 @@ _VARIABLES = {
 _TOO_LARGE = f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files"
 
 _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
-"""How a checkout of CI gets all commits."""
+"""The settings by which a checkout of CI gets all commits."""
 
 
 class Commit:
@@ -76,7 +76,7 @@ class Commit:
     def content(self, blob: str) -> bytes:
         """The content that git calls so. Raises UsageError where git lacks it."""
         if self._reader is None:
-            self._reader = _started(self.top, "cat-file", "--batch")
+            self._reader = _start(self.top, "cat-file", "--batch")
         names, contents = self._reader.stdin, self._reader.stdout
         if names is None or contents is None:
             raise UsageError("git must have a stdin and a stdout")
@@ -107,7 +107,7 @@ def remote_urls(folder: str) -> list[str]:
 
 
 class _GitError(UsageError):
-    """What git said no to."""
+    """A refusal of git."""
 
 
 class _Entry(Record):
@@ -163,7 +163,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     marked = {
         entry.path: text.decode("utf-8", "replace") for entry, text in zip(markers, contents[len(files) :], strict=True)
     }
-    left_out = left_out_of([entry.path for entry in files], marked, target, list(exclude))
+    left_out = skip_reasons([entry.path for entry in files], marked, target, list(exclude))
     named: list[tuple[InputPath, bytes]] = []
     for entry, content in zip(files, contents, strict=False):
         if entry.path == target:
@@ -208,7 +208,7 @@ def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry],
     return entries, modules
 
 
-def left_out_of(
+def skip_reasons(
     files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
 ) -> dict[PurePosixPath, LeftOut]:
     """Those of `files` in the folder `target` that are not judged, as far as paths and the texts of `markers` tell."""
@@ -380,7 +380,7 @@ def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
     return done.stdout
 
 
-def _started(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     """Git with open pipes; what it complains of is not read."""
     return subprocess.Popen(  # noqa: S603
         [_program(), *_OPTIONS, *words],

@@ -39,7 +39,7 @@ _REVISION = re.compile(r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\
 """Words that are commits rather than paths."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
-"""How the files of a folder end that are read."""
+"""The endings of the files of a folder that are read."""
 
 
 class InputPath(Record):
@@ -56,22 +56,22 @@ class InputPath(Record):
     at: str | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Whether the file is the same one under the same name, however it came to be read."""
-        return isinstance(other, InputPath) and self._named == other._named
+        """True if the file is the same one under the same name, however it came to be read."""
+        return isinstance(other, InputPath) and self._key == other._key
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(self._named)
+        return hash(self._key)
 
     @property
-    def _named(self) -> tuple[object, ...]:
+    def _key(self) -> tuple[object, ...]:
         return self.name, self.target, self.left_out
 
     @property
     def identity(self) -> str:
-        """What tells the file from others, whatever it is called: its real path; of stdin, "-"."""
+        """The real path, which tells the file from others, whatever it is called; of stdin, "-"."""
         if self.at is not None:
             return self.at
         return STDIN if self.name is None else real(self.name)
@@ -93,15 +93,15 @@ def find_files(
     if path == STDIN:
         return [InputPath()], []
     if not path or not exists(path):
-        raise UsageError(f'"{path}" does not exist{_meant(path)}')
+        raise UsageError(f'"{path}" does not exist{_suggestion(path)}')
     start = Path(real(path))
     if not start.is_dir():
         named = InputPath(Path(path).as_posix(), Path(path).name)
-        return [_as_listed(named, str(start), _excluded(exclude)) if force_exclude else named], []
-    walk = _Walk(Path(path), str(start), None if output is None else real(output), _excluded(exclude))
+        return [_as_listed(named, str(start), _exclusions(exclude)) if force_exclude else named], []
+    walk = _Walk(Path(path), str(start), None if output is None else real(output), _exclusions(exclude))
     if not walk.files and not exit_code(walk.results):
         raise UsageError(f'no YAML files in "{path}"; it must hold a *.yaml, *.yml or *.json that is not hidden')
-    by_target = {target: (at, walk.left_out_of(at)) for at, target in walk.files.items()} | walk.pruned
+    by_target = {target: (at, walk.skip_reason_of(at)) for at, target in walk.files.items()} | walk.pruned
     return [
         InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
         for target, (at, left_out) in sorted(by_target.items())
@@ -109,14 +109,14 @@ def find_files(
 
 
 def names_files(path: str) -> bool:
-    """Whether `path` names something to read."""
+    """True if `path` names something to read."""
     try:
         return bool(find_files(path))
     except UsageError:
         return False
 
 
-def _excluded(patterns: Iterable[str]) -> Globs | None:
+def _exclusions(patterns: Iterable[str]) -> Globs | None:
     """The globs that exclude; None, and nothing is imported, where there are none."""
     listed = tuple(patterns)
     if not listed:
@@ -141,7 +141,7 @@ def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
     return InputPath(path.name, path.target, left_out, is_named=False)
 
 
-def _meant(path: str) -> str:
+def _suggestion(path: str) -> str:
     """`; did you mean …?` for a path that does not exist: a commit in the place of a path, or a slip of the pen."""
     if path.startswith("git:"):
         return f'; did you mean "--baseline {path}", beside the path that is checked?'
@@ -184,7 +184,7 @@ def landmarks_above(start: str, top: str) -> tuple[dict[str, str], dict[str, str
             if name == GITIGNORE:
                 ignoring[below] = text
             else:
-                landmarks[_joined(below, name)] = text
+                landmarks[_join(below, name)] = text
     return landmarks, ignoring
 
 
@@ -213,7 +213,7 @@ def _below(top: str, path: str) -> str:
     return path[len(top.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
 
 
-def _joined(folder: str, name: str) -> str:
+def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
@@ -223,7 +223,7 @@ def real(path: str | Path) -> str:
 
 
 def contains(folder: str, path: str) -> bool:
-    """Whether `path` is `folder` or below it; both as `real` gives them."""
+    """True if `path` is `folder` or below it; both as `real` gives them."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -243,7 +243,7 @@ def folder_of(path: str) -> str:
 
 
 def exists(path: str) -> bool:
-    """Whether there is something at `path`. Raises UsageError where the system does not say."""
+    """True if there is something at `path`. Raises UsageError where the system does not say."""
     try:
         return Path(path).exists()
     except OSError as error:
@@ -283,10 +283,10 @@ class _Walk:
             self._follow(self._links.popleft())
 
     def name_of(self, target: str) -> str:
-        """What the user calls the path `target` below the folder."""
+        """The path `target` below the folder, as the user calls it."""
         return self._prefix + target if target else self._name
 
-    def left_out_of(self, file: str) -> LeftOut | None:
+    def skip_reason_of(self, file: str) -> LeftOut | None:
         """Why the file, by its real path, is not judged; None where paths do not say so."""
         if self._landmarks is None:
             self._landmarks = Landmarks.of(self._texts, _below(self._top, self._root))
@@ -318,7 +318,7 @@ class _Walk:
             name = entry.name
             if name.startswith("."):
                 continue
-            path = _joined(folder, name)
+            path = _join(folder, name)
             if entry.is_symlink():
                 self._links.append(path)
                 continue
@@ -326,7 +326,7 @@ class _Walk:
             is_file = not is_folder and name.endswith(SUFFIXES) and entry.is_file()
             if not is_folder and not is_file:
                 continue
-            if self._is_pruned(path, inside + name, _joined(below, name), rules, is_folder=is_folder):
+            if self._is_pruned(path, inside + name, _join(below, name), rules, is_folder=is_folder):
                 continue
             if is_folder:
                 folders.append((path, inside + name, rules))
@@ -342,11 +342,11 @@ class _Walk:
                 if text is not None and entry.name == GITIGNORE:
                     rules = rules.within(below, text)
                 elif text is not None:
-                    self._texts[_joined(below, entry.name)] = text
+                    self._texts[_join(below, entry.name)] = text
         return rules
 
     def _is_pruned(self, path: str, at: str, below: str, rules: Ignored, *, is_folder: bool) -> bool:
-        """Whether the entry is ignored or excluded, which is kept then."""
+        """True if the entry is ignored or excluded, which is kept then."""
         by = rules.by(below, is_folder=is_folder)
         if by is not None:
             self.pruned[path] = at, LeftOut(Reason.IGNORED, by)

@@ -67,12 +67,12 @@ class Surroundings(Record):
 
 
 def path_of(file: InputFile) -> str:
-    """What tells a file from the others: its real path; of stdin, "-"."""
+    """The real path of a file, which tells it from the others; of stdin, "-"."""
     return file.path.identity
 
 
 def traits_of(file: InputFile) -> Traits:
-    """What of a file counts where the nearest configuration is looked for; objects that cannot be read do not."""
+    """The traits of a file by which the nearest configuration is looked for; objects that cannot be read have none."""
     if is_broken_configuration(file):
         return Traits(settings=True, topology=True)
     traits = clusters.traits_of(readable_items(file))
@@ -80,13 +80,13 @@ def traits_of(file: InputFile) -> Traits:
 
 
 def is_broken_configuration(file: InputFile) -> bool:
-    """Whether the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
+    """True if the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
     broken = [item.source.text for item in file.items if not is_readable(item)]
     return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
 
 
 def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
-    """What stands around `files`, which were read for `paths`; nothing that is among them."""
+    """The surroundings of `files`, which were read for `paths`; nothing that is among them."""
     search = _Search(paths, files)
     for path in search.paths:
         search.look_above(path)
@@ -118,9 +118,9 @@ class _Search:
         self._looked[start] = folder
         if folder is None:
             if path.is_named:
-                self._keep(_listed(start), _DEFINITION)
+                self._keep(_yaml_files(start), _DEFINITION)
         elif not self._is_read_whole(folder):
-            self._keep(_judged_in(folder), _DEFINITION)
+            self._keep(_judged_files(folder), _DEFINITION)
 
     def look_elsewhere(self) -> None:
         """Keeps the configurations of the repository where a workload stands below none.
@@ -130,15 +130,15 @@ class _Search:
         lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
         for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
             if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
-                self._keep(_judged_in(top), _CONFIGURATION, only_configured=True)
+                self._keep(_judged_files(top), _CONFIGURATION, only_configured=True)
         around = {folder_of(at) for at, file in self.around.items() if traits_of(file).configures}
         folders = self._configured | around
         if lost and len(folders) == 1:
             (only,) = folders
-            self._keep([] if self._is_read_whole(only) else _judged_in(only), _DEFINITION)
+            self._keep([] if self._is_read_whole(only) else _judged_files(only), _DEFINITION)
 
     def _configures(self, at: str) -> bool:
-        """Whether a configuration stands above the file."""
+        """True if a configuration stands above the file."""
         return self._looked.get(folder_of(at)) is not None
 
     def _nearest(self, start: str, top: str) -> str | None:
@@ -157,7 +157,7 @@ class _Search:
         return any(contains(named, folder) for named in self._folders)
 
     def _holds_configuration(self, folder: str) -> bool:
-        self._keep(_listed(folder), _CONFIGURATION, only_configured=True)
+        self._keep(_yaml_files(folder), _CONFIGURATION, only_configured=True)
         return any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items())
 
     def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
@@ -184,7 +184,7 @@ class _Search:
         self.errors.setdefault(path.identity, tuple(errors))
 
 
-def _judged_in(folder: str) -> list[InputPath]:
+def _judged_files(folder: str) -> list[InputPath]:
     """The files in a folder that are not left out."""
     try:
         inside, _ = find_files(_relative(folder))
@@ -193,7 +193,7 @@ def _judged_in(folder: str) -> list[InputPath]:
     return [path for path in inside if path.left_out is None]
 
 
-def _listed(folder: str) -> list[InputPath]:
+def _yaml_files(folder: str) -> list[InputPath]:
     """The YAML files directly in a folder."""
     try:
         with os.scandir(folder) as scanned:
@@ -239,7 +239,7 @@ def _is_defining(item: KubeObject) -> bool:
 
 
 def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
-    """What is wrong with objects that cannot be read, where they seem to be what is wanted."""
+    """The errors of objects that cannot be read, where they seem to be what is wanted."""
     errors: list[FieldError] = []
     for item in file.items:
         try:
@@ -250,7 +250,7 @@ def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
     return errors
 
 
-def assigned(words: Iterable[str]) -> Mapping[str, Value]:
+def read_assignments(words: Iterable[str]) -> Mapping[str, Value]:
     """The values of words such as `gpus=4`, each read as `osmo workflow submit --set` reads it; the last one counts."""
     parts = (word.partition("=") for word in words)
     return {name: _read(text) for name, _, text in parts}
@@ -266,7 +266,7 @@ def _read(text: str) -> Value:
 
 
 COMMIT = "git:"
-"""What a baseline starts with that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
+"""The start of a baseline that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
 
 
 class Inputs(Record):
@@ -297,12 +297,12 @@ class Inputs(Record):
 
     @property
     def is_broken(self) -> bool:
-        """Whether what was asked about cannot be read; a file of another tool that lies beside it does not count."""
+        """True if what was asked about cannot be read; a file of another tool that lies beside it does not count."""
         return self.is_lost or has_own_errors(self.results)
 
 
 def read_inputs(named: Named, output: str | None = None) -> Inputs:
-    """What `named` names. The folder `output` is not read where it stands within another.
+    """The inputs that `named` names. The folder `output` is not read where it stands within another.
 
     Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
     where something is not there, or does not go together.
@@ -314,7 +314,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     baseline = None if before is None else readable(before)
     asked_for = len(reader.results)
-    chosen = configured(named, files, reader)
+    chosen = choose_configuration(named, files, reader)
     crds = definitions_in(named.crds, reader)
     is_lost = has_own_errors(reader.results[own:asked_for]) or bool(exit_code(reader.results[asked_for:]))
     around = _of_the_same(
@@ -327,13 +327,13 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
         crds=crds,
         documents=(*documents_of(files), *documents_of(around)),
         documents_before=documents_of(before or ()),
-        values=assigned(named.values),
+        values=read_assignments(named.values),
         context=(*chosen.context, *readable(around)),
-        configured_before=configured_before(named, around),
+        configured_before=configuration_before(named, around),
         is_chosen=named.config is not None,
     )
     is_lost = is_lost or any(is_broken_configuration(file) for file in (*files, *around))
-    applied = _applied((*files, *around), package)
+    applied = _unit_of_apply((*files, *around), package)
     return Inputs(
         files=tuple(files),
         package=package,
@@ -345,8 +345,8 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     )
 
 
-def _applied(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:
-    """What a client applies together of the files where no kustomization says so: below a configuration, a folder."""
+def _unit_of_apply(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:
+    """The unit that a client applies where no kustomization says so: below a configuration, a folder."""
     is_configured = package.is_chosen or package.function_config is not None
     return "folder" if is_configured or any(traits_of(file).configures for file in files) else "file"
 
@@ -383,7 +383,7 @@ def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
 
 
 class Sides(Record):
-    """What is compared: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
+    """The two sides of a comparison: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
 
     A commit without a path means the path of the other side, or the current folder where both are commits.
     """
@@ -430,7 +430,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
     left_out = tuple(reader.left_out[:own])
     if config is None:
-        chosen = Configured(_carried(files))
+        chosen = Configured(_sent_configuration(files))
     package = Package(
         readable(files),
         chosen.function_config,
@@ -446,7 +446,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         tuple(reader.results),
         tuple(reader.files),
         left_out,
-        applied=_applied(files, package),
+        applied=_unit_of_apply(files, package),
     )
 
 
@@ -492,14 +492,14 @@ def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, 
     return definitions
 
 
-def configured(named: Named, files: Iterable[InputFile], reader: Reader) -> Configured:
+def choose_configuration(named: Named, files: Iterable[InputFile], reader: Reader) -> Configured:
     """The configuration that the user names, or that a client sends along in a ResourceList."""
     if named.config is None:
-        return Configured(_carried(files))
+        return Configured(_sent_configuration(files))
     return _config(named.config, reader, lambda: reader.read([str(named.config)]))
 
 
-def configured_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
+def configuration_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
     """The configuration of the baseline where it stands beside that: the files of `--config`, or those `around`, in
     the baseline's commit; None where no commit is the baseline, or has them.
     """
@@ -514,7 +514,7 @@ def configured_before(named: Named, around: Iterable[InputFile]) -> Configured |
     return Configured(context=items_of(files)) if files and not exit_code(reader.results) else None
 
 
-def _carried(files: Iterable[InputFile]) -> KubeObject | None:
+def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
     """The configuration that a client sends along in a ResourceList."""
     carried = [file.function_config for file in files if file.function_config is not None]
     if len(carried) > 1:
@@ -567,7 +567,7 @@ class Group(Record):
 
 
 class Checkup(Record):
-    """What is judged, and what could not be read; the readable rest is judged all the same.
+    """The groups to judge, and what could not be read; the readable rest is judged all the same.
 
     `around` are files that are read for their definitions, and not judged.
     """
@@ -581,7 +581,7 @@ class Checkup(Record):
 
     @property
     def number(self) -> int:
-        """How many files are judged."""
+        """The number of files that are judged."""
         return len([file for file in self.files if file.left_out is None])
 
     def text_of(self, name: str | None) -> str | None:
@@ -589,7 +589,7 @@ class Checkup(Record):
         return text_among(self.read, name)
 
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
-        """What is judged, on a cluster of these objects."""
+        """The same groups, on a cluster of these objects."""
         groups = [
             group.replace(
                 package=group.package.replace(nodes=nodes),
@@ -601,31 +601,33 @@ class Checkup(Record):
 
 
 def read_groups(named: Named) -> Checkup:
-    """What `named` names, by the configuration nearest to each file. Raises UsageError as `read_inputs` does."""
+    """The files that `named` names, grouped by the configuration nearest to each. Raises UsageError as `read_inputs`
+    does.
+    """
     refuse_stdin_twice(named)
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
     files = reader.read(named.paths)
     left_out, read = tuple(reader.left_out), len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     asked_for = len(reader.results)
-    chosen = configured(named, files, reader)
+    chosen = choose_configuration(named, files, reader)
     crds = definitions_in(named.crds, reader)
     around: tuple[InputFile, ...] = ()
     if has_own_errors(reader.results[read:asked_for]) or exit_code(reader.results[asked_for:]):
         # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
         groups = []
     elif named.config is not None or chosen.function_config is not None:
-        group = _group(files, (), before, chosen, crds).after(configured_before(named, ()))
+        group = _group(files, (), before, chosen, crds).after(configuration_before(named, ()))
         groups = [group.replace(package=group.package.replace(is_chosen=named.config is not None), applied="folder")]
     else:
         around = read_around(named.paths, files, reader)
-        groups = _groups(files, around, _placed(before, named), crds)
+        groups = _groups(files, around, _by_place(before, named), crds)
         groups = [
-            group.after(configured_before(named, [file for file in around if str(file.path.name) in group.around]))
+            group.after(configuration_before(named, [file for file in around if str(file.path.name) in group.around]))
             for group in groups
         ]
     results = [*reader.results, *_application_results(files)]
-    values = assigned(named.values)
+    values = read_assignments(named.values)
     kustomizations = kustomizations_among(files)
     groups = [
         group.replace(package=group.package.replace(values=values), kustomizations=kustomizations) for group in groups
@@ -641,7 +643,7 @@ def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) 
 
 
 def _application_results(files: Sequence[InputFile]) -> list[Result]:
-    """What is wrong with the Applications among the files; where there is none, nothing more is imported."""
+    """Results about the Applications among the files; where there is none, nothing more is imported."""
     applications = [
         (file, item) for file in files for item in readable_items(file) if item.value.get("kind") in _APPLICATIONS
     ]
@@ -739,7 +741,7 @@ def _group(
     return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(files))
 
 
-def _placed(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:
+def _by_place(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:
     """The files of the baseline by where they stood, or would stand, among the named paths."""
     if before is None:
         return None

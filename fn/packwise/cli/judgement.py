@@ -42,11 +42,11 @@ _RENAMING = ("namePrefix", "nameSuffix", "namespace")
 _WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
 _DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 _MOST_BASES = 100
-"""How many kustomizations may build on each other."""
+"""Kustomizations that may build on each other at most."""
 
 
 def has_repeated(results: Iterable[Result]) -> bool:
-    """Whether an object is said to stand twice."""
+    """True if an object is said to stand twice."""
     return any(result.tags.get("rule") == ONCE.name for result in results)
 
 
@@ -80,7 +80,7 @@ def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[
     for file in list(dict.fromkeys([item.file or "" for item in same]))[:2]:
         folder = posixpath.dirname(file)
         within = [each for each in items if (each.file or "").startswith(f"{folder}/")]
-        places.append(folder if folder and not _repeated(within) else file)
+        places.append(folder if folder and not _repeated_identities(within) else file)
     return places
 
 
@@ -94,7 +94,7 @@ def layers_of(group: Group | Inputs) -> list[tuple[KubeObject, ...]]:
     layers: list[list[KubeObject]] = [[]]
     # Of each identity, the keys of the items that each layer has.
     taken: dict[Identity, list[set[tuple[str, str]]]] = {}
-    repeated = _repeated(items)
+    repeated = _repeated_identities(items)
     # Below a configuration, topologies of one name are of one cluster, whatever their folders.
     varying = _WORKLOADS | _DEFINING if group.applied == "file" else _WORKLOADS
     for item in items:
@@ -133,7 +133,7 @@ def packages_of(package: Package, layers: Sequence[tuple[KubeObject, ...]]) -> l
 
 
 def _is_read(item: KubeObject) -> bool:
-    """Whether workloads are judged by the item."""
+    """True if workloads are judged by the item."""
     return identity(item.value)[:2] not in _WORKLOADS
 
 
@@ -164,7 +164,7 @@ def _steps(file: str | None) -> list[str]:
 
 
 def _common(mine: list[str], other: list[str]) -> int:
-    """How many names two paths have in common, from the last one on."""
+    """The number of names that two paths have in common, from the last one on."""
     number = 0
     for own, theirs in zip(mine, other, strict=False):
         if own != theirs:
@@ -173,7 +173,7 @@ def _common(mine: list[str], other: list[str]) -> int:
     return number
 
 
-def _repeated(items: Iterable[KubeObject]) -> set[Identity]:
+def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:
     seen: set[Identity] = set()
     return {key for item in items if (key := identity(item.value)) in seen or seen.add(key)}
 
@@ -220,18 +220,18 @@ class _Clients:
         if kustomization in outer or len(outer) > _MOST_BASES:
             return frozenset()
         reached: set[str] = set()
-        for path in self._named_by(kustomization)[0]:
+        for path in self._bases_of(kustomization)[0]:
             inner = _kustomization_in(path)
             if inner is None:
                 reached.add(path)
-            elif not self._named_by(inner)[1]:
+            elif not self._bases_of(inner)[1]:
                 reached |= self._reach(inner, (*outer, kustomization))
         if not outer:
             # Within a cycle this depends on where it was entered.
             self._reached[kustomization] = frozenset(reached)
         return frozenset(reached)
 
-    def _named_by(self, kustomization: str) -> tuple[tuple[str, ...], bool]:
+    def _bases_of(self, kustomization: str) -> tuple[tuple[str, ...], bool]:
         """The real paths that a kustomization builds on, and whether it renames what it builds."""
         if kustomization not in self._named:
             value = mapping_in(landmark_text(Path(kustomization)) or "")
@@ -262,7 +262,7 @@ _NAMES = frozenset(kind.name for kind in WORKLOADS)
 
 
 def is_of_release(result: Result) -> bool:
-    """Whether a result says that nobody names the release: what else a command says rests on the assumed one."""
+    """True if a result says that nobody names the release: what else a command says rests on the assumed one."""
     return result.tags.get("rule") == UNNAMED.name
 
 
@@ -283,7 +283,7 @@ class Layer(Record):
 
 
 class _Verdict(Record):
-    """What a render says of one group: the results that are reported, and how many `workloads` it judged.
+    """The verdict of a render on one group: the results that are reported, and how many `workloads` it judged.
 
     `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
     no status. `objects` are the workloads that are Kubernetes objects. It `has_plans` where workloads need a release of
@@ -299,7 +299,7 @@ class _Verdict(Record):
 
 
 def judge(checkup: Checkup) -> Judgement:
-    """What is wrong with each file, by its own configuration."""
+    """The results of each file, by its own configuration."""
     judged = [(group, _verdict_of(group)) for group in checkup.groups]
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
@@ -310,17 +310,17 @@ def judge(checkup: Checkup) -> Judgement:
         results += [result for result in each.results if result.tags.get("rule") not in passed]
     coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])
     # A definition that several groups read is wrong once.
-    unique = {str(result): result for result in _explained(results, coverage)}
+    unique = {str(result): result for result in _with_reasons(results, coverage)}
     is_new = any(each.is_new for _, each in judged)
     return Judgement(sort_results(without_echoes(unique.values())), coverage, is_new)
 
 
 def _verdict_of(group: Group) -> _Verdict:
-    """What a check says of a group; objects that no client applies together are judged apart."""
+    """The verdict on a group; objects that no client applies together are judged apart."""
     rendered = render(group.package, is_listed=False)
     layers = layers_rendered(group, rendered)
     judged = [layer.rendered for layer in layers]
-    results = _reported(results_of(layers), rendered.obstacles, group)
+    results = _select_reported(results_of(layers), rendered.obstacles, group)
     workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
     number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
@@ -360,7 +360,7 @@ def results_of(layers: Sequence[Layer]) -> list[Result]:
     return results
 
 
-def _explained(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
+def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
     """The results; that there is no workload is said with what was passed over, for formats without a last line."""
     over = count_unjudged(coverage.reasons)
     for result in results:
@@ -373,7 +373,7 @@ def rules_missed_by(unread: Iterable[Result]) -> set[str]:
     return {ABSENT.name, NO_WORKLOADS.name} if exit_code(unread) else set()
 
 
-def _reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
+def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
     """Those of the results of a group that are about what the user named, or keep it from being judged.
 
     `obstacles` are those about what objects are judged by.
@@ -382,12 +382,12 @@ def _reported(results: Iterable[Result], obstacles: Iterable[Result], group: Gro
     preventing = {repr(result) for result in obstacles if result.severity is Severity.ERROR}
     results = list(results)
     if group.unchanged:
-        changed = {id(result) for result in _changed(results, group)}
+        changed = {id(result) for result in _without_earlier(results, group)}
         results = [result for result in results if id(result) in changed or repr(result) in preventing]
     return tuple(result for result in results if _is_reported(result, group) or repr(result) in preventing)
 
 
-def _changed(results: Iterable[Result], group: Group) -> list[Result]:
+def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
     """The results but for those on unchanged files that were there before; what keeps others from being judged stays.
 
     A change can break a file that it does not touch: a second object of a name is reported at either.
@@ -405,7 +405,7 @@ def _changed(results: Iterable[Result], group: Group) -> list[Result]:
 
 
 def _is_reported(result: Result, group: Group) -> bool:
-    """Whether a result is about a file that is judged, or an error of what configures it."""
+    """True if a result is about a file that is judged, or an error of what configures it."""
     file = None if result.file is None else result.file.path
     if file not in group.around:
         return True

@@ -16,7 +16,7 @@ from krmfn.result import exit_code
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import encoded, tracked
+from packwise.cli.console import encode_text, track_files
 from packwise.cli.input_paths import find_files
 from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.findings.finding import shorten
@@ -56,7 +56,7 @@ class Document(Record):
 
     @property
     def is_blank(self) -> bool:
-        """Whether it holds nothing, or comments only."""
+        """True if it holds nothing, or comments only."""
         lines = self.text.lstrip("\ufeff").splitlines()
         return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
@@ -93,8 +93,8 @@ class InputFile(Record):
 
 
 def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
-    """What each of `files`, which are on disk or stdin, held when it was read."""
-    return {Path(file.path.name): encoded(file.text) for file in files if file.path.name is not None}
+    """The contents of `files`, which are on disk or stdin, as they were read."""
+    return {Path(file.path.name): encode_text(file.text) for file in files if file.path.name is not None}
 
 
 def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
@@ -147,16 +147,16 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
     if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(text)):
-        return _left_out(text, path, path.left_out)
+        return _without_objects(text, path, path.left_out)
     if _is_list(text):
         return _list_file(text, path)
     documents = tuple(_document(document, path) for document in split_documents(text))
     reason = None if path.is_named else _reason(documents, path)
-    return InputFile(path, documents) if reason is None else _left_out(text, path, LeftOut(reason))
+    return InputFile(path, documents) if reason is None else _without_objects(text, path, LeftOut(reason))
 
 
 def content_of(path: InputPath) -> bytes:
-    """What the file, or stdin, holds. Raises FieldError: not readable, too large."""
+    """The content of the file, or of stdin. Raises FieldError: not readable, too large."""
     try:
         if path.name is None:
             data = read_input(sys.stdin.buffer)
@@ -175,7 +175,7 @@ def _refuse(path: InputPath, message: str) -> NoReturn:
 
 
 def _is_list(text: str) -> bool:
-    """Whether the text is to be a ResourceList; only what may be one is looked at closely."""
+    """True if the text is to be a ResourceList; only what may be one is looked at closely."""
     if "ResourceList" not in text:
         return False
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
@@ -185,7 +185,7 @@ def _is_list(text: str) -> bool:
 
 
 def _flow_value(text: str) -> Value:
-    """What JSON, or YAML in flow style, says; None where it is neither."""
+    """The value of JSON, or of YAML in flow style; None where it is neither."""
     import json
 
     try:
@@ -202,19 +202,19 @@ def _list_file(text: str, path: InputPath) -> InputFile:
         parsed = ResourceList.parse(text)
     except ResourceListError as error:
         raise FieldError(None, (), error.message, Location(path.name, error.line, error.column)) from None
-    items = [_named(item, path) for item in parsed.items]
+    items = [_locate(item, path) for item in parsed.items]
     documents = [Document("---\n" if at else "", "", item, entries=entries_of(item)) for at, item in enumerate(items)]
     config = parsed.function_config
     return InputFile(
         path,
         tuple(documents),
         is_list=True,
-        function_config=None if config is None else _named(config, path),
+        function_config=None if config is None else _locate(config, path),
         list_text=text,
     )
 
 
-def _named(item: KubeObject, path: InputPath) -> KubeObject:
+def _locate(item: KubeObject, path: InputPath) -> KubeObject:
     """The item of a list; one in a file is located there, one on stdin where the client read it."""
     return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
 
@@ -266,7 +266,7 @@ def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
     return content_reason(str(path.target), values, has_objects=has_objects)
 
 
-def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
+def _without_objects(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
     """The file as bytes alone, whatever it holds."""
     documents = split_documents(text)
     # What a patch changes stands elsewhere, and is judged there.
@@ -280,7 +280,7 @@ def _left_out(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
 
 
 def _holds_documents(text: str) -> bool:
-    """Whether a file of Helm values holds what a front end reads: OSMO's pools."""
+    """True if a file of Helm values holds documents that a front end reads: OSMO's pools."""
     for document in split_documents(text):
         try:
             if is_document(read(document.text)):
@@ -331,7 +331,7 @@ def readable_items(file: InputFile) -> Iterator[KubeObject]:
 
 
 def is_readable(item: KubeObject) -> bool:
-    """Whether the object's text is YAML, and a mapping."""
+    """True if the object's text is YAML, and a mapping."""
     try:
         _ = item.value
     except FieldError:
@@ -353,9 +353,9 @@ class Reader:
 
     def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
         """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
-        return self._kept([_read(path) for path in tracked(self._listed(self._named(paths, output)))])
+        return self._keep([_read(path) for path in track_files(self._paths_to_read(self._unique_paths(paths, output)))])
 
-    def _named(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
+    def _unique_paths(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
         paths_by_name: dict[str, InputPath] = {}
         for path in paths:
             named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
@@ -379,10 +379,12 @@ class Reader:
 
     def read_contents(self, contents: Mapping[InputPath, bytes | InputFile]) -> list[InputFile]:
         """Each file of which the content, or what was read of that, is at hand, in their order."""
-        listed = [(path, contents[path]) for path in self._listed(contents)]
-        return self._kept([_decoded(path, held) if isinstance(held, bytes) else (held, None) for path, held in listed])
+        listed = [(path, contents[path]) for path in self._paths_to_read(contents)]
+        return self._keep(
+            [_decode_or_error(path, held) if isinstance(held, bytes) else (held, None) for path, held in listed]
+        )
 
-    def _listed(self, paths: Iterable[InputPath]) -> list[InputPath]:
+    def _paths_to_read(self, paths: Iterable[InputPath]) -> list[InputPath]:
         """The paths to read; the others are kept as left out."""
         listed: list[InputPath] = []
         for path in paths:
@@ -392,7 +394,7 @@ class Reader:
                 self.left_out.append((str(path.name), path.left_out.replace(workloads=_workloads_at(path))))
         return listed
 
-    def _kept(self, read: list[_Read]) -> list[InputFile]:
+    def _keep(self, read: list[_Read]) -> list[InputFile]:
         excluded = _exclusions([file for file, _ in read])
         files: list[InputFile] = []
         for file, error in read:
@@ -406,20 +408,20 @@ class Reader:
                 try:
                     _ = item.value
                 except FieldError as wrong:
-                    self.results.append(error_result(_advised(file.path, wrong, item.source.text)))
+                    self.results.append(error_result(_advise(file.path, wrong, item.source.text)))
         self.files += files
         return files
 
     def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]], text: str) -> bool:
-        """Whether a configuration excludes the file, which is kept as left out then."""
-        by = None if path.is_named else _excluded_by(str(path.name), excluded)
+        """True if a configuration excludes the file, which is kept as left out then."""
+        by = None if path.is_named else _exclusion_of(str(path.name), excluded)
         if by is not None:
             self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by, workloads_in(text))))
         return by is not None
 
 
 def _workloads_at(path: InputPath) -> int:
-    """How many workloads a file holds that is ignored or excluded; 0 for a folder, into which nobody looks."""
+    """The number of workloads in a file that is ignored or excluded; 0 for a folder, into which nobody looks."""
     is_copy = path.left_out is not None and path.left_out.reason is Reason.RENDERED
     if is_copy or path.at is None or not Path(path.at).is_file():
         return 0
@@ -435,17 +437,17 @@ def _read(path: InputPath) -> _Read:
         data = content_of(path)
     except FieldError as error:
         return InputFile(path, ()), error
-    return _decoded(path, data)
+    return _decode_or_error(path, data)
 
 
-def _decoded(path: InputPath, data: bytes) -> _Read:
+def _decode_or_error(path: InputPath, data: bytes) -> _Read:
     try:
         return decode(data, path), None
     except FieldError as error:
-        return InputFile(path, ()), _advised(path, error, data.decode("utf-8", "replace"))
+        return InputFile(path, ()), _advise(path, error, data.decode("utf-8", "replace"))
 
 
-def _advised(path: InputPath, error: FieldError, text: str) -> FieldError:
+def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
     """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
     if path.is_named or _OWN.search(text):
         return error
@@ -456,17 +458,17 @@ _ADVICE = "; --exclude GLOB leaves out a file of another tool"
 
 
 def _is_foreign(result: Result) -> bool:
-    """Whether it is about a file in a folder that nobody can read, and that shows no object of packwise's."""
+    """True if it is about a file in a folder that nobody can read, and that shows no object of packwise's."""
     return result.message.endswith(_ADVICE)
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:
-    """Whether there is an error beside those of files of other tools, which keep nothing from being judged."""
+    """True if there is an error beside those of files of other tools, which keep nothing from being judged."""
     return bool(exit_code([result for result in results if not _is_foreign(result)]))
 
 
 def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
-    """What TopologyRenders exclude: the folder, the name of the TopologyRender's file, the globs."""
+    """The exclusions of TopologyRenders: the folder, the name of the TopologyRender's file, the globs."""
     exclusions: list[tuple[str, str, Globs]] = []
     for file in files:
         for item in readable_items(file) if file.path.name is not None else ():
@@ -478,7 +480,7 @@ def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
     return exclusions
 
 
-def _excluded_by(name: str, exclusions: Iterable[tuple[str, str, Globs]]) -> str | None:
+def _exclusion_of(name: str, exclusions: Iterable[tuple[str, str, Globs]]) -> str | None:
     for folder, by, globs in exclusions:
         below = name if folder == "." else name.removeprefix(f"{folder}/")
         # A name that the folder does not start is outside it.

@@ -18,7 +18,7 @@ from krmfn.kubeobject import PATH_KEYS, KubeObject, Location
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, sort_results
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import encoded, visible
+from packwise.cli.console import encode_text, visible
 from packwise.cli.judgement import rules_missed_by, variants_as_one
 from packwise.cli.reader import Document, InputFile
 from packwise.findings.finding import Finding, Rule
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from packwise.objects import Identity
 
 
-class Outcome(Record):
+class RenderedFiles(Record):
     """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
 
     `new` are the generated objects that stood in none of them.
@@ -49,7 +49,7 @@ class Outcome(Record):
     new: tuple[KubeObject, ...]
 
 
-def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
+def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
     """The render of `inputs`, its results sorted, with an error where they could not be read whole.
 
     `writes`: whether the objects are written.
@@ -62,7 +62,7 @@ def rendered_of(inputs: Inputs, *, writes: bool = False) -> Rendered:
     return rendered.replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs)]))
 
 
-def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
+def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:
     """The files with each object as `rendered` has it: edited at its place, or gone."""
     kept = iter(rendered.kept)
     files = tuple(files)
@@ -80,11 +80,11 @@ def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> Outcome:
         documents = tuple(_documents(file, kept, keys, generated))
         is_emptied = bool(file.items) and all(document.is_blank for document in documents)
         (emptied if is_emptied else remaining).append(file.replace(documents=documents))
-    return Outcome(tuple(remaining), tuple(emptied), tuple(generated.values()))
+    return RenderedFiles(tuple(remaining), tuple(emptied), tuple(generated.values()))
 
 
 def _keys(items: Iterable[KubeObject]) -> list[Identity]:
-    """What tells the objects from each other: gangs by an identity without their epoch."""
+    """The identities of the objects: those of gangs without their epoch."""
     return stable_identities([item.value for item in items])
 
 
@@ -108,7 +108,7 @@ def without_bookkeeping(item: KubeObject) -> KubeObject:
 
 
 def is_bookkeeping(key: str) -> bool:
-    """Whether kpt takes the annotation `key` away when it writes files. Source: kyaml kio/kioutil."""
+    """True if kpt takes the annotation `key` away when it writes files. Source: kyaml kio/kioutil."""
     return key.startswith(("internal.config.kubernetes.io/", "config.k8s.io/")) or key in (
         PATH,
         "config.kubernetes.io/index",
@@ -160,21 +160,21 @@ def _comment(separator: str) -> str:
 _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
-def stream_of(outcome: Outcome) -> str:
+def stream_of(outcome: RenderedFiles) -> str:
     """Every file and then the new objects; a template, which is no YAML, would break the stream.
 
     Raises FieldError where an object has no written form.
     """
     files = [
-        joined([document.text for document in file.documents]) if file.is_list else file.text
+        join_streams([document.text for document in file.documents]) if file.is_list else file.text
         for file in outcome.files
         if file.is_stream
     ]
     new = [without_bookkeeping(item).text for item in outcome.new]
-    return joined([*files, *new])
+    return join_streams([*files, *new])
 
 
-def joined(texts: Iterable[str]) -> str:
+def join_streams(texts: Iterable[str]) -> str:
     """The stream of all `texts`, each of them a stream: what no marker divides gets one."""
     pieces: list[str] = []
     for text in texts:
@@ -200,7 +200,7 @@ LIST = ".packwise.sha256"
 """File of the list, in the folder itself; hidden, so that no tool takes it for a manifest."""
 
 _NO_TEXT = "surrogateescape"
-"""How bytes of a file name that are not UTF-8 stand in a text, as in `os.fsdecode`."""
+"""The form that bytes of a file name that are not UTF-8 have in a text, as in `os.fsdecode`."""
 
 _LINE = re.compile(r"\\?([0-9a-f]{64})  ([^\n]+)")
 
@@ -208,7 +208,7 @@ _ESCAPE = re.compile(r"\\([n\\])")
 
 
 def digest(content: bytes) -> str:
-    """What the list keeps of a file."""
+    """The digest of a file, as the list keeps it."""
     return sha256(content).hexdigest()
 
 
@@ -217,7 +217,7 @@ def listing(contents: Mapping[str, bytes]) -> bytes:
     return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode("utf-8", _NO_TEXT)
 
 
-def listed(folder: Path) -> dict[str, str]:
+def read_list(folder: Path) -> dict[str, str]:
     """The digest of each file in the list of `folder`, by path; nothing where there is none.
 
     Raises FieldError where the list is not one that packwise wrote.
@@ -235,7 +235,7 @@ def listed(folder: Path) -> dict[str, str]:
         match = _LINE.fullmatch(line.removesuffix("\r"))
         if match is None:
             raise _unreadable(file)
-        path = _ESCAPE.sub(_unescaped, match[2]) if line.startswith("\\") else match[2]
+        path = _ESCAPE.sub(_unescape, match[2]) if line.startswith("\\") else match[2]
         digests[path] = match[1]
     return digests
 
@@ -247,7 +247,7 @@ def _line(path: str, content: bytes) -> str:
     return f"\\{digest(content)}  {escaped}\n"
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     return "\n" if escape[1] == "n" else "\\"
 
 
@@ -265,7 +265,7 @@ _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories of characters that end lines, change directions or print nothing."""
 
 _SHORT = re.compile(r"git~[0-9]+", re.IGNORECASE)
-"""How Windows calls `.git` in eight letters."""
+"""The names of `.git` in eight letters, on Windows."""
 
 
 class TargetError(ValueError):
@@ -305,12 +305,12 @@ def target_field(item: KubeObject) -> FieldPath:
 
 
 def alike(path: str) -> str:
-    """What is the same of paths that a system without cases, or with one form of each letter, takes for one."""
+    """One text for all paths that a system without cases, or with one form of each letter, takes for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def is_of_git(parts: Iterable[str]) -> bool:
-    """Whether a path of these names leads into a repository's own folder, on a system without cases too."""
+    """True if a path of these names leads into a repository's own folder, on a system without cases too."""
     return any(part.casefold() == ".git" or _SHORT.fullmatch(part) for part in parts)
 
 
@@ -347,7 +347,7 @@ def part_of(item: KubeObject) -> str:
     return TOPOLOGIES if kind in _FIRST else WORKLOADS
 
 
-def placed(part: str, path: str) -> str:
+def path_within(part: str, path: str) -> str:
     """`path` within the folder `part`; one that stands in it already stays, so that a second render moves none."""
     if path.startswith(f"{part}/"):
         return path
@@ -366,12 +366,12 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
         return
     for part in parts:
         own = [document for document in documents if _part(document) == part]
-        text = joined([document.separator.partition("---")[0] + document.text for document in own])
+        text = join_streams([document.separator.partition("---")[0] + document.text for document in own])
         yield part, file.replace(documents=tuple(own), list_text=text)
 
 
 def is_kustomization(item: KubeObject) -> bool:
-    """Whether kustomize has to build the object: no tool can once its files stand elsewhere."""
+    """True if kustomize has to build the object: no tool can once its files stand elsewhere."""
     return identity(item.value)[:2] == ("kustomize.config.k8s.io", "Kustomization")
 
 
@@ -422,12 +422,12 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
 
 
 def _root(path: InputPath) -> str:
-    """What the user named: the folder, or nothing more where that is the file."""
+    """The path that the user named: the folder, or nothing more where that is the file."""
     return str(path.name).removesuffix(str(path.target))
 
 
-def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
-    """What stands where after `outcome`: files at their own path, other objects where a client or packwise says.
+def plan_folder(outcome: RenderedFiles, *, split: bool = False) -> FolderPlan:
+    """The contents of a folder after `outcome`: files at their own path, other objects where a client or packwise says.
 
     To `split` is to give topologies, workloads and what no cluster takes a folder each. Raises FieldError where an
     object has no written form.
@@ -449,7 +449,7 @@ def plan_folder(outcome: Outcome, *, split: bool = False) -> FolderPlan:
     plan.refuse_files_in_files()
     plan.refuse_alike()
     emptied = [file.path.target for file in outcome.emptied if file.path.target is not None and not file.is_list]
-    contents = {path: encoded(plan.texts[path]) for path in sorted(plan.texts)}
+    contents = {path: encode_text(plan.texts[path]) for path in sorted(plan.texts)}
     return FolderPlan(contents, frozenset(plan.generated), frozenset(plan.loose), tuple(emptied), tuple(plan.results))
 
 
@@ -474,7 +474,7 @@ class _Plan:
             if is_kustomization(item):
                 self._refuse(item, _BUILD)
         for part, piece in parts_of(file):
-            path = placed(part, target)
+            path = path_within(part, target)
             owner = self._owners.get(path)
             if owner is not None:
                 other = owner.path.name if isinstance(owner, InputFile) else owner.file
@@ -501,7 +501,7 @@ class _Plan:
                 groups.setdefault(path, []).append(item)
         for path, items in groups.items():
             items.sort(key=_index_of)
-            self.texts[path] = joined([without_bookkeeping(item).text for item in items])
+            self.texts[path] = join_streams([without_bookkeeping(item).text for item in items])
             self._owners[path] = items[0]
             self.loose.add(path)
 
@@ -556,7 +556,7 @@ class _Plan:
         except TargetError as error:
             self._refuse(item, str(error), target_field(item))
             return None
-        return placed(part_of(item), path) if self._split else path
+        return path_within(part_of(item), path) if self._split else path
 
     def _refuse_owner(self, new: str, path: str, owner: KubeObject | InputFile) -> None:
         """Says that the path of a `new` object is taken, and of whose file."""

@@ -26,7 +26,7 @@ from packwise.cli.arguments import UsageError
 from packwise.cli.console import naming, say
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.cli.reader import read_file
-from packwise.cli.rendered_files import LIST, OUTPUT, digest, is_of_git, listed, listing
+from packwise.cli.rendered_files import LIST, OUTPUT, digest, is_of_git, listing, read_list
 from packwise.findings.finding import Rule
 from packwise.objects import is_generated
 
@@ -50,7 +50,7 @@ _OWN = "packwise"
 
 
 class Changes(Record):
-    """What differs from the disk: contents to write by path below the folder, and files to remove; in order of path.
+    """Differences from the disk: contents to write by path below the folder, and files to remove; in order of path.
 
     `targets` has the path below the folder that a path leads to, where a link is in between. `listing` is the list of
     packwise's own files where that differs too. With an error among `results` nothing is to be written.
@@ -67,7 +67,7 @@ class Changes(Record):
 
 
 def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Changes:
-    """What of `plan` differs from what is in `folder`.
+    """The difference between `plan` and `folder`.
 
     `with_list`: the folder has a list of packwise's own files, and those of them go that the plan has no more. Raises
     FieldError where that list cannot be read.
@@ -131,7 +131,7 @@ class _Places:
         """The place of the file at a slash-separated path."""
         above, _, base = name.rpartition("/")
         parent, is_there = self._folder(above)
-        place, error = self._looked_at(parent, base, is_there=is_there)
+        place, error = self._look_at(parent, base, is_there=is_there)
         if place.fault is not None:
             return place
         if place.status is not None and stat.S_ISDIR(place.status.st_mode):
@@ -145,11 +145,11 @@ class _Places:
         if known is None:
             above, _, base = name.rpartition("/")
             parent, is_there = self._folder(above)
-            place, error = self._looked_at(parent, base, is_there=is_there)
+            place, error = self._look_at(parent, base, is_there=is_there)
             known = self._folders[name] = place, is_there and not isinstance(error, FileNotFoundError)
         return known
 
-    def _looked_at(self, parent: _Place, base: str, *, is_there: bool) -> tuple[_Place, OSError | None]:
+    def _look_at(self, parent: _Place, base: str, *, is_there: bool) -> tuple[_Place, OSError | None]:
         at = f"{parent.real}{os.sep}{base}"
         fault = parent.fault or (_OF_GIT if is_of_git((base,)) else None)
         target = None if parent.target is None else f"{parent.target}/{base}"
@@ -160,10 +160,10 @@ class _Places:
         except OSError as error:
             return _Place(at, None, fault, target), error
         if stat.S_ISLNK(status.st_mode):
-            return self._linked(at), None
+            return self._follow_link(at), None
         return _Place(at, status, fault, target), None
 
-    def _linked(self, link: str) -> _Place:
+    def _follow_link(self, link: str) -> _Place:
         at = real(link)
         try:
             status = Path(at).stat()
@@ -199,7 +199,7 @@ def _holds(place: _Place, content: bytes) -> bool:
 
 
 def _is_left(folder: Path, path: Path, kept: Set[str]) -> bool:
-    """Whether the file is of an earlier render, and of none that the plan has."""
+    """True if the file is of an earlier render, and of none that the plan has."""
     at = real(path)
     return contains(real(folder), at) and at not in kept and _is_generated(path)
 
@@ -208,7 +208,7 @@ def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[s
     """Files of the last list that the plan has no more; and a warning for each that somebody has changed since."""
     own: set[Path] = set()
     edited: list[Result] = []
-    for name, known in listed(folder).items():
+    for name, known in read_list(folder).items():
         path = folder / name
         content = None if name in plan.contents else _content(folder, path)
         if content is None or real(path) in kept:
@@ -223,7 +223,7 @@ def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[s
 
 
 def _content(folder: Path, path: Path) -> bytes | None:
-    """What the file of `folder` holds; None for a link, for a file of git, and for what cannot be read."""
+    """The content of a file of `folder`; None for a link, for a file of git, and for what cannot be read."""
     if "\0" in str(path):
         return None
     root, at = real(folder), real(path)
@@ -253,7 +253,7 @@ def _own_files(folder: Path) -> Iterator[str]:
 
 
 def _is_generated(path: Path) -> bool:
-    """Whether the file holds objects that packwise made, and no others."""
+    """True if the file holds objects that packwise made, and no others."""
     try:
         file = read_file(InputPath(path.as_posix()))
         items = [document.item for document in file.documents if not document.is_blank]
@@ -263,7 +263,7 @@ def _is_generated(path: Path) -> bool:
 
 
 def _holds_objects(path: Path) -> bool:
-    """Whether the file holds a Kubernetes object, or nothing at all."""
+    """True if the file holds a Kubernetes object, or nothing at all."""
     try:
         file = read_file(InputPath(path.as_posix()))
         return any(item.value for item in file.items) or all(document.is_blank for document in file.documents)
@@ -276,7 +276,7 @@ _EXCHANGE = 2
 
 _MARK = ".packwise-"
 _COPY = re.compile(r"\..+\.packwise-[0-9]+", re.DOTALL)
-"""How copies are called: by the name of their folder and the number of the process that makes them."""
+"""The names of copies: that of their folder and the number of the process that makes them."""
 
 
 class SwapError(Exception):
@@ -284,7 +284,7 @@ class SwapError(Exception):
 
 
 @contextmanager
-def swapped(folder: Path) -> Generator[Path]:
+def swap_folder(folder: Path) -> Generator[Path]:
     """A copy of `folder`, empty where there is none, that takes its place at the end of the block.
 
     The copy shares the bytes of its files with the folder: replace files, never write into them. Raises SwapError
@@ -350,7 +350,7 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Generator[None]:
+def lock_folder(folder: Path) -> Generator[None]:
     """Waits until no other run holds `folder`, and holds it; the system lets go when the process ends.
 
     No lock is held where the system has none for folders: Windows, some network file systems.
@@ -382,13 +382,13 @@ def remove_left(folder: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def copied_in(folder: Path) -> frozenset[str]:
+def folders_with_copies(folder: Path) -> frozenset[str]:
     """The names of the folders whose copies stand in `folder`: of runs that go on, or were killed."""
     return frozenset(copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder))
 
 
 def is_running(process: int) -> bool:
-    """Whether `process` is a run that goes on, and not this one."""
+    """True if `process` is a run that goes on, and not this one."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -430,7 +430,7 @@ _TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
 """Names of files that are to take the place of others, by the number of the process. Short: they fit in any folder."""
 
 
-class Change(Record):
+class FileChange(Record):
     """A file and what it is to hold; None where it is to go."""
 
     path: Path
@@ -471,7 +471,7 @@ def apply(
         change_files(folder, _as_list(folder, changes), as_read or {})
         return None
     try:
-        with swapped(folder) as copy:
+        with swap_folder(folder) as copy:
             _apply(folder, copy, changes)
             if look is not None:
                 look(copy)
@@ -482,11 +482,11 @@ def apply(
     return None
 
 
-def _as_list(folder: Path, changes: Changes) -> list[Change]:
-    written = [Change(folder / name, content) for name, content in changes.contents.items()]
-    removed = [Change(path, None) for path in changes.removed]
+def _as_list(folder: Path, changes: Changes) -> list[FileChange]:
+    written = [FileChange(folder / name, content) for name, content in changes.contents.items()]
+    removed = [FileChange(path, None) for path in changes.removed]
     # The list comes last: as long as it names a file that is to go, the next run knows whose that is.
-    return written + removed + ([] if changes.listing is None else [Change(folder / LIST, changes.listing)])
+    return written + removed + ([] if changes.listing is None else [FileChange(folder / LIST, changes.listing)])
 
 
 def _apply(folder: Path, copy: Path, changes: Changes) -> None:
@@ -525,7 +525,7 @@ class _Unseen:
             try:
                 file = os.open(at, _NEW, 0o666)
             except FileExistsError:
-                file = _replaced(at)
+                file = _open_anew(at)
             try:
                 _write(file, content)
             finally:
@@ -549,7 +549,7 @@ class _Unseen:
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-def _replaced(path: str) -> int:
+def _open_anew(path: str) -> int:
     """A new file in the place of another, with its permissions. What is written is read, and never run."""
     mode = stat.S_IMODE(os.lstat(path).st_mode) & 0o666
     os.unlink(path)  # noqa: PTH108
@@ -564,7 +564,7 @@ def _write(file: int, content: bytes) -> None:
         written += os.write(file, content[written:])
 
 
-def change_files(folder: Path, changes: Sequence[Change], as_read: Mapping[Path, bytes]) -> None:
+def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[Path, bytes]) -> None:
     """Makes all `changes`, which are in `folder`. Folders that lose their last file go.
 
     Everything that needs room on the disk comes first, beside the files: where that fails nothing has changed. Then
@@ -574,7 +574,7 @@ def change_files(folder: Path, changes: Sequence[Change], as_read: Mapping[Path,
     `as_read` are files that must still hold what they held when they were read. Raises OSError, which names the file.
     """
     root = Path(real(folder))
-    with locked(root):
+    with lock_folder(root):
         staged = _Staged()
         done: list[Path] = []
         left = sorted(changes, key=lambda change: change.content is None or os.path.lexists(change.path))
@@ -621,7 +621,7 @@ def remove_empty(folder: Path, top: Path) -> None:
         folder = folder.parent
 
 
-def _make(change: Change, staged: _Staged) -> None:
+def _make(change: FileChange, staged: _Staged) -> None:
     if change.content is not None:
         staged.put(change.path)
         return

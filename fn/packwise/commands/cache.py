@@ -31,7 +31,7 @@ examples:
 exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
 
 
-class Cache(Record):
+class CacheOptions(Record):
     """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
 
     With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
@@ -75,11 +75,11 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         parser.error("--max-size goes with prune: packwise cache prune --max-size SIZE")
 
 
-def _read(parsed: argparse.Namespace) -> Cache:
-    return Cache(parsed.place, parsed.action == "prune", parsed.max_size)
+def _read(parsed: argparse.Namespace) -> CacheOptions:
+    return CacheOptions(parsed.place, parsed.action == "prune", parsed.max_size)
 
 
-def cache(command: Cache) -> int:
+def cache(command: CacheOptions) -> int:
     """Prints how large the cache is, and what was removed; returns the exit code. Raises UsageError."""
     place = command.place or default_place()
     if place is None:
@@ -94,11 +94,11 @@ def cache(command: Cache) -> int:
     except OSError as error:
         say([f'error: --cache {place} must be a cache that can be read and written; got "{error.strerror or error}"'])
         return 1
-    line = f"{place}: {_counted(contents)}"
-    return 0 if show(line + ("" if removed is None else f"; {_counted(removed)} removed") + "\n") else 1
+    line = f"{place}: {_count_text(contents)}"
+    return 0 if show(line + ("" if removed is None else f"; {_count_text(removed)} removed") + "\n") else 1
 
 
-def _counted(contents: Contents) -> str:
+def _count_text(contents: Contents) -> str:
     return f"{contents.entries:,} {'entry' if contents.entries == 1 else 'entries'}, {_short(contents.size)}"
 
 

@@ -42,7 +42,7 @@ def _read(parsed: argparse.Namespace) -> Completion:
 
 
 _PATHS = frozenset({"PATH", "A", "B", "OBJECT|FILE:LINE", "FILE", "DIR", "PATH|git:COMMIT"})
-"""How the help calls what is a file or a folder."""
+"""The words of the help for a file or a folder."""
 
 
 def completion(command: Completion) -> int:

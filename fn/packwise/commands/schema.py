@@ -38,7 +38,7 @@ an editor with the YAML language server reads the schema that the first line of 
 exit codes: 0 no error, 2 wrong usage"""
 
 
-class Schema(Record):
+class SchemaOptions(Record):
     """`packwise schema`; without a `name`, which there are. `revision` is that of a PodCliqueSet."""
 
     name: str | None = None
@@ -56,11 +56,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _read(parsed: argparse.Namespace) -> Schema:
-    return Schema(parsed.name, parsed.revision)
+def _read(parsed: argparse.Namespace) -> SchemaOptions:
+    return SchemaOptions(parsed.name, parsed.revision)
 
 
-def schema(command: Schema) -> int:
+def schema(command: SchemaOptions) -> int:
     """Prints the schema, or which there are; returns the exit code. Raises UsageError where none has that name."""
     if command.name is None:
         if command.revision is not None:

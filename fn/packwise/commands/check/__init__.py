@@ -18,7 +18,7 @@ from packwise.cli.arguments import (
     add_nodes,
     add_paths,
     add_verbosity,
-    named_of,
+    sources_of,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ examples:
 exit codes: 0 no error, 1 errors were found or more warnings than --max-warnings, 2 wrong usage"""
 
 FORMATS: tuple[Format, ...] = ("text", "json", "github", "gitlab", "sarif", "junit", "markdown")
-"""How findings are printed."""
+"""The formats of findings."""
 
 
 class Output(Record):
@@ -60,14 +60,14 @@ class Output(Record):
 
 
 class Fix(Record):
-    """What `--fix` does: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
+    """Options of `--fix`: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
 
     unsafe: bool = False
     show: bool = False
 
 
-class Choice(Record):
-    """Which findings a check reports, and when warnings fail it.
+class FindingChoice(Record):
+    """The findings that a check reports, and when warnings fail it.
 
     `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
     `written` the one to write them to.
@@ -80,7 +80,7 @@ class Choice(Record):
     max_warnings: int | None = None
 
 
-class Check(Record):
+class CheckOptions(Record):
     """`packwise check`; `fix` is None where nothing is mended.
 
     `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
@@ -90,7 +90,7 @@ class Check(Record):
     named: Named
     outputs: tuple[Output, ...] = (Output(),)
     fix: Fix | None = None
-    choice: Choice = Choice()
+    choice: FindingChoice = FindingChoice()
     verbosity: Verbosity = Verbosity.NORMAL
     nodes: tuple[str, ...] = ()
     changed_since: str | None = None
@@ -215,13 +215,17 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         parser.error(f"-o must name {to} once; give the others a file each (sarif=packwise.sarif)")
 
 
-def _read(parsed: argparse.Namespace) -> Check:
-    return Check(
-        named=named_of(parsed).replace(force_exclude=parsed.force_exclude),
+def _read(parsed: argparse.Namespace) -> CheckOptions:
+    return CheckOptions(
+        named=sources_of(parsed).replace(force_exclude=parsed.force_exclude),
         outputs=tuple(parsed.output or [Output()]),
         fix=Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
-        choice=Choice(
-            _listed(parsed.ignore), _listed(parsed.select), parsed.known, parsed.write_findings, parsed.max_warnings
+        choice=FindingChoice(
+            _split_names(parsed.ignore),
+            _split_names(parsed.select),
+            parsed.known,
+            parsed.write_findings,
+            parsed.max_warnings,
         ),
         verbosity=Verbosity(parsed.verbosity),
         nodes=tuple(parsed.nodes),
@@ -230,12 +234,12 @@ def _read(parsed: argparse.Namespace) -> Check:
     )
 
 
-def _listed(names: Sequence[str]) -> tuple[str, ...]:
+def _split_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names of options that are given once for each, or once with commas between them."""
     return tuple(stripped for text in names for name in text.split(",") if (stripped := name.strip()))
 
 
-def _run(command: Check) -> int:
+def _run(command: CheckOptions) -> int:
     from packwise.commands.check.run import check
 
     return check(command)

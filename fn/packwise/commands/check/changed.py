@@ -15,7 +15,7 @@ from krmfn.record import Record
 from krmfn.result import Result, ResultFile
 from krmfn.run import MAX_INPUT
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.git import MARKERS, Commit, left_out_of, merge_bases, work_tree
+from packwise.cli.git import MARKERS, Commit, merge_bases, skip_reasons, work_tree
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, names_files, real
 from packwise.cli.inputs import (
     COMMIT,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Before(Record):
-    """What was read in a commit, by real path: `files` were judged, `around` stood around these.
+    """The files of a commit, by real path: `files` were judged, `around` stood around these.
 
     `around_now` are files that stand around those of today, where they differ. `same` are the real paths of all files
     that hold today what they held in the commit.
@@ -72,9 +72,9 @@ class Base:
     def _add(self, commit: Commit) -> str:
         self._commits.append(commit)
         top = str(commit.top)
-        self._blobs |= {_joined(top, path): (commit, blob) for path, blob in commit.blobs.items()}
+        self._blobs |= {_join(top, path): (commit, blob) for path, blob in commit.blobs.items()}
         for path, name in commit.modules.items():
-            folder = _joined(top, path)
+            folder = _join(top, path)
             if real(folder) == folder and os.path.lexists(Path(folder) / ".git"):
                 try:
                     self._add(Commit(name, folder))
@@ -88,7 +88,7 @@ class Base:
         return self._blobs
 
     def content(self, path: str) -> bytes:
-        """What the file held. Raises UsageError where git lacks it."""
+        """The content of the file in the commit. Raises UsageError where git lacks it."""
         commit, blob = self._blobs[path]
         return commit.content(blob)
 
@@ -98,7 +98,7 @@ class Base:
             commit.close()
 
     def holds(self, path: str) -> bool:
-        """Whether a file stood at the real path or below it."""
+        """True if a file stood at the real path or below it."""
         return any(contains(path, each) for each in self._blobs)
 
     def has_same(self, path: str) -> bool:
@@ -143,7 +143,7 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
 
 
 def read_before(base: Base, named: Named, files: Iterable[InputFile], around: Iterable[InputFile]) -> Before:
-    """What `named` named in the commit, and what stood around that; `files` and `around` are those of today."""
+    """The files that `named` named in the commit, and those around them; `files` and `around` are those of today."""
     own = {path_of(file): file for file in files}
     beside = {path_of(file): file for file in around}
     markers = [path for path in base.paths if Path(path).name in MARKERS]
@@ -177,7 +177,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
 
 
 def differs(base: Base, paths: Iterable[str]) -> bool:
-    """Whether what `paths` name within the repository is otherwise than in the commit."""
+    """True if the files that `paths` name within the repository differ from those in the commit."""
     for path in paths:
         at = real(path)
         if path == STDIN or not contains(base.top, at):
@@ -213,7 +213,7 @@ def _inputs(
     left_out: dict[PurePosixPath, LeftOut] = {}
     if not is_named:
         start = PurePosixPath() if is_file else _below(top, at)
-        left_out = left_out_of([_below(top, path) for path in paths], texts, start, list(named.exclude))
+        left_out = skip_reasons([_below(top, path) for path in paths], texts, start, list(named.exclude))
     for part, path in sorted(by_part.items()):
         below = name.name if is_file else part
         shown = name if is_file else name / part
@@ -231,7 +231,7 @@ def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
 
 
 def _content(path: str) -> bytes | None:
-    """What a regular file holds; None where there is none, and for what cannot be read."""
+    """The content of a regular file; None where there is none, and for what cannot be read."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INPUT:
@@ -241,7 +241,7 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-def _joined(top: str, path: str) -> str:
+def _join(top: str, path: str) -> str:
     return f"{top.rstrip('/')}/{path}"
 
 
@@ -250,7 +250,7 @@ def _below(top: str, path: str) -> PurePosixPath:
 
 
 def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
-    """What `named` names, of which only that is judged which the change since `reference` reaches.
+    """The files that `named` names, of which only those are judged that the change since `reference` reaches.
 
     A path that the change took away names nothing; `nodes` are files of the cluster's nodes. Raises UsageError as
     `read_groups` does, and where git does not know what changed.
@@ -261,15 +261,15 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
         befores = [read_before(base, named, checkup.files, checkup.around) for base in bases]
         beside = [*([] if named.config is None else [named.config]), *named.crds, *nodes]
         is_whole = any(differs(base, beside) for base in bases)
-        hidden = _hidden(checkup, bases)
+        hidden = _hidden_changes(checkup, bases)
     finally:
         for base in bases:
             base.close()
-    narrowed = _narrowed(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
+    narrowed = _narrow(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
     return narrowed.replace(results=(*narrowed.results, *hidden))
 
 
-def _hidden(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
+def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
     """The changed files with workloads that a `.gitignore` names though git tracks them: a change could hide so."""
     ignored = {real(name): (name, each.by) for name, each in checkup.left_out if each.reason is Reason.IGNORED}
     if not ignored:
@@ -306,8 +306,10 @@ class _Then(Record):
     lost: frozenset[str | None]
 
 
-def _narrowed(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
-    """What the change reaches; all where it `is_whole`. With `is_chosen`, one configuration judges everything."""
+def _narrow(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
+    """The groups that the change reaches; all where it `is_whole`. With `is_chosen`, one configuration judges
+    everything.
+    """
     now = {path_of(file): file for file in checkup.files}
     around = {path_of(file): file for file in checkup.around}
     is_chosen = is_chosen or any(file.function_config is not None for file in checkup.files)
@@ -336,7 +338,7 @@ def _narrowed(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, i
     return checkup.replace(
         groups=tuple(groups),
         files=files,
-        results=tuple(_kept(checkup.results, now, folders, reached)),
+        results=tuple(_results_of_change(checkup.results, now, folders, reached)),
         left_out=tuple(left_out),
     )
 
@@ -358,7 +360,9 @@ def _package(group: Group, files: Iterable[InputFile]) -> Package:
 def _digests(
     files: Mapping[str, InputFile], folders: Mapping[str, str | None], same: frozenset[str], side: str
 ) -> dict[str, str]:
-    """What each file is judged by, itself included; one that differs has the name of its `side` in the place of it."""
+    """The digest of all that each file is judged by, itself included; one that differs has the name of its `side` in
+    it.
+    """
     own = {path: f"{'' if path in same else side} {file.left_out}" for path, file in files.items()}
     defined: dict[str | None, list[str]] = {}
     for path in sorted(files):
@@ -372,7 +376,7 @@ def _is_new(name: str, befores: Iterable[Before]) -> bool:
     return any(at not in before.same for before in befores)
 
 
-def _kept(
+def _results_of_change(
     results: Iterable[Result], now: Mapping[str, InputFile], folders: Mapping[str, str | None], reached: set[str]
 ) -> Iterable[Result]:
     """Those of the results on what cannot be read that are about the change, or keep it from being judged."""

@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible
-from packwise.cli.findings_text import Part, Section, as_lines, code, comment, count, sentence
+from packwise.cli.findings_text import CommentPart, Section, as_lines, code, comment, count, sentence
 from packwise.commands.rules.table import RULES_BY_NAME
 from packwise.findings.known import fingerprints
 
@@ -67,8 +67,8 @@ def as_markdown(checked: Checked) -> str:
     return comment("packwise check", [part_of_check(checked)])
 
 
-def part_of_check(checked: Checked) -> Part:
-    """What the check is in a comment."""
+def part_of_check(checked: Checked) -> CommentPart:
+    """The check's part of a comment."""
     results = checked.results
     files = "1 file" if checked.files == 1 else f"{checked.files} files"
     lead = [f"### packwise check: {count(results) or 'no findings'} in {files}"]
@@ -79,7 +79,7 @@ def part_of_check(checked: Checked) -> Part:
         for listed in by_severity
         if listed
     ]
-    return Part(lead, sections, "packwise check")
+    return CommentPart(lead, sections, "packwise check")
 
 
 def _lines(result: Result) -> list[str]:
@@ -304,7 +304,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _logical(result: Result) -> dict[str, Any]:
-    """Which resource, and which field of it."""
+    """The resource, and the field of it."""
     ref, field = result.resource_ref, result.field
     locations: list[dict[str, str]] = []
     if ref is not None:

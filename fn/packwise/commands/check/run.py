@@ -12,12 +12,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
-from packwise.cli.console import cannot_write, encoded, is_coloured, say, show, write_text
+from packwise.cli.console import cannot_write, encode_text, is_coloured, say, show, write_text
 from packwise.cli.findings_text import Checked, as_text, count_by_rule, ending, stderr_lines
 from packwise.cli.inputs import read_groups, read_inputs
 from packwise.cli.judgement import judge
 from packwise.cli.reader import contents_of, edited_text
-from packwise.commands.check import Check, Choice, Fix, Output
+from packwise.commands.check import CheckOptions, FindingChoice, Fix, Output
 from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
 
 
-def check(command: Check) -> int:
+def check(command: CheckOptions) -> int:
     """Prints what is wrong; returns the exit code. Raises UsageError."""
-    if command.choice != Choice():
+    if command.choice != FindingChoice():
         _refuse_unknown(command.choice)
     fixed = None
     if command.fix is not None:
@@ -67,12 +67,12 @@ def check(command: Check) -> int:
     if command.verbosity is Verbosity.VERBOSE and not is_compared:
         say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
     if fixed is not None:
-        say(_hidden(fixed))
+        say(_unsafe_note(fixed))
     return _report(command, checked)
 
 
-def _checkup_of(command: Check) -> Checkup:
-    """What is named, on the cluster's nodes where these are given."""
+def _checkup_of(command: CheckOptions) -> Checkup:
+    """The groups to judge, on the cluster's nodes where these are given."""
     if command.changed_since is None:
         checkup = read_groups(command.named)
     else:
@@ -86,14 +86,14 @@ def _checkup_of(command: Check) -> Checkup:
     return checkup.on(read_nodes(command.nodes))
 
 
-def _report(command: Check, checked: Checked) -> int:
+def _report(command: CheckOptions, checked: Checked) -> int:
     """Writes the findings where they are asked for, and the last line; returns the exit code."""
     choice, absence = command.choice, _absence(command, checked)
-    if choice != Choice():
+    if choice != FindingChoice():
         chosen = _choose(checked.results, choice)
         checked = checked.replace(results=chosen.results, known=chosen.known)
         if choice.written is not None:
-            known, never = _divided(chosen.results)
+            known, never = _divide(chosen.results)
             written = _write_findings(choice.written, _findings_text(known), len(known))
             say(stderr_lines(never, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
             return max(written, exit_code(never), absence)
@@ -102,7 +102,7 @@ def _report(command: Check, checked: Checked) -> int:
             say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
     if command.verbosity is Verbosity.VERBOSE:
         # Before the findings, which would else stand far above the last line.
-        say(checked.coverage.listed)
+        say(checked.coverage.detail_lines)
     if not _print_all(command.outputs, checked):
         return 1
     code = max(exit_code(checked.results), _excess(checked.results, choice), absence)
@@ -122,7 +122,7 @@ def _findings(number: int) -> str:
     return "1 finding" if number == 1 else f"{number} findings"
 
 
-def _excess(results: Sequence[Result], choice: Choice) -> int:
+def _excess(results: Sequence[Result], choice: FindingChoice) -> int:
     """1 where there are more warnings than may be, which stderr says."""
     if choice.max_warnings is None:
         return 0
@@ -133,7 +133,7 @@ def _excess(results: Sequence[Result], choice: Choice) -> int:
     return 1
 
 
-def _absence(command: Check, checked: Checked) -> int:
+def _absence(command: CheckOptions, checked: Checked) -> int:
     """1 where no workload was judged and one must be, which stderr says."""
     if not command.requires_workloads or checked.coverage.number:
         return 0
@@ -145,12 +145,12 @@ def _show(fixed: _Fixed) -> int:
     from krmfn.difference import unified_diff
 
     shown = show("".join([unified_diff(*text) for text in fixed.texts]))
-    say(_hidden(fixed))
+    say(_unsafe_note(fixed))
     return int(bool(fixed.texts) or not shown)
 
 
-def _hidden(fixed: _Fixed) -> list[str]:
-    """What could be mended too, and is not since that changes what is meant."""
+def _unsafe_note(fixed: _Fixed) -> list[str]:
+    """The note on objects that could be mended too, and are not since that changes what is meant."""
     if not fixed.hidden:
         return []
     noun = "1 object" if fixed.hidden == 1 else f"{fixed.hidden} objects"
@@ -167,7 +167,7 @@ class _Chosen(Record):
     gone: int = 0
 
 
-def _refuse_unknown(choice: Choice) -> None:
+def _refuse_unknown(choice: FindingChoice) -> None:
     """Raises UsageError where a rule is named that there is not, or one is to be ignored whose findings are errors."""
     # Only whoever names rules pays for the table of all.
     from packwise.commands.rules.table import rule_named
@@ -182,13 +182,13 @@ def _refuse_unknown(choice: Choice) -> None:
             )
 
 
-def _choose(results: Sequence[Result], choice: Choice) -> _Chosen:
+def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
     """The sorted `results` that `choice` asks for. Raises UsageError where its file of known findings is none."""
     chosen = tuple(result for result in results if _is_chosen(result, choice))
     if choice.known is None:
         return _Chosen(chosen)
-    others, never = _divided(chosen)
-    compared = compare(others, _known(choice.known))
+    others, never = _divide(chosen)
+    compared = compare(others, _read_known(choice.known))
     return _Chosen(sort_results([*never, *compared.new]), compared.known, compared.gone if not choice.selected else 0)
 
 
@@ -197,7 +197,7 @@ def _findings_text(results: Sequence[Result]) -> str:
     return json.dumps(content_of(results), ensure_ascii=False, indent=2) + "\n"
 
 
-def _divided(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
     """Those of `results` that may be known, and errors that never are: with these, nothing else is judged."""
     known: list[Result] = []
     never: list[Result] = []
@@ -206,7 +206,7 @@ def _divided(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
     return known, never
 
 
-def _is_chosen(result: Result, choice: Choice) -> bool:
+def _is_chosen(result: Result, choice: FindingChoice) -> bool:
     rule = result.tags.get("rule", "")
     if result.severity is Severity.ERROR:
         # Where no rule is judged, nothing of those selected is no good news.
@@ -214,7 +214,7 @@ def _is_chosen(result: Result, choice: Choice) -> bool:
     return rule not in choice.ignored and (not choice.selected or rule in choice.selected)
 
 
-def _known(name: str) -> frozenset[str]:
+def _read_known(name: str) -> frozenset[str]:
     try:
         return fingerprints_in(json.loads(Path(name).read_text(encoding="utf-8")))
     except OSError as error:
@@ -252,10 +252,10 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     fixed = _Fixed(tuple(_texts(inputs, mended)), mended.hidden)
     if fixed.texts and not how.show:
         # Most checks write nothing.
-        from packwise.cli.write import Change, change_files, common_folder
+        from packwise.cli.write import FileChange, change_files, common_folder
 
-        paths = {Path(name): encoded(text) for name, _, text in fixed.texts}
-        change_files(common_folder(paths), [Change(*path) for path in paths.items()], contents_of(inputs.read))
+        paths = {Path(name): encode_text(text) for name, _, text in fixed.texts}
+        change_files(common_folder(paths), [FileChange(*path) for path in paths.items()], contents_of(inputs.read))
     return fixed
 
 
@@ -283,8 +283,12 @@ def mend(package: Package, *, unsafe: bool = False) -> Mended:
     except FieldError:
         # A topology that cannot be read says what others mean; what is wrong with it is a finding of a check.
         return Mended(package.items, 0)
-    safe = [_attempt(item, partial(_mended, cluster=cluster, settings=selection.settings)) for item in package.items]
-    decided = [_attempt(item, partial(_decided, cluster=cluster, settings=selection.settings)) for item in safe]
+    safe = [
+        _attempt(item, partial(_mend_safely, cluster=cluster, settings=selection.settings)) for item in package.items
+    ]
+    decided = [
+        _attempt(item, partial(_mend_by_decision, cluster=cluster, settings=selection.settings)) for item in safe
+    ]
     if unsafe:
         return Mended(tuple(decided), 0)
     return Mended(tuple(safe), sum(before is not after for before, after in zip(safe, decided, strict=True)))
@@ -298,14 +302,14 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
         return item
 
 
-def _mended(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+def _mend_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
     """The item in other words, which say what its author can only have meant."""
     for front_end in workload_front_ends():
         item = front_end.mend(item, cluster.revision, settings)
     return item
 
 
-def _decided(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+def _mend_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
     """The item as it must be if the cluster is as its configuration says: labels renamed, topologies listed.
 
     After this the operator does something else than before: it places by other labels, or makes no KAI Topology.

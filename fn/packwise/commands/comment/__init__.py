@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import NODES, Command, Named, add_context, add_nodes, add_paths, named_of
+from packwise.cli.arguments import NODES, Command, Named, add_context, add_nodes, add_paths, sources_of
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _read(parsed: argparse.Namespace) -> Comment:
-    return Comment(named_of(parsed), tuple(parsed.nodes))
+    return Comment(sources_of(parsed), tuple(parsed.nodes))
 
 
 def _run(command: Comment) -> int:

@@ -1,4 +1,4 @@
-"""What check, diff and place say of a change, in the parts of one comment."""
+"""The parts of one comment: a change as check, diff and place see it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import Named, UsageError
 from packwise.cli.console import say, show
-from packwise.cli.findings_text import Checked, Part, code, markup
+from packwise.cli.findings_text import Checked, CommentPart, code, markup
 from packwise.cli.findings_text import comment as comment_of
 from packwise.cli.inputs import read_groups
 from packwise.cli.judgement import judge
 from packwise.cli.reader import has_own_errors
 from packwise.commands.check.formats import part_of_check
 from packwise.commands.diff.difference import diff, state_after, state_before
-from packwise.commands.diff.output import Compared, part_of_comparison, sorted_state
+from packwise.commands.diff.output import Comparison, part_of_comparison, sorted_state
 from packwise.commands.place.cluster import read_cluster, read_nodes
-from packwise.commands.place.output import baseline_of, part_of_placing, place_command, placed_of, refuse_empty
+from packwise.commands.place.output import baseline_of, part_of_placing, place_command, place_render, refuse_empty
 from packwise.pipeline import render
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 
@@ -39,9 +39,9 @@ _LONGEST = 400
 
 
 class _Answer(Record):
-    """What one command says in the comment, and its exit code."""
+    """One command's part of the comment, and its exit code."""
 
-    part: Part
+    part: CommentPart
     code: int
 
 
@@ -51,11 +51,11 @@ def comment(command: Comment) -> int:
     if command.nodes:
         checkup = checkup.on(read_nodes(command.nodes))
     judgement = judge(checkup)
-    answers = [_checked(checkup, judgement)]
+    answers = [_check_answer(checkup, judgement)]
     if command.named.baseline is not None:
-        answers.append(_compared(checkup, command.named, frozenset(map(str, judgement.results))))
+        answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results))))
     if command.nodes:
-        answers.append(_placed(checkup, command))
+        answers.append(_place_answer(checkup, command))
     text = comment_of(_marker(command.named.paths), [answer.part for answer in answers])
     if not show(text):
         return 1
@@ -64,22 +64,22 @@ def comment(command: Comment) -> int:
 
 
 def _marker(paths: Sequence[str]) -> str:
-    """What tells the comment on these paths from those on others: no text that could end an HTML comment."""
+    """The marker that tells the comment on these paths from those on others: no text that could end an HTML comment."""
     named = " ".join([quote(path, safe="/._~", errors="surrogateescape") for path in paths])[:_LONGEST]
     return f"packwise comment {named}".replace("--", "-%2D")
 
 
-def _checked(checkup: Checkup, judgement: Judgement) -> _Answer:
+def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
     files = [file for file in checkup.files if file.left_out is None]
     checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
     return _Answer(part_of_check(checked), exit_code(judgement.results))
 
 
-def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
-    """What changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
+def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
+    """The changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
-        return _Answer(Part([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
+        return _Answer(CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
     failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
@@ -92,31 +92,31 @@ def _compared(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answ
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
     lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {code(baseline)}."]
-    return _Answer(Part(lead, sections, f"packwise diff {baseline} PATH"), failed)
+    return _Answer(CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed)
 
 
-def _difference(group: Group, name: str, baseline: str) -> Compared:
+def _difference(group: Group, name: str, baseline: str) -> Comparison:
     package = group.package
     before = package.before or package.replace(items=(), documents=())
     old = sorted_state(state_before(before), group.replace(package=before))
     new = sorted_state(state_after(package, before), group)
-    return Compared(diff(old, new), baseline, name, old.rendered, new.rendered)
+    return Comparison(diff(old, new), baseline, name, old.rendered, new.rendered)
 
 
-def _without(compared: Compared, reported: frozenset[str]) -> Compared:
+def _without(compared: Comparison, reported: frozenset[str]) -> Comparison:
     difference = compared.difference
     refusals = tuple(result for result in difference.refusals if str(result) not in reported)
     return compared.replace(difference=difference.replace(refusals=refusals))
 
 
 def _name(group: Group, named: Named, *, alone: bool) -> str:
-    """What a user calls the files of a group: the path that is named, or the folder of their configuration."""
+    """The name of a group's files to a user: the path that is named, or the folder of their configuration."""
     if alone and len(named.paths) == 1:
         return named.paths[0]
     return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
 
 
-def _placed(checkup: Checkup, command: Comment) -> _Answer:
+def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
     """Where the gangs go. Raises UsageError where they are of several clusters."""
     rendered = [(group, each) for group in checkup.groups if (each := render(group.package)).workloads]
     if len(rendered) > 1:
@@ -125,14 +125,14 @@ def _placed(checkup: Checkup, command: Comment) -> _Answer:
             "folder of one"
         )
     if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
-        return _Answer(Part([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1)
+        return _Answer(CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1)
     if not rendered:
-        return _Answer(Part([_PLACE, "There is nothing to place."], [], ""), 0)
+        return _Answer(CommentPart([_PLACE, "There is nothing to place."], [], ""), 0)
     group, own = rendered[0]
     snapshot = read_cluster(command.nodes, group.package.nodes)
     refuse_empty(command.nodes, snapshot)
     try:
-        placed = placed_of(own, snapshot)
+        placed = place_render(own, snapshot)
         if command.named.baseline is not None:
             baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
             placed = placed.replace(baseline=baseline)

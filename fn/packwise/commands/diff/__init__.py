@@ -31,7 +31,7 @@ exit codes: 0 no error, 1 errors were found (updates that are refused, sources t
 with --exit-code also 1 when anything changes"""
 
 DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
-"""How a comparison is printed."""
+"""The formats of a comparison."""
 
 
 class Diff(Record):

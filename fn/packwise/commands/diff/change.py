@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from packwise.objects import Identity
 
 
-class Entry(Record):
+class NamedEntry(Record):
     """A step into a list: the entry of that name, wherever it stands."""
 
     name: str
 
 
-Steps: TypeAlias = "tuple[str | int | Entry, ...]"
+Steps: TypeAlias = "tuple[str | int | NamedEntry, ...]"
 """A field path in which entries of a list may be told by name."""
 
 
@@ -43,7 +43,7 @@ def format_steps(path: Steps) -> str:
     """`spec.podgroups[web-0-router].minReplicas`: the path as people read it; a name stands in brackets."""
     out = ""
     for step in path:
-        if isinstance(step, Entry):
+        if isinstance(step, NamedEntry):
             out += f"[{step.name}]"
         else:
             text = format_path((step,))
@@ -52,22 +52,22 @@ def format_steps(path: Steps) -> str:
 
 
 def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[FieldChange]:
-    """What differs between two values without nulls: the smallest parts, but whole entries of lists that come or go.
+    """The differences between two values without nulls: the smallest parts, but whole entries of lists that come or go.
 
     Entries of a list are told by their name where all of them have one, and then their order does not count; else by
     their place, or where their number changed, the list is one field.
     """
-    if not (path and isinstance(path[-1], Entry)):
+    if not (path and isinstance(path[-1], NamedEntry)):
         before, after = _beside(before, after), _beside(after, before)
     if isinstance(before, dict) and isinstance(after, dict):
-        for key in _merged(list(before), list(after)):
+        for key in _merge_order(list(before), list(after)):
             yield from field_changes(before.get(key), after.get(key), (*path, key))
         return
     if isinstance(before, list) and isinstance(after, list):
         old, new = entries_by_name(before), entries_by_name(after)
         if old is not None and new is not None:
-            for name in _merged(list(old), list(new)):
-                yield from field_changes(old.get(name), new.get(name), (*path, Entry(name)))
+            for name in _merge_order(list(old), list(new)):
+                yield from field_changes(old.get(name), new.get(name), (*path, NamedEntry(name)))
             return
         if len(before) == len(after) and all(isinstance(entry, dict) for entry in (*before, *after)):
             for at, entry in enumerate(before):
@@ -86,7 +86,7 @@ def _beside(value: Value, other: Value) -> Value:
     return [] if isinstance(other, list) and entries_by_name(other) is not None else None
 
 
-def part_at(value: Value, step: str | int | Entry) -> Value:
+def part_at(value: Value, step: str | int | NamedEntry) -> Value:
     """The part of `value` that one step of a path leads to; None where there is none."""
     if isinstance(step, str):
         return value.get(step) if isinstance(value, dict) else None
@@ -109,7 +109,7 @@ def entries_by_name(entries: Sequence[Value]) -> dict[str, Mapping[str, Value]] 
     return by_name
 
 
-def _merged(before: Sequence[str], after: Iterable[str]) -> list[str]:
+def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
     """Both in one order: that of `after`, and what is gone behind what it stood behind."""
     order = list(after)
     known = set(order)
@@ -146,7 +146,7 @@ _FILLED_IN_SPEC = {
 }
 
 
-def counted(value: Mapping[str, Value]) -> dict[str, Value]:
+def counting_part(value: Mapping[str, Value]) -> dict[str, Value]:
     """The part of `value` that counts. A field that is null counts as absent, as it does for Kubernetes.
 
     Entries of lists keep their places.
@@ -170,7 +170,7 @@ def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tupl
     epoch and one without, the labels that only one of them can have.
     """
     both = has_epoch(value), has_epoch(other)
-    mine, theirs = counted(value), counted(other)
+    mine, theirs = counting_part(value), counting_part(other)
     if both == (True, True):
         return _without_metadata(mine, ("name",), _CLOCK_LABELS), _without_metadata(theirs, ("name",), _CLOCK_LABELS)
     if any(both):
@@ -180,9 +180,9 @@ def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tupl
 
 def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
     """`value` with what counts of it replaced by what counts of `other`; what does not count stays as it is."""
-    theirs = counted(other)
+    theirs = counting_part(other)
     if has_epoch(value) and has_epoch(other):
-        theirs["metadata"] = _with_own_epoch(counted(value)["metadata"], theirs["metadata"])
+        theirs["metadata"] = _with_own_epoch(counting_part(value)["metadata"], theirs["metadata"])
     result: dict[str, Value] = {key: part for key, part in value.items() if key == "status" or key in theirs}
     kind = str(theirs.get("kind"))
     for key, part in theirs.items():
@@ -197,7 +197,7 @@ def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict
 
 
 def is_deeper(value: Value, most: int) -> bool:
-    """Whether mappings and lists are nested deeper than `most` levels."""
+    """True if mappings and lists are nested deeper than `most` levels."""
     level = [value]
     for _ in range(most):
         level = [
@@ -227,7 +227,7 @@ def _metadata(value: Value) -> dict[str, Value]:
 
 
 def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: Collection[str]) -> dict[str, Value]:
-    """What counts of an object without these fields and labels of its metadata."""
+    """The part of an object that counts without these fields and labels of its metadata."""
     kept = {key: part for key, part in _metadata(parts["metadata"]).items() if key not in fields}
     own = kept.get("labels")
     if isinstance(own, dict):
@@ -320,7 +320,7 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 class Action(StrEnum):
-    """What has to be done to get from one state to the other."""
+    """The action that leads from one state to the other."""
 
     CREATE = "create"
     DELETE = "delete"
@@ -329,7 +329,7 @@ class Action(StrEnum):
     """Delete and create: the API server lets no one change the object in place."""
 
 
-class Change(Record):
+class ObjectChange(Record):
     """One object that differs: `before` is None where it is new, `after` where it goes.
 
     `fields` are what differs of an object that is in both; `meaning` are sentences on what that is to the scheduler.
@@ -350,20 +350,20 @@ class Change(Record):
         return item
 
 
-def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, KubeObject]) -> Iterator[Change]:
+def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, KubeObject]) -> Iterator[ObjectChange]:
     """The objects that differ in what counts, by kind, namespace and name."""
     for key in in_order({**before, **after}):
         old, new = before.get(key), after.get(key)
         if old is None or new is None:
-            yield Change(Action.CREATE if old is None else Action.DELETE, old, new)
+            yield ObjectChange(Action.CREATE if old is None else Action.DELETE, old, new)
             continue
         fields = tuple(field_changes(*counted_both(old.value, new.value)))
         if fields:
-            yield Change(Action.CHANGE, old, new, fields)
+            yield ObjectChange(Action.CHANGE, old, new, fields)
 
 
 def word_of(key: Identity) -> str:
-    """What packwise calls the kind of an object: two schedulers may have kinds of one name."""
+    """Packwise's word for the kind of an object: two schedulers may have kinds of one name."""
     return _WORDS.get(key[:2], key[1])
 
 
@@ -382,7 +382,7 @@ def _place(key: Identity) -> tuple[object, ...]:
 
 
 def _size(digits: str) -> tuple[int, str]:
-    """What orders digits by the number they are, however many they are."""
+    """The key that orders digits by the number they are, however many they are."""
     number = digits.lstrip("0")
     return len(number), number
 

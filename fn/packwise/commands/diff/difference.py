@@ -13,7 +13,7 @@ from krmfn.result import Severity, exit_code
 from packwise.commands.diff.change import (
     ORDER,
     Action,
-    Entry,
+    NamedEntry,
     by_identity,
     changes,
     entries_by_name,
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.commands.diff.change import Change, Steps
+    from packwise.commands.diff.change import ObjectChange, Steps
     from packwise.objects import Identity
     from packwise.objects.kinds import FixedLevels
     from packwise.select import Package
 
 MAX_DEPTH = 100
-"""How deep the mappings and lists of a compared object may be nested; Kubernetes' own objects stay below 20."""
+"""The deepest nesting of mappings and lists in a compared object; Kubernetes' own objects stay below 20."""
 
 _MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
 _SERVER = ("uid", "resourceVersion", "managedFields")
@@ -74,8 +74,8 @@ class State(Record):
 def state_before(package: Package) -> State:
     """The state before a change: what stands stands, and its workloads are judged as those that run."""
     if not _is_rendered(package):
-        return _exported(package)
-    return _rendered(package, package.items)
+        return _exported_state(package)
+    return _rendered_state(package, package.items)
 
 
 def state_after(package: Package, earlier: Package) -> State:
@@ -85,16 +85,16 @@ def state_after(package: Package, earlier: Package) -> State:
     has gangs and nothing else runs already, so it counts as unchanged.
     """
     if not _is_rendered(package):
-        return _exported(package)
+        return _exported_state(package)
     before = earlier.items
     package = package.replace(configured_before=Configured(earlier.function_config, earlier.context))
     running = _running(package, before)
-    state = _rendered(package, (*before, *running)).replace(
+    state = _rendered_state(package, (*before, *running)).replace(
         unjudged=tuple(format_identity(identity(item.value)) for item in running)
     )
     if state.objects is not None:
         return state
-    accepted = _rendered(package, package.items)
+    accepted = _rendered_state(package, package.items)
     return accepted.replace(results=state.results, unjudged=state.unjudged)
 
 
@@ -111,7 +111,7 @@ def _part_of(item: KubeObject) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
+def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State:
     answer = render(package.replace(baseline=baseline), previews=True)
     errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
     objects = None
@@ -121,15 +121,15 @@ def _rendered(package: Package, baseline: tuple[KubeObject, ...]) -> State:
     selection = answer.selection
     emitted = kinds if selection is None else kinds.union(selection.settings.emit)
     enabled = selection is not None and selection.enabled
-    return _bounded(State(objects, True, frozenset(emitted), enabled, errors, answer.results))
+    return _bounded_state(State(objects, True, frozenset(emitted), enabled, errors, answer.results))
 
 
-def _exported(package: Package) -> State:
+def _exported_state(package: Package) -> State:
     objects = by_identity([item for item in package.items if _kind(item) in ORDER])
-    return _bounded(State(objects, False, frozenset(map(_kind, objects.values()))))
+    return _bounded_state(State(objects, False, frozenset(map(_kind, objects.values()))))
 
 
-def _bounded(state: State) -> State:
+def _bounded_state(state: State) -> State:
     """The state; without objects where one is nested so deep that no comparison of it would end well."""
     message = f"must not be nested deeper than {MAX_DEPTH} levels to be compared"
     deep = [item for item in (state.objects or {}).values() if is_deeper(item.value, MAX_DEPTH)]
@@ -138,7 +138,7 @@ def _bounded(state: State) -> State:
 
 
 def _is_rendered(package: Package) -> bool:
-    """Whether there is something to render, and nothing tells that a cluster did so already."""
+    """True if there is something to render, and nothing tells that a cluster did so already."""
     return not _are_live(package.items) and has_sources(package)
 
 
@@ -217,7 +217,7 @@ def _below(value: Value, path: Steps) -> Iterator[Constraint]:
     elif isinstance(value, list):
         named = entries_by_name(value)
         for at, part in enumerate(value):
-            step = at if named is None or not isinstance(part, dict) else Entry(str(part["name"]))
+            step = at if named is None or not isinstance(part, dict) else NamedEntry(str(part["name"]))
             yield from _below(part, (*path, step))
 
 
@@ -246,7 +246,7 @@ def leaves(value: Mapping[str, Value]) -> frozenset[str]:
 
 def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
     """Those of them that the part at `holder` holds."""
-    if len(holder) < 3 or not isinstance(name := holder[2], Entry):
+    if len(holder) < 3 or not isinstance(name := holder[2], NamedEntry):
         return leaves(value)
     if holder[1] == "topologyConstraintGroupConfigs":
         configs = _entries(value, "topologyConstraintGroupConfigs")
@@ -268,7 +268,7 @@ _DROPPED = "constraint-dropped"
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-class Reason(StrEnum):
+class LossReason(StrEnum):
     """Why a constraint is no longer there."""
 
     DISABLED = "disabled"
@@ -287,25 +287,25 @@ class Dropped(Record):
     subject: KubeObject
     constraint: Constraint
     domain: str | None
-    reason: Reason
+    reason: LossReason
     message: str
 
 
-def with_meaning(change: Change, after: Iterable[KubeObject]) -> Change:
+def with_meaning(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
     """The change, with what follows from the kind of object it is about."""
     if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
         return _topology(change, after)
     fixed = _FIXED_LEVELS.get(identity(change.subject.value)[:2])
     if change.action is Action.CHANGE and fixed is not None:
         return _fixed_levels(change, fixed)
-    return _renamed(change)
+    return _with_renaming(change)
 
 
 _FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
 _REPLACED = frozenset(kind.key for kind in GANGS if kind.replaced_by_operator)
 
 
-def _renamed(change: Change) -> Change:
+def _with_renaming(change: ObjectChange) -> ObjectChange:
     """A gang that another release of the operator calls otherwise. Source: spec/grove-releases.md#upgrade."""
     old, new = change.before, change.after
     if old is None or new is None or identity(old.value) == identity(new.value):
@@ -318,7 +318,7 @@ def _renamed(change: Change) -> Change:
     return change.replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
 
 
-def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
+def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
     """Levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1."""
     touched = {field.path[:2] for field in change.fields}
     if ("spec", "levels") not in touched:
@@ -326,7 +326,7 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     text = 'spec.levels: Invalid value: "array": field is immutable'
     if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
         return change.replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
-    users = _placed_by(identity(change.subject.value), list(after))
+    users = _count_users(identity(change.subject.value), list(after))
     named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
         users, f"{users} objects are placed by it"
     )
@@ -337,7 +337,7 @@ def _topology(change: Change, after: Iterable[KubeObject]) -> Change:
     return change.replace(action=Action.RECREATE, meaning=meaning)
 
 
-def _fixed_levels(change: Change, fixed: FixedLevels) -> Change:
+def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
     """Levels that change in place above the hostname alone, and with some releases. Source: spec/kueue.md#5."""
     if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
         return change
@@ -359,8 +359,8 @@ def _lowest_level(item: KubeObject | None) -> Value:
     return last.get("nodeLabel") if isinstance(last, dict) else None
 
 
-def _placed_by(topology: Identity, objects: list[KubeObject]) -> int:
-    """How many objects have constraints that mean it: by its name, or without one where it is the only topology."""
+def _count_users(topology: Identity, objects: list[KubeObject]) -> int:
+    """The number of objects whose constraints mean it: by its name, or without one where it is the only topology."""
     only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
     named = [(topologies_named(item.value), item) for item in objects]
     return sum([topology[3] in names or bool(only and not names and constraints(item.value)) for names, item in named])
@@ -370,7 +370,7 @@ def _identity(item: KubeObject) -> Identity:
     return identity(item.value)
 
 
-def dropped_constraints(changes: Iterable[Change], before: State, after: State) -> Iterator[Dropped]:
+def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: State) -> Iterator[Dropped]:
     """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
     old_topologies, judge = _topologies(before), _Judge(after)
     # Objects of the first design name none: there is one only.
@@ -394,7 +394,7 @@ def dropped_constraints(changes: Iterable[Change], before: State, after: State) 
 
 
 def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
-    """Whether what the constraint held for is there still: a group that went took its constraint along.
+    """True if what the constraint held for is there still: a group that went took its constraint along.
 
     What groups other groups is there while one of these is.
     """
@@ -411,11 +411,11 @@ def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
     ]
     members = {("podgroups", name) for name in (listed if isinstance(listed, list) else ())}
     members |= {(str(holder[-2]), name) for name in children}
-    return any(_part(after, ("spec", field, Entry(str(name)))) is not None for field, name in members)
+    return any(_part(after, ("spec", field, NamedEntry(str(name)))) is not None for field, name in members)
 
 
 def _is_moved(lost: Constraint, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
-    """Whether the same pods have the same constraint at another place of the gang."""
+    """True if the same pods have the same constraint at another place of the gang."""
     pods = members(before, lost.holder)
     return any(
         (constraint.strength, constraint.key) == (lost.strength, lost.key) and members(after, constraint.holder) == pods
@@ -473,11 +473,11 @@ class _Judge:
             if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
                 self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(str(field.current))
 
-    def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+    def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
         """Why `subject` has the constraint no more."""
         return self._of_render(subject, wanted, strength) if self._after.rendered else self._of_objects(wanted)
 
-    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> Reason:
+    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
         enabled = self._after.enabled
         dropped = self._dropped.get((identity(subject.value)[2], str(subject.get(_PART_OF))), set())
         is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
@@ -485,33 +485,33 @@ class _Judge:
         is_operators = strength == "preferred" and not enabled
         if not is_dropped and not is_operators:
             # What the render did not drop, nobody asked it for.
-            return Reason.REMOVED
+            return LossReason.REMOVED
         if not enabled:
-            return Reason.DISABLED
-        return Reason.LEVEL_GONE if wanted.topology in self._topologies else Reason.TOPOLOGY_GONE
+            return LossReason.DISABLED
+        return LossReason.LEVEL_GONE if wanted.topology in self._topologies else LossReason.TOPOLOGY_GONE
 
-    def _of_objects(self, wanted: _Wanted) -> Reason:
+    def _of_objects(self, wanted: _Wanted) -> LossReason:
         if not self._topologies or wanted.topology is None or wanted.domain is None:
-            return Reason.UNKNOWN
+            return LossReason.UNKNOWN
         topology = self._topologies.get(wanted.topology)
         if topology is None:
-            return Reason.TOPOLOGY_GONE
-        return Reason.UNKNOWN if wanted.domain in dict(topology.levels) else Reason.LEVEL_GONE
+            return LossReason.TOPOLOGY_GONE
+        return LossReason.UNKNOWN if wanted.domain in dict(topology.levels) else LossReason.LEVEL_GONE
 
-    def message(self, reason: Reason, wanted: _Wanted) -> str:
+    def message(self, reason: LossReason, wanted: _Wanted) -> str:
         """The reason in words."""
         match reason:
-            case Reason.DISABLED:
+            case LossReason.DISABLED:
                 return "topology-aware scheduling is disabled"
-            case Reason.TOPOLOGY_GONE:
+            case LossReason.TOPOLOGY_GONE:
                 return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
-            case Reason.LEVEL_GONE:
+            case LossReason.LEVEL_GONE:
                 levels = list_known([level for level, _ in self._topologies[wanted.topology].levels])
                 level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
                 return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
-            case Reason.REMOVED:
+            case LossReason.REMOVED:
                 return "the workload does not ask for it any more"
-            case Reason.UNKNOWN:
+            case LossReason.UNKNOWN:
                 return "nothing among the objects says why"
 
 
@@ -528,7 +528,7 @@ _Pods = tuple[str, str, str, str, frozenset[str]]
 """Group, kind, namespace and workload of a gang, and its sets of pods: they have the same names in all releases."""
 
 
-def rekeyed(
+def rekey(
     objects: Mapping[Identity, KubeObject], others: Mapping[Identity, KubeObject]
 ) -> Mapping[Identity, KubeObject]:
     """`objects`, each gang without an epoch under the identity of the one among `others` that has its pods."""
@@ -546,7 +546,7 @@ def _pods(key: Identity, item: KubeObject) -> _Pods:
 
 
 class Difference(Record):
-    """What changes between two states, in order of kind, namespace and name.
+    """The changes between two states, in order of kind, namespace and name.
 
     `refusals` are what the operator or an API server would refuse in the state after, `unreadable` the errors of the
     state before; `compared` is whether both states have objects at all. `only_…` are kinds that were left out since the
@@ -554,7 +554,7 @@ class Difference(Record):
     are workloads whose updates could not be judged.
     """
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ObjectChange, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     refusals: tuple[Result, ...] = ()
     unreadable: tuple[Result, ...] = ()
@@ -567,13 +567,13 @@ class Difference(Record):
 
 
 def diff(before: State, after: State) -> Difference:
-    """What changes for the scheduler from `before` to `after`."""
+    """The changes for the scheduler from `before` to `after`."""
     refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
     if before.objects is None or after.objects is None:
         return refused.replace(compared=False)
     only_before, only_after = _foreign(before, after), _foreign(after, before)
     old, new = _without(before.objects, only_before), _without(after.objects, only_after)
-    old, new = rekeyed(old, new), rekeyed(new, old)
+    old, new = rekey(old, new), rekey(new, old)
     changed = [with_meaning(change, new.values()) for change in changes(old, new)]
     dropped = dropped_constraints(changed, before, after)
     return refused.replace(

@@ -15,8 +15,8 @@ from packwise.cli.console import is_coloured, json_text, say, show, visible
 from packwise.cli.findings_text import (
     FAINT,
     SEVERITIES,
+    CommentPart,
     Coverage,
-    Part,
     Section,
     as_lines,
     code,
@@ -24,13 +24,13 @@ from packwise.cli.findings_text import (
     count,
     files_covered,
     markup,
-    tinted,
+    tint,
 )
 from packwise.cli.inputs import Sides, read_sides
 from packwise.cli.judgement import is_of_release, variants_as_one
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.diff.change import Action, Entry, format_steps, word_of
+from packwise.commands.diff.change import Action, NamedEntry, format_steps, word_of
 from packwise.commands.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
 from packwise.commands.diff.difference import diff as compare
 from packwise.extras import PATCH
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.inputs import Group, Inputs
     from packwise.commands.diff import Diff, DiffFormat
-    from packwise.commands.diff.change import Change, FieldChange
+    from packwise.commands.diff.change import FieldChange, ObjectChange
     from packwise.commands.diff.difference import Difference, Dropped
 
 
-class Compared(Record):
-    """What changes from the state that the user calls `before` to the one called `after`.
+class Comparison(Record):
+    """The difference from the state that the user calls `before` to the one called `after`.
 
     The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
     `unnamed` are the warnings that nothing names the release. `coverage` is what was read of both.
@@ -66,8 +66,8 @@ class Compared(Record):
     coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
 
 
-def notes(compared: Compared) -> list[str]:
-    """What a reader must know of kinds that only one side can have."""
+def notes(compared: Comparison) -> list[str]:
+    """Notes on kinds that only one side can have."""
     difference = compared.difference
     texts: list[str] = []
     for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
@@ -109,24 +109,24 @@ _PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
 class _Shown(Record):
     """A change with the constraints it loses."""
 
-    change: Change
+    change: ObjectChange
     dropped: tuple[Dropped, ...]
 
 
-def as_text(compared: Compared) -> str:
+def as_text(compared: Comparison) -> str:
     """The whole comparison; objects of one workload that change alike are shown once."""
     difference = compared.difference
     lines: list[str] = []
     for kind, _, objects in changed_kinds(compared):
         lines += [visible(kind), *(line for listed in objects for line in listed), ""]
-    lines += _refused("Cannot be rendered, before the change", difference.unreadable, coloured=compared.coloured)
+    lines += _refusal_lines("Cannot be rendered, before the change", difference.unreadable, coloured=compared.coloured)
     head = "Refused" if difference.compared or difference.unreadable else "Cannot be rendered"
-    lines += _refused(head, difference.refusals, coloured=compared.coloured)
+    lines += _refusal_lines(head, difference.refusals, coloured=compared.coloured)
     lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {summary(compared)}")
     return "".join([f"{line}\n" for line in lines])
 
 
-def changed_kinds(compared: Compared) -> Iterator[tuple[str, str, list[list[str]]]]:
+def changed_kinds(compared: Comparison) -> Iterator[tuple[str, str, list[list[str]]]]:
     """Each kind with changes, how many there are of each action, and the lines of each object."""
     lost: dict[int, list[Dropped]] = {}
     for dropped in compared.difference.dropped:
@@ -156,12 +156,12 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
         if others:
             names = [_name(entry.change.subject) for entry in others]
             more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
-            lines.append(f"      {tinted(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}")
+            lines.append(f"      {tint(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}")
         yield lines
 
 
 def _likeness(shown: _Shown) -> tuple[object, ...]:
-    """What is the same of objects that change alike: numbers in names of one workload's parts do not tell them apart.
+    """The key of objects that change alike: numbers in names of one workload's parts do not tell them apart.
 
     Other values do, numbers too.
     """
@@ -185,8 +185,10 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
 
 
 def _alike(field: FieldChange, workload: str) -> tuple[object, ...]:
-    path = tuple(Entry(_without_numbers(step.name)) if isinstance(step, Entry) else step for step in field.path)
-    return path, *(_alike_text(_dumped(value), workload) for value in (field.before, field.after))
+    path = tuple(
+        NamedEntry(_without_numbers(step.name)) if isinstance(step, NamedEntry) else step for step in field.path
+    )
+    return path, *(_alike_text(_dump(value), workload) for value in (field.before, field.after))
 
 
 def _alike_text(text: str, workload: str) -> str:
@@ -199,7 +201,7 @@ def _without_numbers(text: str) -> str:
 
 def _object(shown: _Shown, *, coloured: bool) -> Iterator[str]:
     change = shown.change
-    sign = tinted(_SIGNS[change.action], _COLOURS[change.action], coloured=coloured)
+    sign = tint(_SIGNS[change.action], _COLOURS[change.action], coloured=coloured)
     digest = _digest(change)
     yield f"  {sign} {visible(_name(change.subject))}{f': {visible(digest)}' if digest else ''}"
     for sentence in change.meaning:
@@ -207,7 +209,7 @@ def _object(shown: _Shown, *, coloured: bool) -> Iterator[str]:
     for field in change.fields:
         yield from _field(field)
     for lost in shown.dropped:
-        word = tinted("lost", SEVERITIES[Severity.WARNING], coloured=coloured)
+        word = tint("lost", SEVERITIES[Severity.WARNING], coloured=coloured)
         text = f"{constraint_text(lost.constraint, lost.domain)}: {lost.message}"
         yield f"      {word}: {visible(text)}"
 
@@ -222,7 +224,7 @@ def _field(field: FieldChange) -> Iterator[str]:
     yield f"        → {after}"
 
 
-def _kind(change: Change) -> str:
+def _kind(change: ObjectChange) -> str:
     return word_of(identity(change.subject.value))
 
 
@@ -231,8 +233,8 @@ def _name(item: KubeObject) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def _digest(change: Change) -> str:
-    """What a new object, or one that goes, is to the scheduler."""
+def _digest(change: ObjectChange) -> str:
+    """The meaning of a new object, or of one that goes, to the scheduler."""
     if change.before is not None and change.after is not None:
         return ""
     value = change.subject.value
@@ -243,11 +245,11 @@ def _digest(change: Change) -> str:
 
 
 def _value(value: Value) -> str:
-    text = visible(_dumped(value))
+    text = visible(_dump(value))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _dumped(value: Value) -> str:
+def _dump(value: Value) -> str:
     if value is None:
         return "(none)"
     if isinstance(value, str) and value:
@@ -272,15 +274,15 @@ def _level_list(levels: Sequence[Value]) -> str:
     return " > ".join(parts)
 
 
-def _refused(head: str, results: Sequence[Result], *, coloured: bool) -> list[str]:
+def _refusal_lines(head: str, results: Sequence[Result], *, coloured: bool) -> list[str]:
     if not results:
         return []
     lines = [f"  {line}" for result in results for line in refused_lines(result, coloured=coloured)]
     return [head, *lines, ""]
 
 
-def summary(compared: Compared) -> str:
-    """How many objects change, of each kind; constraints that are lost; errors."""
+def summary(compared: Comparison) -> str:
+    """The numbers of changed objects of each kind, of constraints that are lost, and of errors."""
     difference = compared.difference
     parts = list(_counts(difference.changes))
     if difference.dropped:
@@ -295,28 +297,28 @@ def summary(compared: Compared) -> str:
     return "; ".join(parts)
 
 
-def _counts(changes: Iterable[Change]) -> Iterator[str]:
+def _counts(changes: Iterable[ObjectChange]) -> Iterator[str]:
     for kind, group in groupby(changes, key=_kind):
         yield f"{visible(kind)} {_actions(list(group))}"
 
 
-def _actions(changes: Sequence[Change]) -> str:
-    """How many changes there are of each action."""
+def _actions(changes: Sequence[ObjectChange]) -> str:
+    """The number of changes of each action."""
     actions = [change.action for change in changes]
     return ", ".join([f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions])
 
 
 _MARKDOWN_SIGNS = {"±": "!"}
-"""What GitHub colours a line by, where it is another sign."""
+"""The sign by which GitHub colours a line, where it is another one."""
 
 
-def as_markdown(compared: Compared) -> str:
+def as_markdown(compared: Comparison) -> str:
     """The whole comment."""
     return comment("packwise diff", [part_of_comparison(compared)])
 
 
-def part_of_comparison(compared: Compared) -> Part:
-    """What the comparison is in a comment."""
+def part_of_comparison(compared: Comparison) -> CommentPart:
+    """The comparison's part of a comment."""
     compared = compared.replace(coloured=False)
     difference = compared.difference
     lead = (
@@ -333,16 +335,16 @@ def part_of_comparison(compared: Compared) -> Part:
         ),
         Section("Notes", [[note] for note in notes(compared)]),
     ]
-    return Part(lead, sections, command)
+    return CommentPart(lead, sections, command)
 
 
-def _changes(compared: Compared) -> Iterator[Section]:
+def _changes(compared: Comparison) -> Iterator[Section]:
     for kind, title, entries in changed_kinds(compared):
-        signed = [[_signed(lines[0]), *lines[1:]] for lines in entries]
+        signed = [[_with_sign(lines[0]), *lines[1:]] for lines in entries]
         yield Section(f"{markup(kind)}: {title}", signed, language="diff")
 
 
-def _signed(line: str) -> str:
+def _with_sign(line: str) -> str:
     """The first line of an object with its sign at the start, where GitHub looks for it."""
     sign, space, rest = line.strip().partition(" ")
     return f"{_MARKDOWN_SIGNS.get(sign, sign)}{space}{rest}"
@@ -353,7 +355,7 @@ def _refused_sections(title: str, results: Sequence[Result]) -> Iterator[Section
     yield Section(f"{title}: {count(results)}", entries, is_open=True)
 
 
-def as_json(compared: Compared) -> str:
+def as_json(compared: Comparison) -> str:
     """One object: what was compared, how much differs, and all of it."""
     difference, (before, after) = compared.difference, compared.coverage
     counts = {action.value: sum(1 for change in difference.changes if change.action is action) for action in Action}
@@ -368,7 +370,7 @@ def as_json(compared: Compared) -> str:
             "unreadable": len(difference.unreadable),
         },
         "changes": [_change(change) for change in difference.changes],
-        "droppedConstraints": [_dropped(lost) for lost in difference.dropped],
+        "droppedConstraints": [_dropped_fields(lost) for lost in difference.dropped],
         "refusals": [finding_fields(result) for result in difference.refusals],
         "unreadable": [finding_fields(result) for result in difference.unreadable],
         "notes": notes(compared),
@@ -377,7 +379,7 @@ def as_json(compared: Compared) -> str:
 
 
 def resource(item: KubeObject) -> dict[str, str]:
-    """What tells the object from others; a part that is no text is left empty."""
+    """The identity of the object; a part that is no text is left empty."""
     parts = {
         "apiVersion": item.get("apiVersion"),
         "kind": item.get("kind"),
@@ -387,7 +389,7 @@ def resource(item: KubeObject) -> dict[str, str]:
     return {name: part if isinstance(part, str) else "" for name, part in parts.items()}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: ObjectChange) -> dict[str, Any]:
     return {
         "action": change.action.value,
         "resource": resource(change.subject),
@@ -401,7 +403,7 @@ def _field_value(field: FieldChange) -> dict[str, Any]:
     return {"path": format_steps(field.path), **{key: value for key, value in values.items() if value is not None}}
 
 
-def _dropped(lost: Dropped) -> dict[str, Any]:
+def _dropped_fields(lost: Dropped) -> dict[str, Any]:
     constraint = lost.constraint
     return {
         "resource": resource(lost.subject),
@@ -414,12 +416,12 @@ def _dropped(lost: Dropped) -> dict[str, Any]:
     }
 
 
-def as_patches(compared: Compared) -> str:
+def as_patches(compared: Comparison) -> str:
     """A list with an entry for every object that differs. Source: docs/reference/diff.md."""
     return json_text([_entry(change) for change in compared.difference.changes])
 
 
-def _entry(change: Change) -> dict[str, Any]:
+def _entry(change: ObjectChange) -> dict[str, Any]:
     # Of a gang whose epoch differs, the patch is for the object that is there.
     patched = change.before or change.subject
     entry: dict[str, Any] = {"action": change.action.value, "resource": resource(patched)}
@@ -443,7 +445,7 @@ def diff(command: Diff) -> int:
     if inputs[0].is_broken or inputs[1].is_broken:
         say(lines)
         return 1
-    compared = _compared(command, *inputs).replace(coverage=(before, after))
+    compared = _compare_inputs(command, *inputs).replace(coverage=(before, after))
     say(as_lines(compared.unnamed, coloured=is_coloured(sys.stderr)), as_they_are=True)
     if command.output not in ("json", "markdown"):
         say([f"note: {note}" for note in notes(compared)])
@@ -458,12 +460,12 @@ def diff(command: Diff) -> int:
     return int(bool(is_wrong or exit_code(results)))
 
 
-def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
+def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
     old = sorted_state(state_before(before.package), before)
     new = sorted_state(state_after(after.package, before.package), after)
     # What no file is blamed for is the same of both.
     unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
-    return Compared(
+    return Comparison(
         compare(old, new),
         *_names(command),
         old.rendered,
@@ -474,7 +476,7 @@ def _compared(command: Diff, before: Inputs, after: Inputs) -> Compared:
 
 
 def _names(command: Diff) -> tuple[str, str]:
-    """What the user calls the two sides."""
+    """The user's names of the two sides."""
     before, after = ("<stdin>" if name == STDIN else name for name in (command.before, command.after))
     return before, after
 
@@ -484,7 +486,7 @@ def sorted_state(state: State, read: Group | Inputs) -> State:
     return state.replace(results=sort_results(variants_as_one(state.results, read)))
 
 
-_PRINTERS: dict[DiffFormat, Callable[[Compared], str]] = {
+_PRINTERS: dict[DiffFormat, Callable[[Comparison], str]] = {
     "text": as_text,
     "json": as_json,
     "patch": as_patches,

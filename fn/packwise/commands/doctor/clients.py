@@ -49,12 +49,12 @@ class Client(Record):
 
     @property
     def sentence(self) -> str:
-        """What the client does by which file, and the command."""
+        """The client with its file, and the command."""
         does = "applies what packwise rendered" if self.role == "deployer" else f"runs packwise as a {self.role}"
         return f"{self.name} {does} ({self.file}): {self.command}"
 
 
-class Problem(Record):
+class ClientProblem(Record):
     """Why a client would pass over packwise, or fail by it; the message says what to do.
 
     Line and column count from 1; 0 where it is about the whole file.
@@ -67,7 +67,7 @@ class Problem(Record):
 
 
 def is_settings_value(value: Mapping[str, Value]) -> bool:
-    """Whether the object is a TopologyRender."""
+    """True if the object is a TopologyRender."""
     return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP
 
 
@@ -102,7 +102,7 @@ class ClusterView(Record):
 
 
 def cluster_view(package: Package) -> ClusterView:
-    """What configures the render of `package`; no workload is judged."""
+    """The view of what configures the render of `package`; no workload is judged."""
     inventory, selection = read_package(package)
     counted: Counter[str] = Counter()
     for item in package.items:
@@ -179,7 +179,7 @@ def _commands(value: Value) -> Iterator[str]:
 
 
 def _names_packwise(address: str) -> bool:
-    """Whether an action or a component is packwise's: `OWNER/packwise@COMMIT`, `HOST/GROUP/packwise/check@main`."""
+    """True if an action or a component is packwise's: `OWNER/packwise@COMMIT`, `HOST/GROUP/packwise/check@main`."""
     return any("packwise" in part.split("/")[1:] for part in address.split("@")[:-1])
 
 
@@ -200,7 +200,7 @@ def _is_of(value: Mapping[str, Value], group: str) -> bool:
 
 
 def _names_plugin(value: Value) -> bool:
-    """Whether a source, also of an ApplicationSet's template, names packwise's plugin."""
+    """True if a source, also of an ApplicationSet's template, names packwise's plugin."""
     if isinstance(value, dict):
         plugin = value.get("plugin")
         name = plugin.get("name") if isinstance(plugin, dict) else None
@@ -222,10 +222,10 @@ _STEPS = {"mutators": "mutator", "validators": "validator"}
 
 def kpt_clients(
     documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
-) -> tuple[list[Client], list[Problem]]:
+) -> tuple[list[Client], list[ClientProblem]]:
     """Those that run packwise, and what keeps them from it; parameters as of `kustomize_clients`."""
     clients: list[Client] = []
-    problems: list[Problem] = []
+    problems: list[ClientProblem] = []
     for path, values in documents.items():
         if posixpath.basename(path) != KPTFILE:
             continue
@@ -233,14 +233,14 @@ def kpt_clients(
         folder = posixpath.dirname(path)
         for role, words, entry in entries:
             wrong = [*_wrong_program(words, is_executable), *_faults_of_kpt(folder, entry, documents)]
-            problems += [Problem(path, message) for message in wrong]
+            problems += [ClientProblem(path, message) for message in wrong]
             if not wrong:
                 # kpt runs an image without being asked.
                 flag = " --allow-exec" if words else ""
                 clients.append(Client("kpt", path, _STEPS[role], f"kpt fn render {folder or '.'}{flag}", _notes(entry)))
         if not entries and _has_settings(folder, documents):
             message = "kpt does not run packwise: pipeline.mutators must have exec: packwise fn, with configPath"
-            problems.append(Problem(path, message))
+            problems.append(ClientProblem(path, message))
     return clients, problems
 
 
@@ -268,7 +268,7 @@ def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
 
 
 def _notes(entry: Mapping[str, Value]) -> tuple[str, ...]:
-    """What to know of a function: the version of its image, and when it runs."""
+    """Notes on a function: the version of its image, and when it runs."""
     notes: list[str] = []
     if entry.get("exec") is None:
         _, tag, digest = _image(entry)
@@ -342,28 +342,28 @@ class _Listed(Record):
 
 def kustomize_clients(
     documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
-) -> tuple[list[Client], list[Problem]]:
+) -> tuple[list[Client], list[ClientProblem]]:
     """Those that run packwise, and what keeps them from it.
 
     `documents` are the objects of all files by path. `is_executable` answers whether a command is found from a folder:
     a bare name on PATH, a path below the folder.
     """
     clients: list[Client] = []
-    problems: list[Problem] = []
-    listed = [entry for path in documents if _is_kustomization(path) for entry in _listed(path, documents)]
+    problems: list[ClientProblem] = []
+    listed = [entry for path in documents if _is_kustomization(path) for entry in _listed_renders(path, documents)]
     bases = _bases(documents)
     started = {entry.file for entry in listed if entry.field in _FIELDS}
     for entry in listed:
         if entry.field == "resources" and (entry.file in started or _is_function_folder(entry, documents)):
             continue
-        wrong = [*_faults_of_kustomize(entry, is_executable), *_misplaced(entry, bases)]
-        problems += [Problem(entry.file, message) for message in wrong]
+        wrong = [*_faults_of_kustomize(entry, is_executable), *_misplacement(entry, bases)]
+        problems += [ClientProblem(entry.file, message) for message in wrong]
         if not wrong and entry.field in _FIELDS:
             command = f"kustomize build {_FLAGS} {entry.folder or '.'}"
             clients.append(Client("kustomize", entry.kustomization, _FIELDS[entry.field], command, (_BOTH_FLAGS,)))
     seen = {entry.file for entry in listed}
     problems += [
-        Problem(path, _UNLISTED)
+        ClientProblem(path, _UNLISTED)
         for path, values in documents.items()
         if path not in seen and any(is_settings_value(value) and _ANNOTATION in _annotations(value) for value in values)
     ]
@@ -397,7 +397,7 @@ def _target(path: str, entry: str) -> str:
 
 
 def _is_function_folder(entry: _Listed, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> bool:
-    """Whether the kustomization lists configurations of packwise alone: others name its folder under transformers."""
+    """True if the kustomization lists configurations of packwise alone: others name its folder under transformers."""
     kustomizations = documents[entry.kustomization]
     names = [name for value in kustomizations for name in words_of(value.get("resources"))]
     files = [_target(entry.kustomization, name) for name in names]
@@ -408,7 +408,7 @@ def _is_kustomization(path: str) -> bool:
     return posixpath.basename(path) in KUSTOMIZATIONS
 
 
-def _listed(path: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> Iterator[_Listed]:
+def _listed_renders(path: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> Iterator[_Listed]:
     """The TopologyRenders that the kustomization at `path` lists, also through a folder."""
     for value in documents[path]:
         for field in ("resources", *_FIELDS):
@@ -456,7 +456,7 @@ def _bases(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> dict[str
     return bases
 
 
-def _misplaced(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
+def _misplacement(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
     outer = bases.get(entry.folder) if entry.folder else None
     if outer is not None and entry.field == "transformers":
         yield (
@@ -466,7 +466,7 @@ def _misplaced(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
 
 
 def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    """What keeps kustomize from running packwise by this entry."""
+    """The faults that keep kustomize from running packwise by this entry."""
     function = _annotations(entry.value).get(_ANNOTATION)
     if entry.field == "resources":
         if function is not None:

@@ -24,8 +24,8 @@ from packwise.commands.doctor.clients import (
     CLIENT_FILES,
     PIPELINE_FILES,
     PIPELINE_FOLDER,
+    ClientProblem,
     ClusterView,
-    Problem,
     cluster_view,
     delivery_clients,
     kpt_clients,
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 
 class _Diagnosis(Record):
-    """What was seen: of each configuration its files' names, and what it says."""
+    """The diagnosis: of each configuration its files' names, and what it says."""
 
     clusters: tuple[tuple[tuple[str, ...], ClusterView], ...]
     clients: tuple[Client, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[ClientProblem, ...]
 
 
 def doctor(command: Doctor) -> int:
@@ -80,7 +80,9 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
     documents = _documents(checkup.files)
     seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
     problems = [problem for _, problems in seen_by_client for problem in problems]
-    problems += [Problem(_file_of(each), each.message) for each in checkup.results if each.tags.get("rule") in _ARGOCD]
+    problems += [
+        ClientProblem(_file_of(each), each.message) for each in checkup.results if each.tags.get("rule") in _ARGOCD
+    ]
     return _Diagnosis(
         clusters,
         (
@@ -122,7 +124,7 @@ def _documents(files: Iterable[InputFile]) -> dict[str, tuple[Mapping[str, Value
 
 
 def _pipelines(files: Iterable[InputFile]) -> dict[str, Value]:
-    """What the files of pipelines hold, at the tops of repositories and in the current folder; by paths from here."""
+    """The values in files of pipelines, at the tops of repositories and in the current folder; by paths from here."""
     folders = {Path(real(file.path.name)).parent for file in files if file.path.name is not None}
     tops = {Path(top_of(str(folder))) for folder in folders} | {Path(real("."))}
     paths = [top / name for top in tops for name in PIPELINE_FILES]
@@ -146,7 +148,7 @@ def _from_here(path: str) -> str:
 
 
 def _is_executable(folder: str, command: str) -> bool:
-    """Whether a client that is started in `folder` finds the command."""
+    """True if a client that is started in `folder` finds the command."""
     if "/" not in command:
         return shutil.which(command) is not None
     path = Path(folder or ".") / command
@@ -160,7 +162,7 @@ def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
     left_out = summary(each.reason for _, each in coverage.left_out)
     if left_out:
         yield f"\nleft out: {left_out}\n"
-        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in coverage.listed)
+        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in coverage.detail_lines)
     if diagnosis.clusters or left_out:
         yield "\n"
     for client in diagnosis.clients:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import Command, Named, add_context, add_paths, add_text_or_json, named_of
+from packwise.cli.arguments import Command, Named, add_context, add_paths, add_text_or_json, sources_of
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _read(parsed: argparse.Namespace) -> Explain:
-    return Explain(named_of(parsed), parsed.target, parsed.output == "json")
+    return Explain(sources_of(parsed), parsed.target, parsed.output == "json")
 
 
 def _run(command: Explain) -> int:

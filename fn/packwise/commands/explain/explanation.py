@@ -50,7 +50,7 @@ _GITOPS = "spec/gitops.md"
 _KEPT = "spec/clients.md#5.3"
 
 
-class Cause(Record):
+class ValueCause(Record):
     """Why a value is there: `rule` makes it of what stands at `place`.
 
     `through` is the level or topology in which the value is looked up. `is_own`: packwise adds the value itself; its
@@ -68,7 +68,7 @@ class EmittedValue(Record):
 
     path: FieldPath
     value: Value
-    cause: Cause
+    cause: ValueCause
 
 
 class Emitted(Record):
@@ -112,7 +112,7 @@ def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
             origin, steps = _origin_of(origins, path)
             place = _as_deep(origin.place, steps, value)
             through = None if constraints is None else constraints.through(origin, value)
-            yield EmittedValue(path, value, Cause(origin.rule, place, through))
+            yield EmittedValue(path, value, ValueCause(origin.rule, place, through))
         else:
             yield EmittedValue(path, value, _own(str(path[-1]), emitted.before, lookup))
 
@@ -134,7 +134,7 @@ def value_of(item: KubeObject) -> Mapping[str, Value]:
 
 
 def is_yaml(item: KubeObject) -> bool:
-    """Whether the text of the object or document is YAML, as that of a template need not be."""
+    """True if the text of the object or document is YAML, as that of a template need not be."""
     if not value_of(item):
         return False
     try:
@@ -161,7 +161,7 @@ def _leaves(value: Value, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Val
 
 
 def _has(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> bool:
-    """Whether the manifest without packwise's annotations has the same value there."""
+    """True if the manifest without packwise's annotations has the same value there."""
     part: Value = dict(manifest)
     for step in path:
         if isinstance(part, dict):
@@ -221,20 +221,20 @@ def _position(origin: Origin) -> tuple[int, FieldPath]:
     return id(place.item), (*place.path, *place.inner)
 
 
-def _own(key: str, before: KubeObject | None, lookup: Lookup) -> Cause:
+def _own(key: str, before: KubeObject | None, lookup: Lookup) -> ValueCause:
     """The cause of an annotation that packwise adds, or that clients keep their books in."""
     if is_client_key(key) and key != LOCAL_CONFIG and before is not None:
-        return Cause(_KEPT, Place(before, (*_ANNOTATIONS, key)), is_own=True)
+        return ValueCause(_KEPT, Place(before, (*_ANNOTATIONS, key)), is_own=True)
     if key in _RULES:
-        return Cause(_RULES[key], lookup.settings.get("apply") if key == LOCAL_CONFIG else None, is_own=True)
-    return Cause(_GITOPS, lookup.settings.get("gitops"), is_own=True)
+        return ValueCause(_RULES[key], lookup.settings.get("apply") if key == LOCAL_CONFIG else None, is_own=True)
+    return ValueCause(_GITOPS, lookup.settings.get("gitops"), is_own=True)
 
 
 _EMIT = "spec/packwise.md#emit"
 
 
 def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[Omission]]:
-    """What each workload without an error asks for and no object says, by the identity of its plan in memory."""
+    """The omissions of each workload without an error, by the identity of its plan in memory."""
     if rendered.selection is None or rendered.known is None:
         return {}
     cluster = cluster_of(rendered.selection, rendered.known)
@@ -246,7 +246,7 @@ def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[
     return by_plan
 
 
-def unwritten(placements: Iterable[Placement], rendered: Rendered) -> Iterator[Omission]:
+def unwritten_kinds(placements: Iterable[Placement], rendered: Rendered) -> Iterator[Omission]:
     """The kinds of objects that could be written for a workload and are not, each once."""
     selection = rendered.selection
     if selection is None:
@@ -365,7 +365,7 @@ class Explanation(Record):
 
 
 def explanation_of(package: Package, rendered: Rendered) -> Explanation:
-    """What the render of `package` is; the findings alone where its configuration has errors."""
+    """The explanation of a render of `package`; the findings alone where its configuration has errors."""
     config = () if package.function_config is None else (package.function_config,)
     items = (*package.items, *package.documents, *config)
     selection = rendered.selection
@@ -378,7 +378,7 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
         {each.name: (each.place, tuple((node.level, node.place) for node in each.levels)) for each in topologies},
         _settings(selection.settings),
     )
-    objects = tuple(_emitted(rendered, placements, inventory))
+    objects = tuple(_emit(rendered, placements, inventory))
     return Explanation(
         items=items,
         revision=selection.revision.name,
@@ -387,7 +387,7 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
         rendered=not exit_code(rendered.results),
         topologies=topologies,
         workloads=tuple(
-            _Trees(rendered, objects, inventory, _queued(rendered, inventory, selection.settings)).workloads()
+            _Trees(rendered, objects, inventory, _queued_sets(rendered, inventory, selection.settings)).workloads()
         ),
         objects=objects,
         results=rendered.results,
@@ -408,7 +408,7 @@ def _topologies(rendered: Rendered, placements: Iterable[Placement]) -> Iterable
             yield TopologyNode(node.name, nodes, node.place)
 
 
-def _queued(rendered: Rendered, inventory: Inventory, settings: TopologyRender) -> dict[int, list[QueuedSet]]:
+def _queued_sets(rendered: Rendered, inventory: Inventory, settings: TopologyRender) -> dict[int, list[QueuedSet]]:
     """The pods that schedulers place themselves, by the identity of their workload in memory."""
     by_workload: dict[int, list[QueuedSet]] = {}
     known = rendered.known
@@ -438,7 +438,7 @@ def _settings(settings: TopologyRender) -> Mapping[str, Place]:
     return {name: place.below(name) for name in ("apply", "gitops")}
 
 
-def _emitted(rendered: Rendered, placements: Iterable[Placement], inventory: Inventory) -> Iterable[Emitted]:
+def _emit(rendered: Rendered, placements: Iterable[Placement], inventory: Inventory) -> Iterable[Emitted]:
     gangs = {(node.namespace, node.name): node for each in placements if isinstance(node := each.node, Gang)}
     index = inventory.items
     stable = stable_identities([item.value for item in rendered.generated])
@@ -449,7 +449,7 @@ def _emitted(rendered: Rendered, placements: Iterable[Placement], inventory: Inv
 
 
 class _Trees:
-    """What the trees of all workloads have in common."""
+    """The trees of all workloads, and what they have in common."""
 
     __slots__ = ("_by_source", "_kept", "_missing", "_queued", "_rendered")
 
@@ -478,7 +478,7 @@ class _Trees:
                 by_source.setdefault(placement.source, []).append(placement)
             for source, placements in by_source.items():
                 yield self._tree(plan, source, placements)
-            if not by_source and (name := _unnamed(plan)) not in unnamed:
+            if not by_source and (name := _name_of_nothing(plan)) not in unnamed:
                 # A document has a plan for each thing that is wrong with it.
                 unnamed.add(name)
                 yield self._tree(plan, name, [])
@@ -501,7 +501,7 @@ class _Trees:
             if isinstance(node := each.node, Gang)
         )
         others = tuple(each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key)
-        missing = (*self._missing.get(id(plan), ()), *unwritten(placements, self._rendered))
+        missing = (*self._missing.get(id(plan), ()), *unwritten_kinds(placements, self._rendered))
         written = self._kept.get(identity(value_of(item)), item)
         queued = tuple(self._queued.pop(id(item), ()))
         return WorkloadTree(
@@ -522,13 +522,13 @@ class _Trees:
 
         def is_about(result: Result) -> bool:
             ref = result.resource_ref
-            own = None if ref is None or name is None else identity(_identified(ref))[1:]
+            own = None if ref is None or name is None else identity(_object_of(ref))[1:]
             return own == name and (result.file.path if result.file is not None else None) == file
 
         return tuple(result for result in self._rendered.results if is_about(result))
 
 
-def _identified(ref: ResourceRef) -> Mapping[str, Value]:
+def _object_of(ref: ResourceRef) -> Mapping[str, Value]:
     """An object with the identity of what a finding is about."""
     return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": {"namespace": ref.namespace, "name": ref.name}}
 
@@ -564,14 +564,14 @@ def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree
     return GangTree(gang, below(None), tuple(objects), tuple(members.get((gang.name, None), ())))
 
 
-def _unnamed(plan: WorkloadPlan) -> str:
-    """What a workload is called that becomes nothing."""
+def _name_of_nothing(plan: WorkloadPlan) -> str:
+    """The name of a workload that becomes nothing."""
     value = value_of(plan.workload)
     return format_identity(identity(value)) if value.get("apiVersion") else str(location_of(plan.workload))
 
 
 _NEAR = 2
-"""How many steps above a field of the line the field around it may be, of which a value is made as a whole."""
+"""Steps above a field of the line at which the field around it may be, of which a value is made as a whole."""
 
 
 class ChosenObject(Record):
@@ -582,7 +582,7 @@ class ChosenObject(Record):
 
 
 class Chosen(Record):
-    """What a user asked about. `fields` are those of the line; `copies` are objects whose number it states.
+    """The answer to a user's question. `fields` are those of the line; `copies` are objects whose number it states.
 
     `around` is the field from which the values come where none comes from the line alone: the line is a part of it.
     `added` are annotations that packwise adds to the workloads themselves, by workload.
@@ -598,12 +598,12 @@ class Chosen(Record):
 
 
 def names(explanation: Explanation) -> list[str]:
-    """How a user names each workload and each object: `Kind/namespace/name`."""
+    """A user's name for each workload and each object: `Kind/namespace/name`."""
     objects = [emitted.name.replace(" ", "/", 1) for emitted in explanation.objects]
     return [*(_reference(tree.source) for tree in explanation.workloads), *objects]
 
 
-def named(explanation: Explanation, name: str) -> Chosen | None:
+def find_named(explanation: Explanation, name: str) -> Chosen | None:
     """The workloads and objects of that name, `Kind/namespace/name` or `Kind/name`; None where there is none.
 
     A kind may have its API group, as in `PodGroup.scheduling.run.ai/team-a/a-0`.
@@ -629,7 +629,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
     objects = _with_values(values, places.has)
     copies = [each for each in explanation.objects if any(places.is_at(origin.place) for origin in each.copies)]
     missing = [each for tree in explanation.workloads for each in tree.missing if places.is_at(each.origin.place)]
-    fields = [Place(item, path).field for item, paths in places.shown() for path in paths if path]
+    fields = [Place(item, path).field for item, paths in places.innermost_fields() for path in paths if path]
     chosen = Chosen((), objects, tuple(copies), tuple(missing), tuple(fields))
     if objects or copies or missing:
         return chosen
@@ -686,13 +686,13 @@ class _Line:
         self._items = {item.origin: item for item in items}
         self.fields = {key: paths for key, item in self._items.items() if (paths := _paths_at(item, line))}
 
-    def shown(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
+    def innermost_fields(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
         """The innermost fields of the line, by object."""
         for key, paths in self.fields.items():
             yield self._items[key], _innermost(paths)
 
     def is_at(self, place: Place | None) -> bool:
-        """Whether the place is a field of the line, or within one."""
+        """True if the place is a field of the line, or within one."""
         if place is None or place.item.origin not in self.fields:
             return False
         if place.embedded or place.derived is not None:
@@ -715,7 +715,7 @@ class _Line:
         return max(outer, key=lambda place: len(place.path), default=None)
 
     def has(self, emitted: Emitted, value: EmittedValue) -> bool:
-        """Whether a value comes from the line; or stands there, in the object of an earlier render."""
+        """True if a value comes from the line; or stands there, in the object of an earlier render."""
         before = emitted.before
         if before is not None and before.origin in self.fields:
             return any(value.path[: len(path)] == path for path in _innermost(self.fields[before.origin]))
@@ -748,6 +748,6 @@ def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
 
 
 def _is_clients(item: KubeObject, path: FieldPath, step: str | int) -> bool:
-    """Whether a client added the field to the object that it read from the file."""
+    """True if a client added the field to the object that it read from the file."""
     is_added = item.origin.file is None and path == ("metadata", "annotations")
     return is_added and isinstance(step, str) and is_client_key(step)

@@ -17,12 +17,12 @@ from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.console import is_coloured, json_text, say, show, visible, width
-from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, groups_covered, judge_of, objects_judged, tinted
+from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, groups_covered, judge_of, objects_judged, tint
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_groups
 from packwise.cli.judgement import is_of_release, layers_rendered, results_of
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.explain.explanation import at_line, explanation_of, location_of, named, names
+from packwise.commands.explain.explanation import at_line, explanation_of, find_named, location_of, names
 from packwise.objects import identity
 from packwise.pipeline import render
 from packwise.wording import closest
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from packwise.cli.inputs import Checkup, Group
     from packwise.commands.explain import Explain
     from packwise.commands.explain.explanation import (
-        Cause,
         Chosen,
         Emitted,
         EmittedValue,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
         QueuedSet,
         SetTree,
         TopologyNode,
+        ValueCause,
         WorkloadTree,
     )
     from packwise.objects import Origin, Place
@@ -61,7 +61,7 @@ _WIDTH = 120
 
 
 class _Target(Record):
-    """What is asked about: a line of a file, or an object by its name; neither: everything."""
+    """The target of a question: a line of a file, or an object by its name; neither: everything."""
 
     name: str = ""
     file: str = ""
@@ -93,7 +93,7 @@ def explain(command: Explain) -> int:
     unique = sort_results({str(result): result for result in results}.values())
     shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
     say(as_lines(shown, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    explanations = list(_explained(rendered))
+    explanations = list(_explanations_of(rendered))
     if not explanations:
         say([coverage.line])
         return 1
@@ -108,7 +108,7 @@ def explain(command: Explain) -> int:
     return exit_code(results)
 
 
-def _explained(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:
+def _explanations_of(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:
     for group, each in rendered:
         if each.selection is not None:
             whole = each.replace(results=sort_results(each.results))
@@ -116,7 +116,9 @@ def _explained(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
-    """What is asked about, and the paths to read: the first word is a path where it names one that is there."""
+    """Splits the words into the target and the paths to read: the first word is a path where it names one that is
+    there.
+    """
     paths = others or (".",)
     if first is None:
         return _Target(), paths
@@ -140,7 +142,7 @@ def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) ->
         return _at_line(target, explanations, checkup)
     if not target.name:
         return explanations
-    chosen = [each.replace(chosen=named(each.explanation, target.name)) for each in explanations]
+    chosen = [each.replace(chosen=find_named(each.explanation, target.name)) for each in explanations]
     there = [each for each in chosen if each.chosen is not None]
     if not there and all(each.explanation.rendered for each in explanations):
         known = [name for each in explanations for name in names(each.explanation)]
@@ -199,7 +201,7 @@ _LONGEST = 300
 """Characters of a value that are shown."""
 
 _NAMED = 3
-"""How many gangs are named of those that are alike."""
+"""Gangs that are named of those that are alike."""
 
 _STATES = {True: "enabled", False: "disabled"}
 
@@ -218,7 +220,7 @@ class _Node(Record):
 
 
 def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) -> str:
-    """What was asked about, by configuration where there are several."""
+    """The answer, by configuration where there are several."""
     page = _Page(columns, coloured=coloured)
     for position, each in enumerate(explanations):
         if position:
@@ -230,11 +232,11 @@ def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) 
 
 
 def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
-    """What was asked about; the trees of all workloads where that is everything."""
+    """The answer; the trees of all workloads where the question is about everything."""
     if chosen is None:
         nodes = [*map(_topology, explanation.topologies), *(_workload(tree) for tree in explanation.workloads)]
     else:
-        nodes = list(_chosen(chosen, rendered=explanation.rendered))
+        nodes = list(_chosen_nodes(chosen, rendered=explanation.rendered))
     for node in nodes:
         page.lines.append("")
         page.draw(node)
@@ -256,29 +258,29 @@ class _Page:
     def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
         """The node and its parts; `first` stands before its own line, `rest` before all others."""
         head, details = visible(node.head), [visible(detail) for detail in node.details if detail]
-        shown = tinted(head, node.colour, coloured=self._coloured and node.colour > 0)
+        shown = tint(head, node.colour, coloured=self._coloured and node.colour > 0)
         joined = "  ".join([head, *details])
         below = f"{rest}{'│' if node.parts else ' '}    "
         if width(first + joined) <= self._columns:
-            faint = tinted("  ".join(details), FAINT, coloured=self._coloured)
+            faint = tint("  ".join(details), FAINT, coloured=self._coloured)
             self.lines.append(f"{first}{shown}{'  ' if details else ''}{faint}")
         else:
             self.lines.append(f"{first}{shown}")
-            self.lines += [below + line for line in self._folded(details, width(below))] if details else []
+            self.lines += [below + line for line in self._fold(details, width(below))] if details else []
         for position, part in enumerate(node.parts):
             is_last = position == len(node.parts) - 1
             self.draw(part, f"{rest}{'└─' if is_last else '├─'} ", f"{rest}{'   ' if is_last else '│  '}")
 
-    def _folded(self, details: Sequence[str], indent: int) -> Iterator[str]:
+    def _fold(self, details: Sequence[str], indent: int) -> Iterator[str]:
         """The details, as many on a line as fit."""
         line = ""
         for detail in details:
             longer = f"{line}  {detail}" if line else detail
             if line and width(longer) + indent > self._columns:
-                yield tinted(line, FAINT, coloured=self._coloured)
+                yield tint(line, FAINT, coloured=self._coloured)
                 longer = detail
             line = longer
-        yield tinted(line, FAINT, coloured=self._coloured)
+        yield tint(line, FAINT, coloured=self._coloured)
 
 
 def _heading(explanation: Explanation) -> str:
@@ -295,7 +297,7 @@ def _topology(topology: TopologyNode) -> _Node:
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     """The tree of a workload; gangs that are alike are shown once, where it is not the `whole`."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
-    queued = [_queued(each) for each in tree.queued]
+    queued = [_queued_nodes(each) for each in tree.queued]
     others = [_Node(each.name) for each in tree.objects]
     missing = [_missing(omission, whole=whole) for omission in tree.missing]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
@@ -315,10 +317,12 @@ def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
 
 
 def _likeness(tree: GangTree) -> tuple[object, ...]:
-    """What gangs have in common that differ in the numbers of their names alone."""
+    """The common part of gangs that differ in the numbers of their names alone."""
     gang = tree.gang
-    sets = [(_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, _asked(pods.bounds)) for pods in gang.sets]
-    bounds = None if gang.bounds is None else _asked(gang.bounds)
+    sets = [
+        (_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, _levels_of(pods.bounds)) for pods in gang.sets
+    ]
+    bounds = None if gang.bounds is None else _levels_of(gang.bounds)
     kinds = [each.name.partition(" ")[0] for each in tree.objects]
     pods = [len(part.members) for part in tree.parts]
     return bounds, gang.members, gang.queue, gang.topology, sets, kinds, pods, len(tree.members)
@@ -329,7 +333,7 @@ def _gang(tree: GangTree) -> _Node:
     kinds = list(dict.fromkeys([each.name.partition(" ")[0] for each in tree.objects]))
     details = (
         "" if gang.members is None else _count(gang.members),
-        _needed(gang.needed, tree.parts),
+        _needed_text(gang.needed, tree.parts),
         *_bounds(gang.bounds),
         f"queue {gang.queue}" if gang.queue else "",
         f"priority {gang.priority_class}" if gang.priority_class else "",
@@ -346,11 +350,11 @@ def _set(tree: SetTree) -> _Node:
     pods = tree.pods
     scheduler = f"scheduler {pods.scheduler}" if pods.scheduler else ""
     kind, count = ("group", "") if pods.members is None else ("pod set", _count(pods.members))
-    details = (count, _needed(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
+    details = (count, _needed_text(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
     return _Node(f"{kind} {pods.name}", details, tuple(_set(part) for part in tree.parts))
 
 
-def _queued(tree: QueuedSet) -> _Node:
+def _queued_nodes(tree: QueuedSet) -> _Node:
     """Pods that a scheduler places itself: what they ask for, and by whom they are placed."""
     pods = tree.pods
     details = (
@@ -371,8 +375,8 @@ def _count(pods: int) -> str:
     return "1 pod" if pods == 1 else f"{pods} pods"
 
 
-def _needed(needed: int | None, parts: Sequence[SetTree]) -> str:
-    """How many of the sets are enough, where not all of them are needed."""
+def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:
+    """The number of sets that are enough, where not all of them are needed."""
     return "" if needed is None or needed >= len(parts) else f"needs {needed} of {len(parts)}"
 
 
@@ -383,7 +387,7 @@ def _bounds(bounds: Bounds | None) -> Iterator[str]:
         yield f"if possible within {_level(bounds.preferred)}"
 
 
-def _asked(bounds: Bounds) -> tuple[Level | None, Level | None]:
+def _levels_of(bounds: Bounds) -> tuple[Level | None, Level | None]:
     return bounds.required, bounds.preferred
 
 
@@ -408,7 +412,7 @@ def _missing(omission: Omission, *, whole: bool = True) -> _Node:
     return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
 
 
-def _chosen(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
+def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.fields:
         yield _Node("fields of the line", chosen.fields, colour=_BOLD)
     if chosen.around:
@@ -440,7 +444,7 @@ def _value(each: EmittedValue) -> _Node:
     return _Node(f"{format_path(each.path)}: {_text(each.value)}", tuple(_cause(each.cause)))
 
 
-def _cause(cause: Cause) -> Iterator[str]:
+def _cause(cause: ValueCause) -> Iterator[str]:
     if cause.is_own:
         yield "packwise"
     if cause.place is not None:
@@ -460,11 +464,11 @@ def _text(value: Value) -> str:
 
 
 _DIFFERENT = {"topologyAwareScheduling": None}
-"""What stands where configurations differ, if that is not an empty text."""
+"""The value where configurations differ, if that is not an empty text."""
 
 
 def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
-    """What was asked about, of all configurations in one object; each configuration is listed too."""
+    """The answer, of all configurations in one object; each configuration is listed too."""
     first, *others = [_whole(each) for each in explanations]
     for other in others:
         for key, value in other.items():
@@ -480,7 +484,7 @@ def _common(key: str, value: Any, other: Any) -> Any:
 
 
 def _whole(explained: Explained) -> dict[str, Any]:
-    """What was asked about; the trees of all workloads where that is everything."""
+    """The answer; the trees of all workloads where the question is about everything."""
     explanation, chosen = explained.explanation, explained.chosen
     revision = explanation.revision
     trees = explanation.workloads if chosen is None else chosen.workloads
@@ -577,7 +581,7 @@ def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
 
 
 def _of_owner(gang: Gang) -> dict[str, Any]:
-    """What gangs alone have that the scheduler makes of the object which owns the pods."""
+    """Fields of gangs alone, which the scheduler makes of the object that owns the pods."""
     fields = {
         "needed": gang.needed,
         "preemptibility": gang.preemptibility or None,
@@ -646,7 +650,7 @@ def _values(values: Iterable[EmittedValue], revision: str) -> list[dict[str, Any
     ]
 
 
-def _cause_fields(cause: Cause, revision: str) -> dict[str, Any]:
+def _cause_fields(cause: ValueCause, revision: str) -> dict[str, Any]:
     return {
         "by": "packwise" if cause.is_own else "input",
         "place": None if cause.place is None else _place_fields(cause.place),

@@ -21,7 +21,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.commands.doctor.clients import Problem, is_settings_value, words_of
+from packwise.commands.doctor.clients import ClientProblem, is_settings_value, words_of
 from packwise.commands.fleet.tree import documents_in, mapping_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.wording import closest
@@ -252,7 +252,7 @@ class BuildInputs(Record):
     """
 
     files: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ClientProblem, ...] = ()
     reads: int = 0
 
 
@@ -292,7 +292,7 @@ class BuildCopy(Record):
     file: str
     kustomization: Value
     data: frozenset[str]
-    problems: tuple[Problem, ...]
+    problems: tuple[ClientProblem, ...]
 
 
 def file_of(tree: FileTree, folder: str) -> str | None:
@@ -308,7 +308,7 @@ def copy_of(tree: FileTree, folder: str) -> BuildCopy:
     both = sorted(walked.rewritten.keys() & walked.data)
     message = "must not become data, since kustomize reads it too; name a copy of it"
     repeated = walked.repetition_problem(folder)
-    problems = [*inputs.problems, *[Problem(path, message) for path in both], *([repeated] if repeated else [])]
+    problems = [*inputs.problems, *[ClientProblem(path, message) for path in both], *([repeated] if repeated else [])]
     contents = {path: tree.read(path) for path in inputs.files}
     contents |= {path: "\n---\n".join(map(as_json, values)).encode() for path, values in walked.rewritten.items()}
     kustomization = walked.rewritten[file][0] if file in walked.rewritten else None
@@ -357,10 +357,10 @@ def _plugin_entry(tree: FileTree, folder: str, field: str, position: int, entry:
     return PluginEntry(field, position, tuple(walk.files), inputs, tuple(walk.folders.items()))
 
 
-def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[Problem, ...]]:
+def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[ClientProblem, ...]]:
     """The objects of a text that must hold nothing else."""
     objects: list[KubeObject] = []
-    problems: list[Problem] = []
+    problems: list[ClientProblem] = []
     for each in documents_in(text, path):
         if isinstance(each, YamlError):
             problems.append(_unreadable(path, each))
@@ -384,7 +384,7 @@ class _PluginFiles:
         self.read: list[str] = []
         self.files: list[tuple[str, tuple[KubeObject, ...]]] = []
         self.folders: dict[str, Value] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[ClientProblem] = []
 
     def add(self, name: str, entry: str, target: str) -> None:
         """Adds what stands at `target`, which the kustomization `name` calls `entry`."""
@@ -397,12 +397,12 @@ class _PluginFiles:
         self._visited += 1
         inner = file_of(self._tree, target)
         if inner is None:
-            self.problems.append(Problem(name, f'"{entry}" must hold a kustomization'))
+            self.problems.append(ClientProblem(name, f'"{entry}" must hold a kustomization'))
         elif self._visited > _MOST_BASES + 1:
             pass
         elif self._visited > _MOST_BASES:
             message = f'"{entry}" must lead through at most {_MOST_BASES} folders to the configuration of plugins'
-            self.problems.append(Problem(name, message))
+            self.problems.append(ClientProblem(name, message))
         else:
             self._add_folder(inner)
 
@@ -424,7 +424,7 @@ class _PluginFiles:
                     f"{key} must not stand in a kustomization of plugins: a fleet reads their configurations as the "
                     f"files that its resources list{near(key, known)}"
                 )
-                self.problems.append(_at(Problem(file, message), text_at(self._tree, file), (key,)))
+                self.problems.append(_at(ClientProblem(file, message), text_at(self._tree, file), (key,)))
         for entry in words_of(value.get("resources")):
             target, problem = _target(self._tree, file, entry)
             if problem is None:
@@ -453,7 +453,7 @@ class Kustomizations:
         """The files that a build of the kustomization in `folder` reads, and its problems."""
         return self._inputs(folder, ())
 
-    def repetition_problem(self, folder: str) -> Problem | None:
+    def repetition_problem(self, folder: str) -> ClientProblem | None:
         """The problem of a build that would read too much too often, of the kustomization in `folder`; None if it would
         not.
         """
@@ -465,7 +465,7 @@ class Kustomizations:
             f"names it; got {self._chain(folder)}, which reads {_number(inputs.reads)} files where there are "
             f"{len(inputs.files)}: name each base once"
         )
-        return Problem(file_of(self._tree, folder) or folder, message)
+        return ClientProblem(file_of(self._tree, folder) or folder, message)
 
     def _chain(self, folder: str) -> str:
         """The folders of which each is the one that the folder before reads most through."""
@@ -483,13 +483,13 @@ class Kustomizations:
             return known
         file = file_of(self._tree, folder)
         if file is None:
-            return BuildInputs((), (Problem(folder or ".", "must hold a kustomization"),))
+            return BuildInputs((), (ClientProblem(folder or ".", "must hold a kustomization"),))
         if folder in outer:
             chain = " → ".join([each or "." for each in (*outer[outer.index(folder) :], folder)])
-            return BuildInputs((), (Problem(file, f"must not build on itself: {chain}"),))
+            return BuildInputs((), (ClientProblem(file, f"must not build on itself: {chain}"),))
         if len(outer) >= _MOST_BASES:
             message = f"at most {_MOST_BASES} kustomizations may build on each other; more do from {outer[0] or '.'} on"
-            return BuildInputs((), (Problem(file, message),))
+            return BuildInputs((), (ClientProblem(file, message),))
         try:
             value = mapping_at(self._tree, file)
         except YamlError as error:
@@ -513,7 +513,7 @@ class Kustomizations:
                     f"packwise belongs in the outermost kustomization: {file} builds on this one, and what it changes "
                     "comes after packwise"
                 )
-                walk.problems.append(Problem(plugged, message))
+                walk.problems.append(ClientProblem(plugged, message))
         inputs = BuildInputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
         if outer:
             # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
@@ -553,7 +553,7 @@ class _KustomizationWalk:
         self.files = {file}
         self.data = set[str]()
         self.rewritten: dict[str, list[Value]] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[ClientProblem] = []
         self.reads = 1
 
     def add(self, inputs: BuildInputs) -> None:
@@ -716,23 +716,23 @@ class _KustomizationWalk:
         return copied
 
     def _problem(self, message: str) -> None:
-        self.problems.append(Problem(self._file, message))
+        self.problems.append(ClientProblem(self._file, message))
 
     def _refuse(self, path: FieldPath, message: str, *, key: bool = False) -> None:
         """Adds the problem of a field, at its place."""
         named = f"{format_path(path)} {message}" if path else message
         if self._place is None:
-            problem = Problem(self._file, named)
+            problem = ClientProblem(self._file, named)
             self.problems.append(_at(problem, text_at(self._tree, self._file), path, key=key))
             return
         file, item = self._place
         # Lines within a text in the kustomization are not those of its file.
         place = None if item is None else item.location(path)
-        problem = Problem(file, named) if place is None else Problem(file, named, place.line, place.column)
+        problem = ClientProblem(file, named) if place is None else ClientProblem(file, named, place.line, place.column)
         self.problems.append(problem)
 
 
-def _at(problem: Problem, text: str, path: FieldPath, *, key: bool = True) -> Problem:
+def _at(problem: ClientProblem, text: str, path: FieldPath, *, key: bool = True) -> ClientProblem:
     """The problem at the place of a field in the text of its file."""
     try:
         line, column = nearest(text, path, key=key)
@@ -741,29 +741,31 @@ def _at(problem: Problem, text: str, path: FieldPath, *, key: bool = True) -> Pr
     return problem.replace(line=line, column=column)
 
 
-def _ambiguous(tree: FileTree, file: str) -> list[Problem]:
+def _ambiguous(tree: FileTree, file: str) -> list[ClientProblem]:
     """Why kustomize would not build the kustomization `file`: another of its names is in the folder."""
     folder = posixpath.dirname(file)
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
     others = [path for path in paths if path != file and tree.is_file(path)]
-    return [Problem(file, f"must be the only kustomization of its folder; {path} is there too") for path in others]
+    return [
+        ClientProblem(file, f"must be the only kustomization of its folder; {path} is there too") for path in others
+    ]
 
 
-def _target(tree: FileTree, file: str, entry: str) -> tuple[str, Problem | None]:
+def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem | None]:
     """The path that the kustomization at `file` calls `entry`, or why it is none."""
     if _REMOTE.search(entry):
-        return "", Problem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')
+        return "", ClientProblem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')
     if not entry.isprintable():
-        return "", Problem(file, f"a path must have no control characters; got {entry!r}")
+        return "", ClientProblem(file, f"a path must have no control characters; got {entry!r}")
     if "\\" in entry:
-        return "", Problem(file, f'"{entry}" must have "/" between its folders')
+        return "", ClientProblem(file, f'"{entry}" must have "/" between its folders')
     folder = file.rpartition("/")[0]
     target = posixpath.normpath(f"{folder}/{entry}" if folder else entry)
     if entry.startswith("/") or target == ".." or target.startswith("../"):
-        return "", Problem(file, f'"{entry}" must stand in the repository; it leads out of it')
+        return "", ClientProblem(file, f'"{entry}" must stand in the repository; it leads out of it')
     target = "" if target == "." else target
     if not tree.is_file(target) and not tree.is_folder(target):
-        return "", Problem(file, f'"{entry}" must be a file or folder that is there, and no link')
+        return "", ClientProblem(file, f'"{entry}" must be a file or folder that is there, and no link')
     return target, None
 
 
@@ -777,5 +779,5 @@ def _number(reads: int) -> str:
     return f"{reads:,}" if reads < 10**9 else "more than a billion"
 
 
-def _unreadable(file: str, error: YamlError) -> Problem:
-    return Problem(file, f"must be readable; {error.message}", error.line, error.column)
+def _unreadable(file: str, error: YamlError) -> ClientProblem:
+    return ClientProblem(file, f"must be readable; {error.message}", error.line, error.column)

@@ -24,7 +24,7 @@ from krmfn.result import Result, ResultFile, exit_code
 from packwise.cli.input_paths import real
 from packwise.cli.reader import error_result
 from packwise.cli.rendered_files import LIST, FolderPlan
-from packwise.cli.write import apply, copied_in, locked, remove_empty, remove_left, survey
+from packwise.cli.write import apply, folders_with_copies, lock_folder, remove_empty, remove_left, survey
 from packwise.commands.fleet.requests import plan_digest, plan_of
 from packwise.commands.fleet.result import WRITTEN, PackageStatus, kept_findings
 from packwise.fleet.cache import build
@@ -48,7 +48,7 @@ class OutputFolder:
         self._below = below
         self._evidence = evidence
         # Of each folder above packages, once: thousands may stand in one.
-        self._copied_in = lru_cache(64)(copied_in)
+        self._copied_in = lru_cache(64)(folders_with_copies)
 
     def write(self, result: PackageResult, payload: bytes) -> PackageResult:
         """The result of an answer, once its package is written; a failing one is not.
@@ -64,7 +64,7 @@ class OutputFolder:
         try:
             if not is_there:
                 folder.parent.mkdir(parents=True, exist_ok=True)
-            with locked(folder.parent):
+            with lock_folder(folder.parent):
                 return self._write(result, folder, payload)
         except FieldError as error:
             return _failing(result, [error_result(error)])
@@ -160,7 +160,7 @@ def prune(output: Path, name: str) -> list[Result]:
     """
     folder = output / name
     try:
-        with locked(Path(real(folder)).parent):
+        with lock_folder(Path(real(folder)).parent):
             remove_left(folder)
             changes = survey(folder, _NOTHING, with_list=True)
             # The list stays as long as it names a file that stays.

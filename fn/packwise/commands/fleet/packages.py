@@ -14,7 +14,7 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from packwise.commands.doctor.clients import (
     KPTFILE,
-    Problem,
+    ClientProblem,
     is_settings_value,
     kpt_clients,
     kustomize_clients,
@@ -77,7 +77,7 @@ class FleetPackage(Record):
     folder: str
     client: PackageClient
     files: tuple[str, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ClientProblem, ...] = ()
 
 
 def configuration_of(tree: FileTree, folder: str, client: PackageClient) -> PackageConfiguration:
@@ -248,7 +248,7 @@ class Packages:
         problems += self._unreadable(configuring)
         return FleetPackage(folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
 
-    def _unreadable(self, paths: Iterable[str]) -> list[Problem]:
+    def _unreadable(self, paths: Iterable[str]) -> list[ClientProblem]:
         """Problems of configurations that cannot be read."""
         return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
 
@@ -347,7 +347,7 @@ def _is_configuration(item: KubeObject) -> bool:
         return False
 
 
-def _unfit(tree: FileTree, folder: str) -> Iterator[Problem]:
+def _unfit(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
     """Why packwise after a build of kustomize would not give what it gives within one."""
     file = file_of(tree, folder) or folder
     try:
@@ -366,11 +366,11 @@ def _unfit(tree: FileTree, folder: str) -> Iterator[Problem]:
     transformers = [entry for entry in entries if entry.field == "transformers"]
     listed = [entry for entry in transformers if entry.is_packwise]
     if len(listed) > 1 or any(len(entry.objects) > 1 for entry in own):
-        yield Problem(file, "must run packwise once; its transformers name it more often")
+        yield ClientProblem(file, "must run packwise once; its transformers name it more often")
     elif listed and listed[0] is not transformers[-1]:
-        yield Problem(file, "packwise must be the last of the transformers: what others change comes after it")
+        yield ClientProblem(file, "packwise must be the last of the transformers: what others change comes after it")
     if _AFTER in words_of(value.get("buildMetadata")):
-        yield Problem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
+        yield ClientProblem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
 
 
 def _of_kustomization(tree: FileTree, folder: str) -> PackageConfiguration:
@@ -424,7 +424,7 @@ def _of_kptfile(tree: FileTree, folder: str) -> PackageConfiguration:
     return PackageConfiguration(item, validates=role == "validators")
 
 
-def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[Problem]:
+def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[ClientProblem]:
     """Why packwise alone would not give what the pipeline of a Kptfile gives."""
     path = posixpath.join(folder, KPTFILE)
     unreadable = unreadable_at(tree, path, (b"packwise",))
@@ -432,7 +432,7 @@ def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callab
         return unreadable
     functions = _functions(tree, path)
     problems = [
-        Problem(
+        ClientProblem(
             path,
             f"the pipeline must run packwise alone, since a fleet runs no program that a repository names; got {name}: "
             "render this package with kpt itself",
@@ -443,12 +443,12 @@ def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callab
     ]
     packwise = [entry for _, entry in functions if _is_packwise(entry)]
     if len(packwise) > 1:
-        problems.append(Problem(path, "the pipeline must run packwise once"))
+        problems.append(ClientProblem(path, "the pipeline must run packwise once"))
     if any(entry.get(field) for entry in packwise for field in ("selectors", "exclude")):
-        problems.append(Problem(path, "the pipeline must give packwise all objects: no selectors, no exclude"))
+        problems.append(ClientProblem(path, "the pipeline must give packwise all objects: no selectors, no exclude"))
     inner = [file for file in own if posixpath.basename(file) == KPTFILE and file != path and _functions(tree, file)]
     problems += [
-        Problem(file, f"a pipeline within the package {folder or '.'} is kpt's alone to run") for file in inner
+        ClientProblem(file, f"a pipeline within the package {folder or '.'} is kpt's alone to run") for file in inner
     ]
     documents = {
         file: tuple(item.value for item in objects_at(tree, file)) for file in own if file == path or mentions(file)

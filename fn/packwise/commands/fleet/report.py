@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import ResultFile
 from packwise.cli.console import json_text, visible
-from packwise.cli.findings_text import Part, Section, as_lines, code, comment, tinted
+from packwise.cli.findings_text import CommentPart, Section, as_lines, code, comment, tint
 from packwise.commands.check.formats import finding_fields
 from packwise.commands.fleet.result import PackageStatus, count
 from packwise.discovery import count_unjudged
@@ -167,7 +167,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
 
 
 def _group_lines(group: PackageGroup, report: FleetReport) -> Iterator[str]:
-    word = tinted(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
+    word = tint(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
     folders = visible(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
     yield f"{word}: {', '.join(group.says)}: {folders}"
     if group.example is not None:
@@ -191,7 +191,7 @@ def as_markdown(report: FleetReport) -> Iterator[str]:
             sections.append(
                 Section(title, [_entry(group) for group in groups], is_open=status is PackageStatus.FAILING)
             )
-    part = Part([*lead, *([listed] if listed else [])], sections, report.command)
+    part = CommentPart([*lead, *([listed] if listed else [])], sections, report.command)
     yield comment(f"packwise fleet {report.verb}", [part])
 
 

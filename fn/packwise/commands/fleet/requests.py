@@ -21,7 +21,7 @@ from krmfn.result import Result, ResultFile
 from packwise.cli.arguments import UsageError
 from packwise.cli.input_paths import from_top
 from packwise.cli.rendered_files import FolderPlan
-from packwise.commands.doctor.clients import Problem
+from packwise.commands.doctor.clients import ClientProblem
 from packwise.commands.fleet.kustomize import KustomizeError, kustomize_version
 from packwise.commands.fleet.packages import SUFFIXES, PackageClient, Packages, Reach, reach
 from packwise.commands.fleet.result import LOST, PackageResult, PackageStatus
@@ -48,7 +48,7 @@ class PackageSide(Record):
     folder: str
     client: PackageClient
     files: tuple[tuple[str, bytes], ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ClientProblem, ...] = ()
 
 
 class Request(Record):
@@ -265,7 +265,7 @@ class _Outline(Record):
     client: PackageClient
     paths: tuple[str, ...]
     digests: bytes
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ClientProblem, ...] = ()
 
     def parts(self) -> list[object]:
         """All of it, as JSON has values."""
@@ -347,7 +347,7 @@ def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outl
 def _with_complaint(side: S | None, complaint: str) -> S | None:
     if side is None or not complaint:
         return side
-    return side.replace(problems=(*side.problems, Problem(side.folder or ".", complaint)))
+    return side.replace(problems=(*side.problems, ClientProblem(side.folder or ".", complaint)))
 
 
 def _outline(rooted: Rooted, below: str) -> _Outline | None:
@@ -394,8 +394,8 @@ def _package(rooted: Rooted, below: str) -> FleetPackage | None:
     return rooted.packages.package(folder) if folder in rooted.packages.clients else None
 
 
-def _unreadable(path: str, error: OSError) -> Problem:
-    return Problem(path, f'must be readable; got "{error.strerror}"')
+def _unreadable(path: str, error: OSError) -> ClientProblem:
+    return ClientProblem(path, f'must be readable; got "{error.strerror}"')
 
 
 @lru_cache(1)

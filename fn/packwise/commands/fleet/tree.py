@@ -22,7 +22,7 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.run import MAX_INPUT
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.input_paths import contains, landmark_text, landmarks_above, real
-from packwise.commands.doctor.clients import KPTFILE, Problem
+from packwise.commands.doctor.clients import KPTFILE, ClientProblem
 from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, ignored_files, ignores_above, unparsed_reason
 from packwise.globs import Globs
 
@@ -151,16 +151,16 @@ def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
             yield KubeObject.cut(source.replace(file=path), value)
 
 
-def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[Problem]:
+def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[ClientProblem]:
     """The documents of a file that are no YAML, have one of the words, and are no templates."""
-    text, problems = text_at(tree, path), list[Problem]()
+    text, problems = text_at(tree, path), list[ClientProblem]()
     for document in split_documents(text):
         try:
             _ = KubeObject(Source(document.text, (), document.line, 1, path)).value
         except FieldError as error:
             is_meant = any(word.decode() in document.text for word in words)
             if is_meant and unparsed_reason(path, document.text, error.message) is None:
-                problems.append(Problem(path, error.message, error.location.line, error.location.column))
+                problems.append(ClientProblem(path, error.message, error.location.line, error.location.column))
     return problems
 
 

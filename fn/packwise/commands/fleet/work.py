@@ -21,12 +21,12 @@ from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.account import one_account
 from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.findings_text import coverage_of, files_covered
-from packwise.cli.git import left_out_of
+from packwise.cli.git import skip_reasons
 from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
-from packwise.cli.inputs import Checkup, Group, Inputs, assigned, definitions_in, documents_of, traits_of
+from packwise.cli.inputs import Checkup, Group, Inputs, definitions_in, documents_of, read_assignments, traits_of
 from packwise.cli.judgement import is_of_release, judge
 from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
-from packwise.cli.rendered_files import Outcome, outcome_of, plan_folder, rendered_of
+from packwise.cli.rendered_files import RenderedFiles, outcome_of, plan_folder, render_inputs
 from packwise.commands.diff.change import Action
 from packwise.commands.diff.difference import diff, state_after, state_before
 from packwise.commands.fleet.kustomization import copy_of, file_of
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.cli.findings_text import Coverage
     from packwise.cli.rendered_files import FolderPlan
-    from packwise.commands.diff.change import Change
+    from packwise.commands.diff.change import ObjectChange
     from packwise.commands.diff.difference import State
-    from packwise.commands.doctor.clients import Problem
+    from packwise.commands.doctor.clients import ClientProblem
     from packwise.commands.fleet.requests import PackageSide, Request
     from packwise.commands.fleet.tree import CommitTree
     from packwise.commands.place.placing import GangAnswer
@@ -124,7 +124,7 @@ def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
     contents = {PurePosixPath(path): data for path, data in side.files}
     markers = {path: data.decode("utf-8", "replace") for path, data in contents.items() if path.name in SAYING}
     files = [path for path in contents if path.is_relative_to(target) and path.suffix in SUFFIXES]
-    left_out = left_out_of(files, markers, target, [])
+    left_out = skip_reasons(files, markers, target, [])
     return {
         InputPath(str(path), str(path.relative_to(target)), left_out.get(path), is_named=False): contents[path]
         for path in files
@@ -148,7 +148,7 @@ def _unreadable(file: InputFile) -> tuple[Result, ...]:
     return tuple(results)
 
 
-def _problem(problem: Problem) -> Result:
+def _problem(problem: ClientProblem) -> Result:
     place = {"line": str(problem.line), "column": str(problem.column)} if problem.line else {}
     return Result(problem.message, file=ResultFile(problem.file), tags={"rule": FIT.name, **place})
 
@@ -274,7 +274,7 @@ def _read(side: PackageSide | None, request: Request) -> SideRead | None:
     if side is None:
         return None
     read = read_side(side, request.kustomize)
-    return read.replace(crds=crds_of(request.crds), values=assigned(request.values))
+    return read.replace(crds=crds_of(request.crds), values=read_assignments(request.values))
 
 
 def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
@@ -289,8 +289,8 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
 def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> tuple[PackageResult, FolderPlan | None]:
     """The result of a render, and what is to be written; nothing is where there are errors."""
     package = package_of(after, before, apart=False)
-    rendered = rendered_of(Inputs(after.files, package, after.results, after.files), writes=True)
-    coverage = coverage_of(after, rendered)
+    rendered = render_inputs(Inputs(after.files, package, after.results, after.files), writes=True)
+    coverage = coverage_of(after.files, after.left_out, rendered)
     if exit_code(rendered.results):
         return _with_coverage(_with_findings(blank, rendered.results, after), coverage), None
     if after.validates:
@@ -299,7 +299,7 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
         outcome = outcome_of(after.files, rendered)
         if after.side.client is PackageClient.KUSTOMIZE:
             files = tuple(_as_built(file) for file in outcome.files)
-            outcome = Outcome(files, (), tuple(item for item in outcome.new if not _is_local(item)))
+            outcome = RenderedFiles(files, (), tuple(item for item in outcome.new if not _is_local(item)))
         plan = plan_folder(outcome, split=bool(rendered.gitops))
     except FieldError as error:
         return _with_findings(blank, [*rendered.results, error_result(error)], after), None
@@ -351,7 +351,7 @@ def _objects(state: State) -> int:
 _GANGS = tuple(kind.name for kind in GANGS)
 
 
-def _with_changes(result: PackageResult, changes: Iterable[Change], objects: int) -> PackageResult:
+def _with_changes(result: PackageResult, changes: Iterable[ObjectChange], objects: int) -> PackageResult:
     listed = list(changes)
     kinds = [str(change.subject.value.get("kind")) for change in listed]
     # A gang that is written for two schedulers is one.
@@ -396,7 +396,7 @@ def _with_places(
         return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple(name for name, gang in gangs.items() if not gang.fits)
     counted = _with_findings(result, rendered.results, after) if judges else result
-    return _with_coverage(counted, coverage_of(after, rendered)).replace(
+    return _with_coverage(counted, coverage_of(after.files, after.left_out, rendered)).replace(
         placed=True,
         gangs=len(gangs),
         pending=pending,

@@ -32,7 +32,7 @@ examples:
 exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""
 
 TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit")
-"""What `packwise init` writes a package for: who renders it, or who checks it."""
+"""The clients that `packwise init` writes a package for: who renders it, or who checks it."""
 
 
 class Init(Record):

@@ -37,7 +37,7 @@ GUESSED = (
     Level("rack", "example.com/rack"),
     Level("host", "kubernetes.io/hostname"),
 )
-"""What a package begins with where nothing tells the levels; the label of racks is everybody's own."""
+"""The levels that a package begins with where nothing tells them; the label of racks is everybody's own."""
 
 _DOMAIN = {
     "kubernetes.io/hostname": "host",
@@ -54,7 +54,7 @@ _PRUNED = ("beta.kubernetes.io/",)
 """Ends of prefixes whose labels are deprecated names of others."""
 
 
-class Proposal(Record):
+class LevelsFound(Record):
     """Levels, broadest first, and a comment for each; `dropped` are those that form no hierarchy with the others."""
 
     levels: tuple[Level, ...] = ()
@@ -62,8 +62,8 @@ class Proposal(Record):
     dropped: tuple[str, ...] = ()
 
 
-def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> Proposal:
-    """What the labels of the nodes propose: for each domain the label that most nodes have.
+def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> LevelsFound:
+    """The levels that the labels of the nodes propose: for each domain the label that most nodes have.
 
     A level whose domains reach over several of a broader level's is dropped, as schedulers take each to be within one.
     """
@@ -77,7 +77,7 @@ def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> Proposal:
         values = [labels[level.key] for labels in nodes if level.key in labels]
         levels.append(level)
         comments.append(f"{len(set(values))} on {len(values)} of {len(nodes)} nodes")
-    return Proposal(tuple(levels), tuple(comments), tuple(dropped))
+    return LevelsFound(tuple(levels), tuple(comments), tuple(dropped))
 
 
 def _candidates(nodes: Sequence[Mapping[str, str]]) -> list[Level]:
@@ -105,7 +105,7 @@ def _domain(key: str) -> str | None:
 
 
 def _is_nested(nodes: Sequence[Mapping[str, str]], narrow: str, broad: str) -> bool:
-    """Whether all nodes of one value of `narrow` have one value of `broad`."""
+    """True if all nodes of one value of `narrow` have one value of `broad`."""
     outer: dict[str, str] = {}
     return all(
         outer.setdefault(labels[narrow], labels[broad]) == labels[broad]
@@ -140,7 +140,7 @@ class Facts(Record):
 
 
 def facts_of(items: Iterable[KubeObject]) -> Facts:
-    """What the objects of a cluster tell; what they do not tell is as a package begins without them."""
+    """The facts in the objects of a cluster; what they do not tell is as a package begins without them."""
     index = Index.of(items)
     operators = operators_of(index, [])
     deployed = deployed_release(index)
@@ -237,7 +237,7 @@ _TOPOLOGY = "grove-topology"
 
 
 class Plan(Record):
-    """What to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
+    """The package to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
 
     `is_function`: kustomize starts packwise by the configuration. `with_example`: the folder has no workload.
     `without_grove`: KAI groups workloads itself.
@@ -300,13 +300,13 @@ def _spec(plan: Plan) -> Iterator[str]:
             yield from _entry([("name", name)])
             if place == 0:
                 yield "    default: true"
-    yield from _applied(plan)
+    yield from _apply_lines(plan)
     if plan.gitops:
         yield "# The tool that applies what is rendered: its annotations and its folders are written."
         yield f"gitops: [{', '.join(plan.gitops)}]"
 
 
-def _applied(plan: Plan) -> Iterator[str]:
+def _apply_lines(plan: Plan) -> Iterator[str]:
     if plan.apply is False:
         yield "# The Grove operator makes these objects itself: what packwise generates is a preview."
         yield "apply: false"
@@ -494,7 +494,7 @@ CONSTRAINT
 """
 
 
-class Place(Record):
+class PackagePlace(Record):
     """Where the package stands: its folder below the top of the repository, slash-separated, "." for the top itself.
 
     `resources` are the files of the folder that hold objects; `requirement` is what pip installs packwise by,
@@ -514,7 +514,7 @@ class Place(Record):
         return "".join(letters).strip("-")[-50:].strip("-") or "packwise"
 
 
-def client_files(target: str, place: Place) -> tuple[dict[str, str], dict[str, str]]:
+def client_files(target: str, place: PackagePlace) -> tuple[dict[str, str], dict[str, str]]:
     """The files for `target`: below the package's folder, and below the top of the repository."""
     inside, above = _FILES[target]
     return (
@@ -523,7 +523,7 @@ def client_files(target: str, place: Place) -> tuple[dict[str, str], dict[str, s
     )
 
 
-def _kustomization(place: Place) -> str:
+def _kustomization(place: PackagePlace) -> str:
     resources = "".join([f"- {json.dumps(name, ensure_ascii=False)}\n" for name in place.resources])
     return f"""\
 # kustomize build --enable-alpha-plugins --enable-exec .
@@ -536,7 +536,7 @@ resources:
 """
 
 
-def _kptfile(place: Place) -> str:
+def _kptfile(place: PackagePlace) -> str:
     return f"""\
 # kpt fn render --allow-exec
 apiVersion: kpt.dev/v1
@@ -554,7 +554,7 @@ pipeline:
 """
 
 
-def _application(place: Place) -> str:
+def _application(place: PackagePlace) -> str:
     return f"""\
 # To be applied once where Argo CD runs, with packwise's plugin beside its repo-server; no part of what is rendered.
 apiVersion: argoproj.io/v1alpha1
@@ -584,7 +584,7 @@ spec:
 """
 
 
-def _flux(place: Place) -> str:
+def _flux(place: PackagePlace) -> str:
     source = f"""\
 # To be applied once where Flux runs; no part of what is rendered. CI renders this folder into the branch.
 apiVersion: source.toolkit.fluxcd.io/v1
@@ -605,7 +605,7 @@ spec:
     return "---\n".join([source, topologies, workloads])
 
 
-def _flux_kustomization(place: Place, part: str, first: str) -> str:
+def _flux_kustomization(place: PackagePlace, part: str, first: str) -> str:
     return f"""\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -625,7 +625,7 @@ spec:
 """
 
 
-def _github(place: Place) -> str:
+def _github(place: PackagePlace) -> str:
     return f"""\
 name: packwise
 on: pull_request
@@ -646,7 +646,7 @@ jobs:
 """
 
 
-def _gitlab(place: Place) -> str:
+def _gitlab(place: PackagePlace) -> str:
     check = f"packwise check {quote(place.folder)}"
     return f"""\
 packwise:
@@ -662,7 +662,7 @@ packwise:
 """
 
 
-def _pre_commit(place: Place) -> str:
+def _pre_commit(place: PackagePlace) -> str:
     folder = "" if place.folder == "." else f"^{re.escape(place.folder)}/"
     files = f"    files: {json.dumps(folder, ensure_ascii=False)}\n" if folder else ""
     return f"""\
@@ -675,7 +675,7 @@ repos:
 {files}"""
 
 
-_Files = dict[str, "Callable[[Place], str]"]
+_Files = dict[str, "Callable[[PackagePlace], str]"]
 
 _FILES: dict[str, tuple[_Files, _Files]] = {
     "kustomize": ({"kustomization.yaml": _kustomization}, {}),

@@ -15,13 +15,13 @@ from krmfn.fieldpath import FieldError
 from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
+from packwise.cli.console import cannot_write, encode_text, is_coloured, say, show
 from packwise.cli.findings_text import as_lines
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.reader import Reader, error_result, items_of, read_file
-from packwise.cli.write import Change, change_files
+from packwise.cli.write import FileChange, change_files
 from packwise.commands.init import TARGETS, Init
-from packwise.commands.init.package import Facts, Place, Plan, client_files, facts_of, package_files
+from packwise.commands.init.package import Facts, PackagePlace, Plan, client_files, facts_of, package_files
 from packwise.objects import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
@@ -47,7 +47,7 @@ _TOOLS = {"argocd": "argocd", "flux": "flux"}
 
 
 class _Folder(Record):
-    """What the folder of the package holds already: whether a configuration, whether workloads, files with objects."""
+    """The content of the package's folder: whether a configuration, whether workloads, files with objects."""
 
     is_configured: bool
     has_workloads: bool
@@ -59,7 +59,7 @@ def init(command: Init) -> int:
     folder = Path(command.folder)
     if os.path.lexists(folder) and not folder.is_dir():
         raise UsageError(f'DIR must name a folder, which init makes where it is not there; got "{command.folder}"')
-    command = _asked(command)
+    command = _ask(command)
     facts, results = _facts(command)
     if exit_code(results):
         say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
@@ -67,7 +67,7 @@ def init(command: Init) -> int:
     files = _files(command, folder, facts)
     _refuse_existing(files)
     start = Path(os.path.commonpath([real(_existing(path.parent)) for path in files]))
-    changes = [Change(path, encoded(text)) for path, text in files.items()]
+    changes = [FileChange(path, encode_text(text)) for path, text in files.items()]
     try:
         change_files(start, changes, {})
     except OSError as error:
@@ -78,7 +78,7 @@ def init(command: Init) -> int:
 
 
 def _facts(command: Init) -> tuple[Facts, list[Result]]:
-    """What the files of --from tell, completed and overruled by the options; and what is wrong with the files."""
+    """The facts in the files of --from, completed and overruled by the options; and what is wrong with the files."""
     reader = Reader()
     items = items_of(reader.read(command.sources))
     if exit_code(reader.results):
@@ -100,7 +100,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     if command.without_grove and (command.revision is not None or command.apply):
         option = "--revision" if command.revision is not None else "--apply"
         raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
-    there = _looked_at(folder)
+    there = _look_at(folder)
     revision = REVISIONS[facts.revision]
     # Whoever has a release has its operator in the cluster.
     runs = facts.has_operator or bool(revision.releases)
@@ -120,7 +120,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     for target in command.targets:
         inside, above = client_files(target, place)
         files |= {folder / name: text for name, text in inside.items()}
-        files |= {_shown(top / name): text for name, text in above.items()}
+        files |= {_path_from_here(top / name): text for name, text in above.items()}
     if not files:
         raise UsageError(
             f'"{folder.as_posix()}" has a configuration already; name with --for what else is to be written'
@@ -128,7 +128,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     return files
 
 
-def _looked_at(folder: Path) -> _Folder:
+def _look_at(folder: Path) -> _Folder:
     """The files directly in the folder; what cannot be read is nobody's."""
     items: list[KubeObject] = []
     resources: list[str] = []
@@ -148,13 +148,13 @@ def _looked_at(folder: Path) -> _Folder:
     return _Folder(configured, any(identity(item.value)[:2] in _WORKLOADS for item in items), tuple(resources))
 
 
-def _place(folder: Path, top: Path, resources: list[str]) -> Place:
+def _place(folder: Path, top: Path, resources: list[str]) -> PackagePlace:
     below = os.path.relpath(real(folder), top).replace(os.sep, "/")
     if not below.isprintable():
         raise UsageError(f"DIR must be a path that prints; got {json.dumps(below)}")
     repository, commit = _origin()
     requirement = f"{_EXTRAS} @ git+{repository}@{commit}"
-    return Place(below, resources, requirement, repository, commit)
+    return PackagePlace(below, resources, requirement, repository, commit)
 
 
 def _origin() -> tuple[str, str]:
@@ -189,12 +189,12 @@ def _top(folder: Path) -> Path:
     return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
 
 
-def _shown(path: Path) -> Path:
+def _path_from_here(path: Path) -> Path:
     """The path as a user names it from the current folder."""
     return Path(os.path.relpath(path, real(".")))
 
 
-def _asked(command: Init) -> Init:
+def _ask(command: Init) -> Init:
     """With answers for what no option says, where somebody is there to answer."""
     if command.targets or command.sources or command.levels or command.revision or command.without_grove:
         return command
@@ -220,7 +220,7 @@ _QUESTIONS: tuple[tuple[str, str], ...] = (
     ),
     ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
 )
-"""What is asked on a terminal, and the option that says the same."""
+"""The questions on a terminal, and the option that says the same."""
 
 _NONE = ("none", "no")
 """Answers of whoever runs no Grove."""
@@ -247,4 +247,4 @@ _RUN = {
     "flux": "kubectl apply -f DIR/flux.yaml",
     "pre-commit": "pre-commit install",
 }
-"""What to run after the check."""
+"""The commands to run after the check."""

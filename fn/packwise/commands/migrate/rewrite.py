@@ -46,11 +46,11 @@ _ROOT, _CONFIGS = "topologyConstraint", "topologyConstraintGroupConfigs"
 
 
 def gang_key(spec: Value) -> tuple[str, ...]:
-    """What a gang is known by: its pod groups."""
+    """The key of a gang: its pod groups."""
     return tuple(sorted(_names(spec)))
 
 
-def normalized(spec: Value) -> Value:
+def normalize(spec: Value) -> Value:
     """`spec` without group configs that demand nothing."""
     if not isinstance(spec, dict) or not isinstance(spec.get(_CONFIGS), list):
         return spec
@@ -60,7 +60,7 @@ def normalized(spec: Value) -> Value:
 
 
 def added_bounds(old: Value, new: Value) -> Value:
-    """What `new` demands of all its pods that `old` does not, where that is the only difference; else None.
+    """The bounds of all its pods that `new` has and `old` does not, where that is the only difference; else None.
 
     Empty where the demands are the same ones, written elsewhere, or follow from those that stay.
     """
@@ -76,7 +76,7 @@ def _apart(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
     if not isinstance(spec, dict):
         return spec, []
     configs = _configs(spec)
-    whole = [config for config in configs if same(_sorted(config.get("podGroupNames")), list(gang_key(spec)))]
+    whole = [config for config in configs if same(_sort_names(config.get("podGroupNames")), list(gang_key(spec)))]
     constraints = [spec.get(_ROOT), *(config.get(_ROOT) for config in whole)]
     demands = [c["packConstraint"] for c in constraints if isinstance(c, dict) and c.get("packConstraint")]
     rest = {key: value for key, value in spec.items() if key not in (_ROOT, _CONFIGS)}
@@ -97,7 +97,7 @@ def _configs(spec: dict[str, Value]) -> list[dict[str, Value]]:
     return [config for config in (configs if isinstance(configs, list) else ()) if isinstance(config, dict)]
 
 
-def _sorted(names: Value) -> Value:
+def _sort_names(names: Value) -> Value:
     return cast("Value", sorted(str(name) for name in names)) if isinstance(names, list) else names
 
 
@@ -130,19 +130,19 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
         if spec_after is None:
             findings.append(Finding.of(MEANING, None, (), f"{name} would no longer be rendered"))
         elif not same(spec, spec_after):
-            findings += _compared(name, spec, spec_after, step)
+            findings += _compare(name, spec, spec_after, step)
     return [finding.to_result() for finding in findings]
 
 
-def _compared(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
-    """What the target adds to a gang by its own rule, as a warning; any other difference as an error."""
+def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
+    """The change of a gang: a warning where the target adds it by its own rule, any other difference as an error."""
     if step.target.podgang_maps and not step.source.podgang_maps:
         added = added_bounds(old, new)
         if added == {}:
             return []
         if added is not None:
             message = (
-                f"{name} would also be within the PodCliqueSet's own constraint, {_shown(added)}: revision "
+                f"{name} would also be within the PodCliqueSet's own constraint, {_text_of(added)}: revision "
                 f'"{step.target.name}" puts it on every PodGang'
             )
             return [Finding.of(GAINED, None, (), message)]
@@ -155,7 +155,7 @@ def _otherwise(name: str, old: Value, new: Value) -> Finding:
 
     whole = FieldChange(("spec",), old, new)
     change = next(field_changes(old, new, whole.path), whole)
-    text = f"{format_steps(change.path)} is {_shown(change.before)}, and would be {_shown(change.after)}"
+    text = f"{format_steps(change.path)} is {_text_of(change.before)}, and would be {_text_of(change.after)}"
     return Finding.of(MEANING, None, (), f"{name} would be told otherwise: {text}")
 
 
@@ -163,7 +163,7 @@ _Key = tuple[str, ...]
 
 
 def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_Key, tuple[str, Value]], list[Result]]:
-    """What the schedulers read of each rendered object, by what stays the same; or the errors of the render."""
+    """The scheduler's view of each rendered object, by what stays the same; or the errors of the render."""
     rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
         return {}, [
@@ -174,7 +174,7 @@ def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_
     specs: dict[_Key, tuple[str, Value]] = {}
     for item in rendered.generated:
         if item.kind in _COMPARED:
-            spec = normalized(item.value.get("spec"))
+            spec = normalize(item.value.get("spec"))
             pods = gang_key(spec) if item.kind == PODGANG.name else ()
             spec = _without_preferred(spec) if drops else spec
             specs[item.kind, item.namespace, *(pods or (item.name,))] = (format_identity(identity(item.value)), spec)
@@ -213,7 +213,7 @@ def _is_empty(constraint: Value) -> bool:
     return isinstance(constraint, dict) and constraint.get("packConstraint") == {}
 
 
-def _shown(value: Value) -> str:
+def _text_of(value: Value) -> str:
     if value is None:
         return "absent"
     import json
@@ -315,7 +315,7 @@ def _read(lines: list[str]) -> Value:
     return value.get("levels") if isinstance(value, dict) else None
 
 
-def edited(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) -> Place:
+def edit_place(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) -> Place:
     """`place` after `edit`, which is given what holds the section, an object or a document in its data, and the path.
 
     Raises FieldError where an anchor is in the way.
@@ -327,7 +327,7 @@ def edited(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) ->
     return place.replace(item=place.item.set(place.path, edit(document, place.inner).text))
 
 
-def renamed(place: Place, key: str) -> Place:
+def rename_key(place: Place, key: str) -> Place:
     """`place`, its own key spelt `key`. Raises FieldError where that stands beside it."""
     path = place.inner if place.embedded and place.inner else place.path
     last = path[-1]
@@ -337,7 +337,7 @@ def renamed(place: Place, key: str) -> Place:
         # The data of a ConfigMap may spell a field with the path to it.
         key = key if isinstance(last, str) and not last.startswith("spec.") else f"spec.{key}"
         return place.replace(item=place.item.rename(place.path, key), path=(*path[:-1], key))
-    place = edited(place, lambda item, at: item.rename(at, key))
+    place = edit_place(place, lambda item, at: item.rename(at, key))
     if place.embedded:
         return place.replace(inner=(*path[:-1], key))
     return place.replace(path=(*path[:-1], key))
@@ -410,7 +410,7 @@ def migrate(
     if beside:
         return Migrated(package.items, (), tuple(finding.to_result() for finding in beside))
     step = _step(selection, source, target, keep_pack_domain=keep_pack_domain)
-    return _rewritten(_Rewriting(package, inventory, selection, step), package, configured=configured)
+    return _rewrite(_Rewriting(package, inventory, selection, step), package, configured=configured)
 
 
 def migrate_objects(package: Package) -> Migrated:
@@ -425,8 +425,8 @@ def migrate_objects(package: Package) -> Migrated:
     return Migrated(tuple(items), (), ())
 
 
-def _rewritten(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
-    """What comes of the rewriting; `package` itself where it would change what the scheduler is told."""
+def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
+    """The result of the rewriting; `package` itself where it would change what the scheduler is told."""
     try:
         rewriting.run()
     except FieldError as error:
@@ -455,7 +455,7 @@ def _respelt(package: Package, selection: Selection, revision: Revision, *, conf
 
 
 def _is_later(target: Revision, source: Revision) -> bool:
-    """Whether `source` may become `target`: a later record or tag, or the design's name of the same record."""
+    """True if `source` may become `target`: a later record or tag, or the design's name of the same record."""
     is_design = same_record(source, target) and target.name not in target.releases
     return precedes(source, target) or (is_design and source.name != target.name)
 
@@ -466,7 +466,7 @@ def _unknown_source() -> Finding:
 
 
 def _beside_input(package: Package, selection: Selection) -> list[Finding]:
-    """What configures the package and is no part of it: the nearest configuration, in a file that nobody named."""
+    """The configuration of the package that is no part of it: the nearest one, in a file that nobody named."""
     configuration, settings = selection.configuration, selection.settings.item
     places = [] if configuration is None else [configuration.place.item]
     items = [*places, *([] if settings is None else [settings])]
@@ -545,7 +545,7 @@ class _Rewriting:
     def _section(self, configuration: Configuration) -> None:
         source, target = self.step.source, self.step.target
         original = configuration.place.item
-        place = renamed(configuration.place.replace(item=self._now[id(original)]), target.configuration_key)
+        place = rename_key(configuration.place.replace(item=self._now[id(original)]), target.configuration_key)
         if configuration.name is not None and not target.named_by_configuration:
             place = _without(place, "name")
             if configuration.name != self.step.topology:
@@ -576,10 +576,10 @@ class _Rewriting:
             item = KubeObject.parse(head + levels_text(text, (*path, "levels"), levels, "  "))
             file = f"{target.topology_kind.lower()}-{name}.yaml"
             self.new.append(NewFile(configuration.place.item, file, self._external(item)))
-        return edited(place, lambda item, path: item.remove((*path, "levels")))
+        return edit_place(place, lambda item, path: item.remove((*path, "levels")))
 
     def _others_make_topologies(self) -> bool:
-        """Whether the profiles say that nobody but the cluster's owners makes KAI Topologies, in words that go."""
+        """True if the profiles say that nobody but the cluster's owners makes KAI Topologies, in words that go."""
         configuration = self._selection.configuration
         leaves = self.step.changes_topologies and self.step.source.scheduler_profiles
         return leaves and configuration is not None and configuration.makes_kai_topologies is False
@@ -604,7 +604,7 @@ class _Rewriting:
         if place.embedded and not place.inner and place.item.get(place.path) is None:
             self._now[id(original)] = place.item.set(place.path, f"profiles:\n- name: {KAI_PROFILE}\n")
         else:
-            self._now[id(original)] = edited(place, _with_profile).item
+            self._now[id(original)] = edit_place(place, _with_profile).item
 
     def _settings(self) -> None:
         """packwise's own settings: the revision by name where nothing else chooses it, no option of another design."""
@@ -690,7 +690,7 @@ def _folder(item: KubeObject) -> str:
 
 
 def _without(place: Place, key: str) -> Place:
-    return edited(place, lambda item, path: item.remove((*path, key), keep_comments=True))
+    return edit_place(place, lambda item, path: item.remove((*path, key), keep_comments=True))
 
 
 def _beside(place: Place, key: str) -> Place:

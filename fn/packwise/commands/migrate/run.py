@@ -8,11 +8,11 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
-from packwise.cli.console import cannot_write, encoded, is_coloured, say, show
+from packwise.cli.console import cannot_write, encode_text, is_coloured, say, show
 from packwise.cli.findings_text import Checked, as_text, files_covered
 from packwise.cli.inputs import read_inputs
 from packwise.cli.reader import contents_of, edited_text
-from packwise.cli.write import Change, change_files, common_folder
+from packwise.cli.write import FileChange, change_files, common_folder
 from packwise.commands.migrate.rewrite import migrate as migrate_package
 from packwise.commands.migrate.rewrite import migrate_objects
 from packwise.objects import identity
@@ -68,7 +68,7 @@ def migrate(command: Migrate) -> int:
 
 def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
     """Writes the files. Raises OSError where the disk refuses one."""
-    changes = [Change(Path(name), encoded(text)) for name, _, text in texts]
+    changes = [FileChange(Path(name), encode_text(text)) for name, _, text in texts]
     if changes:
         change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
     say([f"migrated {name}" for name, _, _ in texts])
@@ -109,7 +109,7 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
 
 
 def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
-    """What becomes of workloads that run, where that can be said: whom the target's webhook refuses."""
+    """The consequence for workloads that run, where that can be said: whom the target's webhook refuses."""
     if migrated.refused is None:
         return
     if not migrated.refused:

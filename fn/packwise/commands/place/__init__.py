@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import NODES, Command, Named, add_context, add_nodes, add_paths, named_of
+from packwise.cli.arguments import NODES, Command, Named, add_context, add_nodes, add_paths, sources_of
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,7 @@ examples:
 exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
 
 PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
-"""How a placing is printed."""
+"""The formats of a placing."""
 
 
 class PlaceGangs(Record):
@@ -97,7 +97,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _read(parsed: argparse.Namespace) -> PlaceGangs:
     return PlaceGangs(
-        named=named_of(parsed),
+        named=sources_of(parsed),
         nodes=tuple(parsed.nodes),
         output=parsed.output,
         add_nodes=tuple(parsed.add_nodes),

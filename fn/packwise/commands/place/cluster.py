@@ -61,10 +61,10 @@ def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]]) -
     try:
         return read_snapshot(objects)
     except SnapshotError as error:
-        raise UsageError(f"--nodes {_listed(paths)} {error}") from None
+        raise UsageError(f"--nodes {_quoted_list(paths)} {error}") from None
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _quoted_list(paths: Sequence[str]) -> str:
     return ", ".join([f'"{path}"' for path in paths])
 
 
@@ -77,7 +77,7 @@ def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
 
 def objects_in(data: bytes, name: str) -> Iterator[Mapping[str, Value]]:
     """The objects in the content of the file `name`. Raises UsageError."""
-    for value in _values(_unzipped(data, name) if data.startswith(_ZIP) else data, name):
+    for value in _values(_unzip(data, name) if data.startswith(_ZIP) else data, name):
         yield from objects_of(value)
 
 
@@ -96,7 +96,7 @@ def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...
     try:
         return with_topology([value for path in paths for value in read_objects(path)])
     except TopographError as error:
-        raise UsageError(f"{_listed(paths)}: {error}") from None
+        raise UsageError(f"{_quoted_list(paths)}: {error}") from None
 
 
 def read_json(path: str) -> Value:
@@ -120,10 +120,10 @@ def _bytes(name: str | None) -> bytes:
         raise UsageError(f'"{name}" must be readable; got "{error.strerror}"') from None
     if len(data) > MAX_INPUT:
         raise UsageError(f'"{name or "<stdin>"}" must be at most {MAX_INPUT >> 20} MiB')
-    return _unzipped(data, name) if data.startswith(_ZIP) else data
+    return _unzip(data, name) if data.startswith(_ZIP) else data
 
 
-def _unzipped(data: bytes, name: str | None) -> bytes:
+def _unzip(data: bytes, name: str | None) -> bytes:
     """The document in a dump of KAI's snapshot plugin."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(_IN_ZIP) as member:
@@ -159,7 +159,7 @@ def _values(data: bytes, name: str) -> Iterator[Value]:
 
 
 MAX_ADDED = 100_000
-"""How many nodes are added at most."""
+"""Nodes that are added at most."""
 
 _COUNTED = re.compile(r"([0-9]{1,6})[x×](.*)", re.DOTALL)
 
@@ -167,7 +167,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 class WhatIfError(Exception):
-    """What is asked names nothing that is there; the text says what it must name."""
+    """A question about something that is not there; the text says what it must name."""
 
 
 class _Shape(Record):
@@ -178,11 +178,11 @@ class _Shape(Record):
 
 
 def is_count(text: str) -> bool:
-    """Whether the text asks for copies of nodes, and names no file."""
+    """True if the text asks for copies of nodes, and names no file."""
     return _COUNTED.fullmatch(text) is not None
 
 
-def added(snapshot: Snapshot, text: str) -> Snapshot:
+def add_copies(snapshot: Snapshot, text: str) -> Snapshot:
     """The cluster with copies of a node: `4xlabel=value,label=value`. Raises WhatIfError.
 
     Copied is the node that shares most of these labels, the first by name among equals, without its pods, cordon and
@@ -194,10 +194,10 @@ def added(snapshot: Snapshot, text: str) -> Snapshot:
     taken = {node.name for node in snapshot.nodes}
     names = (name for number in range(1, MAX_ADDED * 2) if (name := f"added-{number:05}") not in taken)
     copies = [_copy(model, next(names), shape.labels) for _ in range(shape.number)]
-    return joined(snapshot, copies)
+    return join_nodes(snapshot, copies)
 
 
-def joined(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
+def join_nodes(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
     """The cluster with further nodes. Raises WhatIfError where one is there already."""
     listed = list(nodes)
     taken = {node.name for node in snapshot.nodes}
@@ -230,7 +230,7 @@ def _copy(model: Node, name: str, labels: dict[str, str]) -> Node:
     return model.replace(name=name, labels=every, used={}, unschedulable=False, unready=(), mig=mig)
 
 
-def drained(snapshot: Snapshot, domain: str) -> Snapshot:
+def drain(snapshot: Snapshot, domain: str) -> Snapshot:
     """The cluster without the nodes of a domain, a node's name or `label=value`, and without their pods.
 
     Raises WhatIfError where there is no such node.
@@ -303,14 +303,14 @@ class ScenarioError(Exception):
 
 
 def is_scenario(value: object) -> bool:
-    """Whether a JSON value is a scenario, and not a Kubernetes object."""
+    """True if a JSON value is a scenario, and not a Kubernetes object."""
     return isinstance(value, dict) and "nodes" in value and "jobs" in value and "kind" not in value
 
 
 def read_scenario(value: Mapping[str, Any]) -> Scene:
     """The scenario as a session's start. Raises ScenarioError."""
     fields = _Fields(value, "")
-    fields.known("topologies", "queues", "nodes", "jobs")
+    fields.refuse_unknown("topologies", "queues", "nodes", "jobs")
     scene = Scene(
         tuple(_node(entry) for entry in fields.entries("nodes")),
         tuple(_topology(entry) for entry in fields.entries("topologies")),
@@ -352,7 +352,7 @@ class _Fields:
     def at(self, key: str) -> str:
         return f"{self.path}.{key}" if self.path else key
 
-    def known(self, *keys: str) -> None:
+    def refuse_unknown(self, *keys: str) -> None:
         for key in self.value:
             if key not in keys:
                 raise ScenarioError(f"{self.at(key)}: unknown field; known: {', '.join(keys)}")
@@ -360,7 +360,7 @@ class _Fields:
     def text(self, key: str, default: str | None = None) -> str:
         written = self.value.get(key, default)
         if not isinstance(written, str) or (default is None and not written):
-            raise ScenarioError(f"{self.at(key)}: must be a text; got {_shown(written)}")
+            raise ScenarioError(f"{self.at(key)}: must be a text; got {_text_of(written)}")
         return written
 
     def number(self, key: str, default: float | None = None) -> float | None:
@@ -368,13 +368,13 @@ class _Fields:
         if written is None:
             return default
         if isinstance(written, bool) or not isinstance(written, int | float) or not 0 <= written < 1 << 53:
-            raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_shown(written)}")
+            raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_text_of(written)}")
         return written
 
     def whole(self, key: str, default: int | None = None) -> int | None:
         written = self.number(key)
         if written is not None and written != int(written):
-            raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_shown(written)}")
+            raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_text_of(written)}")
         return default if written is None else int(written)
 
     def mapping(self, key: str) -> _Fields | None:
@@ -382,7 +382,7 @@ class _Fields:
         if written is None:
             return None
         if not isinstance(written, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_shown(written)}")
+            raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_text_of(written)}")
         return _Fields(written, self.at(key))
 
     def texts(self, key: str) -> dict[str, str]:
@@ -394,10 +394,10 @@ class _Fields:
         if written is None:
             return []
         if not isinstance(written, list):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ScenarioError(f"{self.at(key)}: must be a list; got {_shown(written)}")
+            raise ScenarioError(f"{self.at(key)}: must be a list; got {_text_of(written)}")
         for index, entry in enumerate(written):
             if not isinstance(entry, dict):
-                raise ScenarioError(f"{self.at(key)}[{index}]: must be a mapping; got {_shown(entry)}")
+                raise ScenarioError(f"{self.at(key)}[{index}]: must be a mapping; got {_text_of(entry)}")
         return [_Fields(entry, f"{self.at(key)}[{index}]") for index, entry in enumerate(written)]
 
     def amounts(self) -> dict[str, int]:
@@ -411,7 +411,7 @@ class _Fields:
         return amounts
 
 
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else "nothing" if value is None else str(value)[:60]
 
 
@@ -424,10 +424,10 @@ def _check_names(what: str, names: list[str]) -> None:
 
 
 def _node(fields: _Fields) -> Node:
-    fields.known("name", "labels", "gpu", "cpu", "memoryGi", "pods", "used", "unschedulable")
+    fields.refuse_unknown("name", "labels", "gpu", "cpu", "memoryGi", "pods", "used", "unschedulable")
     used = fields.mapping("used")
     if used is not None:
-        used.known(*_NAMES)
+        used.refuse_unknown(*_NAMES)
     labels = fields.texts("labels")
     allocatable = {**fields.amounts(), PODS: fields.whole("pods", _PODS) or 0}
     return Node(
@@ -441,15 +441,15 @@ def _node(fields: _Fields) -> Node:
 
 
 def _topology(fields: _Fields) -> KaiTopology:
-    fields.known("name", "levels", "aliases")
+    fields.refuse_unknown("name", "levels", "aliases")
     levels: list[Any] | None = fields.value.get("levels")
     if not isinstance(levels, list) or not levels or not all(isinstance(level, str) for level in levels):
-        raise ScenarioError(f"{fields.at('levels')}: must be a list of node label keys; got {_shown(levels)}")
+        raise ScenarioError(f"{fields.at('levels')}: must be a list of node label keys; got {_text_of(levels)}")
     return KaiTopology(fields.text("name"), tuple(levels), fields.texts("aliases"))
 
 
 def _queue(fields: _Fields) -> QueueShare:
-    fields.known("name", "gpuQuota", "gpuLimit")
+    fields.refuse_unknown("name", "gpuQuota", "gpuLimit")
     return QueueShare(fields.text("name"), gpu=Share(fields.number("gpuQuota"), fields.number("gpuLimit")))
 
 
@@ -457,12 +457,14 @@ def _constraint(fields: _Fields) -> LevelConstraint | None:
     written = fields.mapping("topologyConstraint")
     if written is None:
         return None
-    written.known("topology", "required", "preferred")
+    written.refuse_unknown("topology", "required", "preferred")
     return LevelConstraint(written.text("topology", ""), written.text("required", ""), written.text("preferred", ""))
 
 
 def _job(fields: _Fields) -> Job:
-    fields.known("name", "queue", "priority", "minMember", "minSubGroup", "topologyConstraint", "subGroups", "tasks")
+    fields.refuse_unknown(
+        "name", "queue", "priority", "minMember", "minSubGroup", "topologyConstraint", "subGroups", "tasks"
+    )
     job = Job(
         name=fields.text("name"),
         queue=fields.text("queue", ""),
@@ -500,7 +502,7 @@ def _check_tree(job: Job, fields: _Fields) -> None:
 
 
 def _sub_group(fields: _Fields) -> SubGroupInfo:
-    fields.known("name", "parent", "minMember", "minSubGroup", "topologyConstraint")
+    fields.refuse_unknown("name", "parent", "minMember", "minSubGroup", "topologyConstraint")
     return SubGroupInfo(
         fields.text("name"),
         fields.text("parent", "") or None,
@@ -511,7 +513,7 @@ def _sub_group(fields: _Fields) -> SubGroupInfo:
 
 
 def _pod(fields: _Fields) -> Pod:
-    fields.known("name", "subGroup", "gpu", "cpu", "memoryGi", "node")
+    fields.refuse_unknown("name", "subGroup", "gpu", "cpu", "memoryGi", "node")
     return Pod(
         fields.text("name"),
         tuple(sorted(fields.amounts().items())),

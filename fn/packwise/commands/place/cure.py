@@ -33,8 +33,8 @@ _MOST_CHOICES = 2_000_000
 """Variables of one gang; a larger question is left open."""
 
 
-class Verdict(Enum):
-    """Whether there is a packing."""
+class PackingVerdict(Enum):
+    """The answer to whether there is a packing."""
 
     FITS = "fits"
     DOES_NOT_FIT = "does not fit"
@@ -44,7 +44,7 @@ class Verdict(Enum):
 class Packing(Record):
     """The verdict, and where it is `FITS`, a node for each pod."""
 
-    verdict: Verdict
+    verdict: PackingVerdict
     nodes: Mapping[str, str] = {}
 
 
@@ -57,7 +57,7 @@ class _Kind(Record):
 
 
 def exact_packing(turn: Scene) -> Packing:
-    """Whether the pods that are due of the only job of `turn` fit on its nodes.
+    """Searches nodes for the pods that are due of the only job of `turn`.
 
     A constraint that KAI cannot read leaves the question open. Needs the extra `solver`.
     """
@@ -66,12 +66,12 @@ def exact_packing(turn: Scene) -> Packing:
     due = tree.root.due()
     if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
         # What other pods, and shared GPUs, have to say is no part of the question.
-        return Packing(Verdict.OPEN)
+        return Packing(PackingVerdict.OPEN)
     kinds = _kinds(cluster, tree, due)
     if kinds is None or sum(len(kind.fitting) for kind in kinds) > _MOST_CHOICES:
-        return Packing(Verdict.OPEN)
+        return Packing(PackingVerdict.OPEN)
     if any(not kind.fitting for kind in kinds):
-        return Packing(Verdict.DOES_NOT_FIT)
+        return Packing(PackingVerdict.DOES_NOT_FIT)
     return _Question(cluster, tree, kinds).solve()
 
 
@@ -174,20 +174,20 @@ class _Question:
         solver.parameters.max_deterministic_time = _WORK
         status = solver.solve(self._model)
         if status == cp_model.INFEASIBLE:
-            return Packing(Verdict.DOES_NOT_FIT)
+            return Packing(PackingVerdict.DOES_NOT_FIT)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return Packing(Verdict.OPEN)
+            return Packing(PackingVerdict.OPEN)
         nodes: dict[str, str] = {}
         for kind, counts in zip(self._kinds, self._counts, strict=True):
             left = list(kind.pods)
             for node, count in zip(kind.fitting, counts, strict=True):
                 for _ in range(solver.value(count)):
                     nodes[left.pop(0).name] = node.name
-        return Packing(Verdict.FITS, nodes)
+        return Packing(PackingVerdict.FITS, nodes)
 
 
 _REPLICAS_TRIED = 8
-"""How many fewer pods of a set are tried."""
+"""Pods by which a set is tried with fewer, at most."""
 
 
 class Cure(Record):
@@ -204,7 +204,7 @@ class Second(Record):
     change that cures, "" where none that was tried does.
     """
 
-    verdict: Verdict
+    verdict: PackingVerdict
     hidden_by: str = ""
     change: str = ""
 
@@ -213,7 +213,7 @@ def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> 
     """The verdict on the only job of `turn`, to which KAI gave `answer`. Needs the extra `solver`."""
     verdict = exact_packing(turn).verdict
     best = cure(turn, words)
-    hidden = hiding_rule(answer) if verdict is Verdict.FITS and answer.errors else ""
+    hidden = hiding_rule(answer) if verdict is PackingVerdict.FITS and answer.errors else ""
     return Second(verdict, hidden, "" if best is None else best.change)
 
 

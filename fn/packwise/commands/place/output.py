@@ -11,18 +11,28 @@ from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import STDIN, Named, UsageError
 from packwise.cli.console import is_coloured, json_text, say, show, visible, width
-from packwise.cli.findings_text import SEVERITIES, Coverage, Part, Section, as_lines, code, comment, coverage_of, tinted
+from packwise.cli.findings_text import (
+    SEVERITIES,
+    CommentPart,
+    Coverage,
+    Section,
+    as_lines,
+    code,
+    comment,
+    coverage_of,
+    tint,
+)
 from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import rendered_of
+from packwise.cli.rendered_files import render_inputs
 from packwise.commands.place.cluster import (
     ScenarioError,
     WhatIfError,
-    added,
+    add_copies,
     answers,
-    drained,
+    drain,
     is_count,
     is_scenario,
-    joined,
+    join_nodes,
     read_cluster,
     read_json,
     read_nodes,
@@ -30,7 +40,7 @@ from packwise.commands.place.cluster import (
     read_scenario,
     with_replicas,
 )
-from packwise.commands.place.cure import Verdict
+from packwise.commands.place.cure import PackingVerdict
 from packwise.commands.place.placing import (
     Fate,
     common_domain,
@@ -115,7 +125,7 @@ _FATES = {
     Fate.ADDED: ("added", "added"),
     Fate.REMOVED: ("removed", "removed"),
 }
-"""What the change does to a gang, the worst first."""
+"""The words for what the change does to a gang, the worst first."""
 
 
 def as_text(placed: Placed, *, coloured: bool) -> str:
@@ -134,7 +144,7 @@ def as_text(placed: Placed, *, coloured: bool) -> str:
 
 
 def summary(placed: Placed) -> tuple[str, str]:
-    """How many gangs fit, and what the cluster has then."""
+    """The number of gangs that fit, and what the cluster has then."""
     placing = placed.placing
     fitting = sum(gang.fits for gang in placing.gangs)
     total, before, after = placing.gpus
@@ -145,11 +155,11 @@ def summary(placed: Placed) -> tuple[str, str]:
 
 
 def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
-    """What becomes of the gang at `index`: its nodes, or what is in its way."""
+    """The outcome of the gang at `index`: its nodes, or what is in its way."""
     gang = placed.placing.gangs[index]
     job, answer = gang.gang.job, gang.answer
     domain = placed.domain_of(gang)
-    state = tinted(
+    state = tint(
         _STATES[answer.state],
         SEVERITIES[Severity.INFO if answer.state in FITS else Severity.ERROR],
         coloured=coloured,
@@ -157,7 +167,7 @@ def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterato
     where = f", in {visible(domain)}" if domain else ""
     yield (
         f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
-        f"{gang.placed} of {_count(len(job.pods), 'pod')} placed{where}"
+        f"{gang.placed_pods} of {_count(len(job.pods), 'pod')} placed{where}"
     )
     yield from _spread(gang)
     for reason in placed.reasons[index]:
@@ -180,7 +190,7 @@ def _spread(gang: GangAnswer) -> Iterator[str]:
 
 
 def moves_summary(baseline: Baseline) -> str:
-    """How many gangs the change adds, removes, moves, and how many no longer fit or fit now."""
+    """The numbers of gangs that the change adds, removes and moves, and of those that no longer fit or fit now."""
     counts = Counter(move.fate for move in baseline.moves)
     words = [
         f"{counts[fate]} {singular if counts[fate] == 1 else plural}"
@@ -191,7 +201,7 @@ def moves_summary(baseline: Baseline) -> str:
 
 
 def move_line(placed: Placed, move: Move) -> str:
-    """What the change does to a gang, and where it goes."""
+    """The move of a gang by the change, and where it goes."""
     gang = move.after or move.before
     before = where(placed.baseline.placed, move.before) if placed.baseline is not None and move.before else ""
     after = where(placed, move.after) if move.after else ""
@@ -204,7 +214,7 @@ def where(placed: Placed, gang: GangAnswer) -> str:
     """Where the pods of a gang go, in a few words."""
     if not gang.fits:
         return _STATES[gang.answer.state]
-    domain, pods = placed.domain_of(gang), f"{gang.placed} of {_count(len(gang.gang.job.pods), 'pod')}"
+    domain, pods = placed.domain_of(gang), f"{gang.placed_pods} of {_count(len(gang.gang.job.pods), 'pod')}"
     return f"{pods} in {visible(domain)}" if domain else f"{pods}"
 
 
@@ -216,11 +226,11 @@ def _second(second: Second | None) -> Iterator[str]:
     if second is None:
         return
     match second.verdict:
-        case Verdict.FITS:
+        case PackingVerdict.FITS:
             yield "  there is a packing that KAI does not find" + (f": {second.hidden_by}" if second.hidden_by else "")
-        case Verdict.DOES_NOT_FIT:
+        case PackingVerdict.DOES_NOT_FIT:
             yield "  there is no packing at all beside what was placed before"
-        case Verdict.OPEN:
+        case PackingVerdict.OPEN:
             yield "  whether there is a packing was not decided"
     if second.change:
         yield f"  KAI places it with one change: {visible(second.change)}"
@@ -235,7 +245,7 @@ def _message(message: str) -> Iterator[str]:
 
 
 def further_lines(placed: Placed) -> Iterator[str]:
-    """How many more replicas of each workload fit."""
+    """The number of further replicas of each workload that fit."""
     size = max([width(visible(f"{namespace}/{name}")) for namespace, name in placed.further or {}], default=0)
     for (namespace, name), count in (placed.further or {}).items():
         full = visible(f"{namespace}/{name}")
@@ -261,14 +271,14 @@ def as_markdown(placed: Placed, command: str) -> str:
     return comment("packwise place", [part_of_placing(placed, command)])
 
 
-def part_of_placing(placed: Placed, command: str) -> Part:
-    """What the placing is in a comment."""
+def part_of_placing(placed: Placed, command: str) -> CommentPart:
+    """The placing's part of a comment."""
     fit, cluster = summary(placed)
     lead = ["### Where the scheduler places it", f"{code(fit)} on {code(cluster)}"]
     baseline = placed.baseline
     if baseline is not None:
         lead.append(f"From {code(baseline.name)}: {code(moves_summary(baseline))}")
-    return Part(lead, list(_sections(placed, baseline)), command)
+    return CommentPart(lead, list(_sections(placed, baseline)), command)
 
 
 def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
@@ -277,7 +287,7 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
     lost = {id(move.after): move for move in moves if move.fate is Fate.NO_LONGER_FITS}
     yield _section(
         "No longer fits",
-        [_lost(placed, index, lost[id(gang)]) for index, gang in enumerate(gangs) if id(gang) in lost],
+        [_loss_lines(placed, index, lost[id(gang)]) for index, gang in enumerate(gangs) if id(gang) in lost],
         is_open=True,
     )
     pending = [index for index, gang in enumerate(gangs) if not gang.fits and id(gang) not in lost]
@@ -289,7 +299,7 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
     yield _section("Further replicas that fit beside these", [[line] for line in further_lines(placed)])
 
 
-def _lost(placed: Placed, index: int, move: Move) -> list[str]:
+def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
     """The lines of a gang that no longer fits, and where it was."""
     first, *others = gang_lines(placed, index)
     before = placed.baseline.placed if placed.baseline is not None else placed
@@ -352,7 +362,7 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[st
         "queue": job.queue,
         "state": gang.answer.state,
         "pods": len(job.pods),
-        "placedPods": gang.placed,
+        "placedPods": gang.placed_pods,
         "domain": placed.domain_of(gang),
         "podSets": _podsets(gang),
         "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
@@ -381,7 +391,7 @@ def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:
 
 
 MOST_EXACT = 20
-"""How many gangs get an exact verdict."""
+"""Gangs that get an exact verdict at most."""
 
 
 def place(command: PlaceGangs) -> int:
@@ -427,14 +437,14 @@ def _workloads(command: PlaceGangs) -> int:
     if not inputs.is_broken:
         for text in command.replicas:
             package = package.replace(items=with_replicas(package.items, text))
-    rendered = rendered_of(inputs.replace(package=package))
+    rendered = render_inputs(inputs.replace(package=package))
     say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    coverage = coverage_of(inputs, rendered)
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
     if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
         say([coverage.line])
         return 1
     snapshot = _snapshot(command, package.nodes)
-    placed = placed_of(rendered, snapshot).replace(coverage=coverage)
+    placed = place_render(rendered, snapshot).replace(coverage=coverage)
     there, placing = placed.situation, placed.placing
     if command.further:
         placed = placed.replace(further=more_replicas(there, placing))
@@ -442,7 +452,7 @@ def _workloads(command: PlaceGangs) -> int:
         placed = placed.replace(seconds=_seconds(there, placing))
     if command.named.baseline is not None:
         placed = placed.replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
-    if not show(_printed(placed, command)):
+    if not show(_text_of(placed, command)):
         return 1
     say([*_queued_elsewhere(rendered), coverage.line])
     return int(not placing.fits or bool(exit_code(inputs.results)))
@@ -463,7 +473,7 @@ def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:
         yield f"note: {number} that {scheduler} queues {verb} not placed: its algorithm is not simulated"
 
 
-def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:
+def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
     """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
     there = situation(rendered, snapshot)
     placing = place_gangs(there)
@@ -477,7 +487,7 @@ def placed_of(rendered: Rendered, snapshot: Snapshot) -> Placed:
 
 
 def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
-    """What the change of `package` moves; None, which stderr says, where nothing before it can be placed.
+    """The moves by the change of `package`; None, which stderr says, where nothing before it can be placed.
 
     Raises TooManyPodsError.
     """
@@ -487,7 +497,7 @@ def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot)
     if exit_code(rendered.results):
         say([f"note: {name} has errors, so that places are compared with none"])
         return None
-    before = placed_of(rendered, snapshot)
+    before = place_render(rendered, snapshot)
     return Baseline(name, before, moves(before.placing, placed.placing))
 
 
@@ -512,15 +522,15 @@ def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Sn
     refuse_empty(command.nodes, snapshot)
     for text in command.add_nodes:
         if is_count(text):
-            snapshot = added(snapshot, text)
+            snapshot = add_copies(snapshot, text)
         else:
             try:
                 more = read_snapshot(list(read_objects(text)))
             except SnapshotError as error:
                 raise UsageError(f'--add-nodes "{text}" {error}') from None
-            snapshot = joined(snapshot, more.nodes)
+            snapshot = join_nodes(snapshot, more.nodes)
     for domain in command.drain:
-        snapshot = drained(snapshot, domain)
+        snapshot = drain(snapshot, domain)
     return snapshot
 
 
@@ -534,7 +544,7 @@ def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
         )
 
 
-def _printed(placed: Placed, command: PlaceGangs) -> str:
+def _text_of(placed: Placed, command: PlaceGangs) -> str:
     match command.output:
         case "json":
             return as_json(placed)

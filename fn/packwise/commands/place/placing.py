@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import Snapshot
 
 _MOST = 100
-"""How many further replicas of a workload are tried."""
+"""Further replicas of a workload that are tried at most."""
 
 
 class Situation(Record):
@@ -47,7 +47,7 @@ class Situation(Record):
 
 
 class GangAnswer(Record):
-    """What becomes of a gang.
+    """The outcome of a gang.
 
     `spread` has the pods of each pod set by node; `nearest` is the domain that lacks least. `notes` are what the answer
     leaves out of account.
@@ -61,12 +61,12 @@ class GangAnswer(Record):
 
     @property
     def fits(self) -> bool:
-        """Whether the gang runs."""
+        """True if the gang runs."""
         return self.answer.state in FITS
 
     @property
-    def placed(self) -> int:
-        """How many pods have a node."""
+    def placed_pods(self) -> int:
+        """The number of pods that have a node."""
         return sum(bool(node) for node in self.answer.nodes.values())
 
 
@@ -80,7 +80,7 @@ class Placing(Record):
 
     @property
     def fits(self) -> bool:
-        """Whether every gang runs."""
+        """True if every gang runs."""
         return all(gang.fits for gang in self.gangs)
 
 
@@ -141,7 +141,7 @@ def place_gangs(situation: Situation) -> Placing:
 
 
 def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
-    """What KAI saw when it tried the job at `index` last: that job alone, beside all that was placed before."""
+    """KAI's last try of the job at `index`: that job alone, beside all that was placed before."""
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     placed = (*others, *session.placed[: session.jobs[index].before])
@@ -171,7 +171,9 @@ def _sum(amounts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int
 
 
 def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str], int]:
-    """How many further replicas of each workload fit beside all gangs, up to a hundred; by namespace and name."""
+    """The number of further replicas of each workload that fit beside all gangs, up to a hundred; by namespace and
+    name.
+    """
     answers = placing.session.jobs
     placed = [
         (pod, node)
@@ -206,11 +208,12 @@ def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueSh
                 own[name] = own.get(name, 0) + amount
     for queue in scene.queues:
         yield queue.replace(
-            used=_added(queue.used, used.get(queue.name, {})), kept=_added(queue.kept, kept.get(queue.name, {}))
+            used=_sum_amounts(queue.used, used.get(queue.name, {})),
+            kept=_sum_amounts(queue.kept, kept.get(queue.name, {})),
         )
 
 
-def _added(amounts: Mapping[str, float], others: Mapping[str, float]) -> Mapping[str, float]:
+def _sum_amounts(amounts: Mapping[str, float], others: Mapping[str, float]) -> Mapping[str, float]:
     return {name: amounts.get(name, 0) + others.get(name, 0) for name in {**amounts, **others}}
 
 
@@ -294,7 +297,7 @@ def _gpu_of(request: Iterable[tuple[str, int]]) -> int:
 
 
 class Fate(StrEnum):
-    """What becomes of a gang by a change."""
+    """The outcome of a change for one gang."""
 
     NO_LONGER_FITS = "noLongerFits"
     FITS_NOW = "fitsNow"
@@ -318,7 +321,7 @@ class Move(Record):
 
 
 def moves(before: Placing, after: Placing) -> tuple[Move, ...]:
-    """What becomes of each gang of two placings on the same nodes; nothing of one that stays where it is.
+    """The moves between two placings on the same nodes; nothing of a gang that stays where it is.
 
     In the order of the gangs after the change; those that go follow.
     """
@@ -347,11 +350,11 @@ def _move(before: GangAnswer | None, after: GangAnswer) -> Move | None:
 
 
 def _waiting(gang: GangAnswer) -> int:
-    return len(gang.gang.job.pods) - gang.placed
+    return len(gang.gang.job.pods) - gang.placed_pods
 
 
 def _elsewhere(before: GangAnswer, after: GangAnswer) -> int:
-    """How many pods stand on another node; further pods, and those that are no more, do not count.
+    """The number of pods that stand on another node; further pods, and those that are no more, do not count.
 
     Pod sets are told by their names, which no epoch changes.
     """
@@ -369,7 +372,7 @@ _WORDS = {GPU: "GPU", CPU: "CPU core", PODS: "pod"}
 _GIB = 1 << 30
 
 Free = dict[str, dict[str, int]]
-"""What nodes have left, by name and resource."""
+"""The free resources of nodes, by name and resource."""
 
 
 class _Bound(Record):
@@ -379,13 +382,13 @@ class _Bound(Record):
     constraint: LevelConstraint
 
     @property
-    def required(self) -> str:
+    def required_level(self) -> str:
         """The level that must hold the part."""
         return self.constraint.required
 
 
 def free_after(situation: Situation, placing: Placing) -> Free:
-    """What the nodes have left when all gangs have their places."""
+    """The free resources of the nodes when all gangs have their places."""
     free = {node.name: dict(node.allocatable) for node in situation.scene.nodes}
     for node in situation.scene.nodes:
         add_amounts(free[node.name], node.used.items(), -1)
@@ -417,7 +420,7 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
     shortage = gang.nearest
     if shortage is None:
         return
-    unlabelled = _unlabelled(shortage.topology, situation)
+    unlabelled = _unlabelled_nodes(shortage.topology, situation)
     if len(unlabelled) < len(situation.scene.nodes):
         unlabelled = [node for node in unlabelled if not node.unschedulable and not node.unready]
     if unlabelled:
@@ -436,7 +439,7 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
         )
         return
     is_bound = shortage.level != "" and any(
-        bound.sub_group == shortage.sub_group and bound.required == shortage.level for bound in _bounds(job)
+        bound.sub_group == shortage.sub_group and bound.required_level == shortage.level for bound in _bounds(job)
     )
     need = (
         f"{pods}{part} must stand in one {word}; the nearest, {shortage.domain},"
@@ -471,7 +474,7 @@ def _of_queue(job: Job, scene: Scene) -> Iterator[str]:
         yield f'the queue "{job.queue}" has queues below it ({below}); KAI skips its gangs without a word'
 
 
-def _unlabelled(topology: str, situation: Situation) -> list[Node]:
+def _unlabelled_nodes(topology: str, situation: Situation) -> list[Node]:
     """The nodes that are in no domain of the topology."""
     levels = next((each.levels for each in situation.scene.topologies if each.name == topology), ())
     return [node for node in situation.scene.nodes if not all(key in node.labels for key in levels)]
@@ -492,12 +495,12 @@ def _without_labels(nodes: Sequence[Node], topology: str, situation: Situation) 
 
 
 def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]], free: Free) -> bool:
-    """Whether the nodes have free what is missing."""
+    """True if the nodes have free what is missing."""
     return all(sum(max(0, free[node.name].get(name, 0)) for node in nodes) >= amount for name, amount in missing)
 
 
 def _mistakes(bound: _Bound, situation: Situation) -> Iterator[str]:
-    """What KAI refuses in a constraint without an error in the status."""
+    """KAI's refusals of a constraint without an error in the status."""
     constraint = bound.constraint
     part = f"{bound.sub_group}: " if bound.sub_group else ""
     topology = next((each for each in situation.scene.topologies if each.name == constraint.topology), None)
@@ -529,7 +532,7 @@ def _nodes_of(shortage: Shortage, situation: Situation) -> list[Node]:
 
 
 def room(nodes: Sequence[Node], free: Free, shortage: Shortage) -> list[str]:
-    """What nodes have left of the first resource that lacks, the most first."""
+    """The free amounts of the first resource that lacks, the largest first."""
     names = [name for name, _ in shortage.missing]
     resource = GPU if GPU in names else next(iter(names), GPU)
     ordered = sorted(nodes, key=lambda node: (-free[node.name].get(resource, 0), node.name))
@@ -547,11 +550,11 @@ def level_word(situation: Situation, key: str) -> str:
 def quantity(resource: str, amount: float) -> str:
     """An amount with its unit: `8 GPUs`, `1.5 CPU cores`, `64 GiB of memory`."""
     if resource == MEMORY:
-        return f"{_rounded(amount / _GIB)} GiB of memory"
+        return f"{_round(amount / _GIB)} GiB of memory"
     if resource == CPU:
-        return _count_text(_rounded(amount / 1000), "CPU core")
+        return _count_text(_round(amount / 1000), "CPU core")
     word = _WORDS.get(resource)
-    return _count_text(_rounded(amount), word) if word is not None else f"{_rounded(amount)} {resource}"
+    return _count_text(_round(amount), word) if word is not None else f"{_round(amount)} {resource}"
 
 
 def _amounts(missing: Sequence[tuple[str, float]]) -> str:
@@ -568,5 +571,5 @@ def _count_text(number: str, noun: str) -> str:
     return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
 
 
-def _rounded(number: float) -> str:
+def _round(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import STDIN, Command, Named, Verbosity, add_context, add_paths, add_verbosity, named_of
+from packwise.cli.arguments import STDIN, Command, Named, Verbosity, add_context, add_paths, add_verbosity, sources_of
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +58,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _read(parsed: argparse.Namespace) -> Render:
     return Render(
-        named_of(parsed),
+        sources_of(parsed),
         None if parsed.output == STDIN else parsed.output,
         parsed.in_place,
         parsed.check,

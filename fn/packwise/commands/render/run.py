@@ -16,21 +16,21 @@ from packwise.cli.findings_text import count_of_causes, coverage_of, ending, hid
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_inputs
 from packwise.cli.reader import contents_of, error_result
-from packwise.cli.rendered_files import LIST, outcome_of, plan_folder, refuse_same_target, rendered_of, stream_of
-from packwise.cli.write import apply, locked, refuse_lists_within, refuse_no_folder, remove_left, survey
+from packwise.cli.rendered_files import LIST, outcome_of, plan_folder, refuse_same_target, render_inputs, stream_of
+from packwise.cli.write import apply, lock_folder, refuse_lists_within, refuse_no_folder, remove_left, survey
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.result import Result
     from packwise.cli.findings_text import Coverage
-    from packwise.cli.rendered_files import FolderPlan, Outcome
+    from packwise.cli.rendered_files import FolderPlan, RenderedFiles
     from packwise.cli.write import Changes
     from packwise.commands.render import Render
 
 
-class Report(Record):
-    """What stderr says of a render: findings, and a last line of what was done, judged and left out.
+class RenderReport(Record):
+    """The report of a render on stderr: findings, and a last line of what was done, judged and left out.
 
     `coverage` is what that line says of the latter two.
     """
@@ -40,7 +40,7 @@ class Report(Record):
 
     @property
     def verbosity(self) -> Verbosity:
-        """How much is said."""
+        """The verbosity of the command."""
         return self.command.verbosity
 
     def list_findings(self, results: Sequence[Result]) -> None:
@@ -51,7 +51,7 @@ class Report(Record):
         """Says what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
-        say(ending(last, self.coverage.listed, self.verbosity))
+        say(ending(last, self.coverage.detail_lines, self.verbosity))
 
     def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> int:
         """Says that nothing was written, and why, an `error` beside the results; returns the exit code."""
@@ -71,8 +71,8 @@ def render(command: Render) -> int:
 
         return render_folder(command)
     inputs = read_inputs(command.named)
-    rendered = rendered_of(inputs, writes=True)
-    report = Report(command, coverage_of(inputs, rendered))
+    rendered = render_inputs(inputs, writes=True)
+    report = RenderReport(command, coverage_of(inputs.files, inputs.left_out, rendered))
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
@@ -95,8 +95,8 @@ def render_folder(command: Render) -> int:
     inputs = read_inputs(command.named, output)
     refuse_same_target(inputs.files)
     refuse_lists_within(inputs.files, output)
-    rendered = rendered_of(inputs, writes=True)
-    report = Report(command, coverage_of(inputs, rendered))
+    rendered = render_inputs(inputs, writes=True)
+    report = RenderReport(command, coverage_of(inputs.files, inputs.left_out, rendered))
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
@@ -104,15 +104,15 @@ def render_folder(command: Render) -> int:
     except FieldError as error:
         return report.refuse(rendered.results, error)
     split = bool(rendered.gitops) and not command.in_place
-    return _written(outcome, Path(output), rendered.results, contents_of(inputs.files), report, split=split)
+    return _write_outcome(outcome, Path(output), rendered.results, contents_of(inputs.files), report, split=split)
 
 
-def _written(
-    outcome: Outcome,
+def _write_outcome(
+    outcome: RenderedFiles,
     output: Path,
     results: Sequence[Result],
     as_read: Mapping[Path, bytes],
-    report: Report,
+    report: RenderReport,
     *,
     split: bool = False,
 ) -> int:
@@ -153,12 +153,12 @@ def _alone(folder: Path, command: Render) -> Generator[None]:
     if not command.check:
         with suppress(OSError):
             parent.mkdir(parents=True, exist_ok=True)
-    with locked(parent):
+    with lock_folder(parent):
         yield
 
 
 def _write(
-    plan: FolderPlan, folder: Path, results: Sequence[Result], as_read: Mapping[Path, bytes], report: Report
+    plan: FolderPlan, folder: Path, results: Sequence[Result], as_read: Mapping[Path, bytes], report: RenderReport
 ) -> int:
     command = report.command
     changes = survey(folder, plan, with_list=not command.in_place)
@@ -184,7 +184,7 @@ def _write(
 
 
 def _stale(changes: Changes, folder: Path) -> Iterator[str]:
-    """What a render would change."""
+    """The lines for what a render would change."""
     for name in changes.contents:
         path = folder / name
         yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"

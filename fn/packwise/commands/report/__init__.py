@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import STDIN, Command, Named, add_context, add_nodes, add_paths, named_of
+from packwise.cli.arguments import STDIN, Command, Named, add_context, add_nodes, add_paths, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ examples:
 exit codes: 0 every gang fits and no error was found, 1 otherwise, 2 wrong usage"""
 
 REPORT_FORMATS: tuple[ReportFormat, ...] = ("html", "svg", "mermaid")
-"""How a report is drawn."""
+"""The formats of a report."""
 
 
 class Drawing(Record):
@@ -41,7 +41,7 @@ class Drawing(Record):
     file: str | None = None
 
 
-class Report(Record):
+class ReportOptions(Record):
     """`packwise report`; `nodes` are files with a cluster's nodes and pods.
 
     `source_url` is what a link into a file is made from, with `{path}` and `{line}`; None: links are relative.
@@ -117,11 +117,11 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         parser.error(f"-o must name {to} once; give the others a file each (svg=map.svg)")
 
 
-def _read(parsed: argparse.Namespace) -> Report:
-    return Report(named_of(parsed), tuple(parsed.output), tuple(parsed.nodes), parsed.source_url)
+def _read(parsed: argparse.Namespace) -> ReportOptions:
+    return ReportOptions(sources_of(parsed), tuple(parsed.output), tuple(parsed.nodes), parsed.source_url)
 
 
-def _run(command: Report) -> int:
+def _run(command: ReportOptions) -> int:
     from packwise.commands.report.picture import report
 
     return report(command)

@@ -29,13 +29,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.result import Result
-    from packwise.commands.report.picture import DomainBox, GangBox, NodeBox, Outcome, Part, Picture, Share, TopologyMap
+    from packwise.commands.report.picture import (
+        DomainBox,
+        GangBox,
+        NodeBox,
+        NodeShare,
+        Outcome,
+        Picture,
+        PicturePart,
+        TopologyMap,
+    )
 
 _MOST_GANGS = 40
 _MOST_DOMAINS = 160
 
 
-class State(Record):
+class DrawnState(Record):
     """A state of a gang in words, and a sign for it, since colour says nothing to everybody."""
 
     sign: str
@@ -43,11 +52,11 @@ class State(Record):
 
 
 STATES = {
-    "allocated": State("✓", "fits"),
-    "partial": State("◐", "fits in part"),
-    "pending": State("✕", "does not fit"),
-    "notready": State("…", "is not tried"),
-    "": State("", ""),
+    "allocated": DrawnState("✓", "fits"),
+    "partial": DrawnState("◐", "fits in part"),
+    "pending": DrawnState("✕", "does not fit"),
+    "notready": DrawnState("…", "is not tried"),
+    "": DrawnState("", ""),
 }
 
 PALETTE = (
@@ -86,20 +95,20 @@ class Drawn(Record):
 
     @property
     def headline(self) -> str:
-        """What the drawing says in one line."""
+        """The drawing in one line."""
         outcomes = [gang.after for gang in self.picture.gangs if gang.after is not None]
         errors = sum([result.severity is Severity.ERROR for result in self.picture.findings])
-        also = f", {counted(errors, 'error')}" if errors else ""
+        also = f", {count_text(errors, 'error')}" if errors else ""
         if errors and not outcomes:
-            return f"{counted(errors, 'error')}, and no gang"
+            return f"{count_text(errors, 'error')}, and no gang"
         if not self.picture.nodes:
-            return counted(len(outcomes), "gang") + also
+            return count_text(len(outcomes), "gang") + also
         fitting = sum([outcome.state in FITS for outcome in outcomes])
-        return f"{fitting} of {counted(len(outcomes), 'gang')} fit{'s' if len(outcomes) == 1 else ''}{also}"
+        return f"{fitting} of {count_text(len(outcomes), 'gang')} fit{'s' if len(outcomes) == 1 else ''}{also}"
 
 
 def verdict_of(gang: GangBox) -> str:
-    """What becomes of a gang: its state, or the change that takes it away."""
+    """The outcome of a gang: its state, or the change that takes it away."""
     state = STATES[gang.outcome.state]
     return gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
 
@@ -125,7 +134,7 @@ def deepest_level(domains: Sequence[DomainBox]) -> int:
     return depth
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """`1 gang`, `2 gangs`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -202,7 +211,7 @@ class _Canvas:
         taken = sum([share.gpus for node in picture.nodes for share in node.after])
         used = sum([node.in_use for node in picture.nodes])
         about = (
-            f"{counted(len(picture.nodes), 'node')}, {counted(gpus, 'GPU')}: {taken} of gangs, by their numbers; "
+            f"{count_text(len(picture.nodes), 'node')}, {count_text(gpus, 'GPU')}: {taken} of gangs, by their numbers; "
             f"{used} in use by other pods, hatched; {gpus - taken - used} free"
         )
         self._write(_PAD, 26 + _LINE, about if picture.nodes else "no nodes were given", "m l")
@@ -214,7 +223,7 @@ class _Canvas:
         self._deepest = len(drawn.levels) - 1 if self._with_nodes else deepest_level(drawn.domains)
         y = self._domains(drawn.domains, area, 0)
         if drawn.outside:
-            text = f"{counted(len(drawn.outside), 'node')} in no domain" if drawn.domains else "nodes"
+            text = f"{count_text(len(drawn.outside), 'node')} in no domain" if drawn.domains else "nodes"
             frame = len(self.shapes)
             self._write(area.x + _PAD, y + _LINE, text, "m l")
             bottom = y + _LINE + _PAD
@@ -235,7 +244,7 @@ class _Canvas:
                 y += _LINE - 4
             y += 4
         if more := len(self._picture.gangs) - len(listed):
-            self._write(_PAD, y + 10, f"and {counted(more, 'more gang')}", "m l")
+            self._write(_PAD, y + 10, f"and {count_text(more, 'more gang')}", "m l")
             y += _LINE
         return y
 
@@ -282,7 +291,7 @@ class _Canvas:
         return bottom
 
     def _bar(self, domain: DomainBox, area: _Area) -> float:
-        """What is taken of a domain whose nodes are not drawn."""
+        """The amounts in use of a domain whose nodes are not drawn."""
         unit = area.width / domain.gpus if domain.gpus else 0
         self._rect("f", area.x, area.y, area.width, 8)
         self._rect("u", area.x, area.y, domain.in_use * unit, 8)
@@ -413,7 +422,7 @@ class _Chart:
         for number, gang in listed:
             yield f'    g{number}["{_gang_label(number, gang)}"]:::c{number % len(PALETTE)}'
         if more := len(self._picture.gangs) - len(listed):
-            yield f'    more["and {counted(more, "more gang")}"]'
+            yield f'    more["and {count_text(more, "more gang")}"]'
         yield "  end"
         used = range(min(len(PALETTE), len(self._picture.gangs)))
         yield from (f"  classDef c{number} fill:{PALETTE[number]},color:{INK},stroke:{INK}" for number in used)
@@ -424,12 +433,12 @@ class _Chart:
         if self._with_nodes:
             yield from (self._node(index, "    ") for index in drawn.outside)
         elif drawn.outside:
-            yield f'    outside["{counted(len(drawn.outside), "node")} in no domain"]'
+            yield f'    outside["{count_text(len(drawn.outside), "node")} in no domain"]'
 
     def _domain(self, domain: DomainBox, depth: int) -> Iterator[str]:
         self._domains += 1
         number, indent = self._domains, "  " * (depth + 2)
-        label = f"{_label(f'{domain.level} {domain.name}')}: {_taken(domain)}"
+        label = f"{_label(f'{domain.level} {domain.name}')}: {_use_text(domain)}"
         if depth == self._deepest and not self._with_nodes:
             yield f'{indent}d{number}["{label}"]'
             return
@@ -459,8 +468,8 @@ def _gang_label(number: int, gang: GangBox) -> str:
     return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}{notes}"
 
 
-def _taken(domain: DomainBox) -> str:
-    return f"{domain.in_use + domain.after} of {counted(domain.gpus, 'GPU')}"
+def _use_text(domain: DomainBox) -> str:
+    return f"{domain.in_use + domain.after} of {count_text(domain.gpus, 'GPU')}"
 
 
 def _label(text: str) -> str:
@@ -488,7 +497,7 @@ def as_html(drawn: Drawn) -> str:
         "about": html.escape(visible(_about(drawn))),
         "style": style,
         "script": script,
-        "data": _embedded(_Data(drawn).value()),
+        "data": _script_json(_Data(drawn).value()),
     }
     return _PLACEHOLDER.sub(lambda match: parts[match[1]], _static("page.html"))
 
@@ -507,7 +516,7 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _embedded(value: Any) -> str:
+def _script_json(value: Any) -> str:
     """JSON that ends no script element, and begins no comment in it."""
     text = json.dumps(value, separators=(",", ":"))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -515,7 +524,7 @@ def _embedded(value: Any) -> str:
 
 def _about(drawn: Drawn) -> str:
     picture = drawn.picture
-    on = f" on {counted(len(picture.nodes), 'node')}" if picture.nodes else ""
+    on = f" on {count_text(len(picture.nodes), 'node')}" if picture.nodes else ""
     than = f", compared with {picture.baseline}" if picture.baseline is not None else ""
     return " · ".join([f"{' '.join(picture.paths)}{on}{than}", *picture.facts])
 
@@ -574,7 +583,7 @@ class _Data:
             "before": _outcome(gang.before),
         }
 
-    def _part(self, part: Part) -> list[Any]:
+    def _part(self, part: PicturePart) -> list[Any]:
         place = part.place
         return [
             visible(part.name),
@@ -607,7 +616,7 @@ def _node(box: NodeBox) -> list[Any]:
     return [visible(box.name), box.gpus, box.in_use, _texts(box.notes), *shares, box.in_use_before]
 
 
-def _shares(shares: Sequence[Share]) -> list[list[int]]:
+def _shares(shares: Sequence[NodeShare]) -> list[list[int]]:
     return [[share.gang, share.pods, share.gpus] for share in shares]
 
 

@@ -18,10 +18,10 @@ from packwise.cli.arguments import STDIN, UsageError, Verbosity
 from packwise.cli.console import is_coloured, say, show, write_text
 from packwise.cli.findings_text import coverage_of, stderr_lines
 from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import rendered_of
+from packwise.cli.rendered_files import render_inputs
 from packwise.commands.diff.difference import State, state_after, state_before
 from packwise.commands.diff.difference import diff as compare
-from packwise.commands.diff.output import Compared, changed_kinds, notes
+from packwise.commands.diff.output import Comparison, changed_kinds, notes
 from packwise.commands.place.cluster import read_cluster, read_nodes
 from packwise.commands.place.placing import common_domain, free_after, place_gangs, reasons, situation, topology_of
 from packwise.commands.report.drawing import Drawn, as_html, as_mermaid, as_svg
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.cli.inputs import Inputs
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
-    from packwise.commands.report import Drawing, Report, ReportFormat
+    from packwise.commands.report import Drawing, ReportFormat, ReportOptions
     from packwise.objects import Identity, Origin, Place
     from packwise.pipeline import Rendered
     from packwise.placement import Bounds, Gang
@@ -56,7 +56,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 _NUMBER = re.compile("([0-9]+)")
 
 
-class Share(Record):
+class NodeShare(Record):
     """Pods of a gang on a node, and the GPUs that they take; `gang` is its position in the picture."""
 
     gang: int
@@ -74,8 +74,8 @@ class NodeBox(Record):
     gpus: int
     in_use: int
     notes: tuple[str, ...] = ()
-    after: tuple[Share, ...] = ()
-    before: tuple[Share, ...] = ()
+    after: tuple[NodeShare, ...] = ()
+    before: tuple[NodeShare, ...] = ()
     in_use_before: int = 0
 
 
@@ -173,7 +173,7 @@ def _domains(
 
 
 def _natural(name: str) -> tuple[tuple[str, int], ...]:
-    """What a name is sorted by: r2 stands before r10."""
+    """The key that names are sorted by: r2 stands before r10."""
     parts = _NUMBER.split(name)
     texts, numbers = parts[::2], parts[1::2]
     return tuple((text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True))
@@ -187,7 +187,7 @@ class Side(Record):
     reasons: tuple[tuple[str, ...], ...] = ()
 
 
-class Part(Record):
+class PicturePart(Record):
     """A set of pods in a gang, `depth` sets below the gang itself; of `pods`, the gang needs `members`.
 
     The levels are words, as workloads name them; "" where there is none. `place` is that of the constraint, or of the
@@ -205,7 +205,7 @@ class Part(Record):
 
 
 class Outcome(Record):
-    """What becomes of a gang. `state` is KAI's word, as in JobAnswer; "" where no nodes are known.
+    """The outcome of a gang. `state` is KAI's word, as in JobAnswer; "" where no nodes are known.
 
     `domain` is the domain that all of its pods share. `nearest` is the id of the domain that lacks least, for a gang
     that does not fit.
@@ -233,7 +233,7 @@ class GangBox(Record):
     queue: str
     pods: int
     gpus: int
-    parts: tuple[Part, ...]
+    parts: tuple[PicturePart, ...]
     after: Outcome | None
     before: Outcome | None = None
     change: str = ""
@@ -242,7 +242,7 @@ class GangBox(Record):
 
     @property
     def outcome(self) -> Outcome:
-        """What becomes of the gang; what became of it before, where the change takes it away."""
+        """The outcome of the gang; that of before, where the change takes it away."""
         return self.after or self.before or Outcome()
 
 
@@ -339,9 +339,9 @@ def _by_key(side: Side) -> dict[tuple[object, ...], int]:
     return keys
 
 
-def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[Share, ...]]:
-    """What gangs take of each node; `numbers` are their positions in the picture."""
-    shares: dict[str, list[Share]] = {}
+def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[NodeShare, ...]]:
+    """The amounts that gangs take of each node; `numbers` are their positions in the picture."""
+    shares: dict[str, list[NodeShare]] = {}
     if side is None or side.placing is None:
         return {}
     for index, number in sorted(numbers.items(), key=lambda pair: pair[1]):
@@ -351,7 +351,7 @@ def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[Sh
             if node := answer.answer.nodes.get(pod.name):
                 taken.setdefault(node, []).append(_gpus(pod))
         for node, gpus in taken.items():
-            shares.setdefault(node, []).append(Share(number, len(gpus), sum(gpus)))
+            shares.setdefault(node, []).append(NodeShare(number, len(gpus), sum(gpus)))
     return {node: tuple(listed) for node, listed in shares.items()}
 
 
@@ -391,14 +391,14 @@ class _Drawer:
         nodes = [self._nodes[name] for name in sorted({node for _, spread in answer.spread for node, _ in spread})]
         return Outcome(
             answer.answer.state,
-            answer.placed,
+            answer.placed_pods,
             common_domain(topology_of(side.situation, answer), nodes) if nodes else "",
             side.reasons[index],
             answer.answer.message,
             "" if answer.nearest is None or answer.fits else answer.nearest.domain,
         )
 
-    def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[Part]:
+    def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[PicturePart]:
         gang = known.gang
         pods = Counter(pod.sub_group or DEFAULT_POD_SET for pod in known.job.pods)
         spread = {} if answer is None else dict(answer.spread)
@@ -416,10 +416,10 @@ class _Drawer:
             part = self._part(each.name, each.bounds, each.origin)
             yield part.replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)
 
-    def _part(self, name: str, bounds: Bounds | None, origin: Origin) -> Part:
+    def _part(self, name: str, bounds: Bounds | None, origin: Origin) -> PicturePart:
         if bounds is None:
-            return Part(name, self._location(origin.place))
-        return Part(
+            return PicturePart(name, self._location(origin.place))
+        return PicturePart(
             name,
             self._location((bounds.origin or origin).place),
             "" if bounds.required is None else bounds.required.domain,
@@ -440,7 +440,7 @@ def _title(gang: Gang) -> str:
 
 
 def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
-    """What the change does to a gang, in words; "" where it stays as it is."""
+    """The move of a gang by the change, in words; "" where it stays as it is."""
     if new is None or old is None:
         return "removed" if new is None else "new"
     if after.placing is None or before.placing is None:
@@ -459,14 +459,14 @@ _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
 """A commit in the template of links."""
 
 
-def report(command: Report) -> int:
+def report(command: ReportOptions) -> int:
     """Writes the drawings; returns 0 where every gang fits and there is no error, else 1. Raises UsageError."""
     if STDIN in command.nodes and STDIN in command.named.paths:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')
     inputs = read_inputs(command.named)
     if command.nodes:
         inputs = inputs.replace(package=inputs.package.replace(nodes=read_nodes(command.nodes)))
-    rendered = rendered_of(inputs)
+    rendered = render_inputs(inputs)
     say(stderr_lines(rendered.results, Verbosity.NORMAL, coloured=is_coloured(sys.stderr)), as_they_are=True)
     snapshot = read_cluster(command.nodes, inputs.package.nodes) if command.nodes else Snapshot(())
     try:
@@ -477,16 +477,16 @@ def report(command: Report) -> int:
     if any(output.file is not None for output in command.outputs):
         # The drawing says it too, and is open nowhere yet.
         say([Drawn(picture).headline])
-    say([coverage_of(inputs, rendered).line])
+    say([coverage_of(inputs.files, inputs.left_out, rendered).line])
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 
-def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snapshot) -> tuple[Picture, bool]:
+def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapshot: Snapshot) -> tuple[Picture, bool]:
     """The picture, and whether every gang fits."""
     paths = tuple("<stdin>" if path == STDIN else path for path in command.named.paths)
     accepted, comparison = rendered, _Comparison()
     if command.named.baseline is not None and not exit_code(inputs.results):
-        comparison = _compared(inputs.package, command.named.baseline, " ".join(paths), snapshot)
+        comparison = _compare(inputs.package, command.named.baseline, " ".join(paths), snapshot)
         if exit_code(rendered.results):
             # Where an update is refused, the gangs are those that it would lead to.
             accepted = render(inputs.package.replace(baseline=None))
@@ -504,7 +504,7 @@ def _picture(command: Report, inputs: Inputs, rendered: Rendered, snapshot: Snap
 
 
 def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> Iterator[str]:
-    """What the picture is of, as far as the input says it: no clock and no repository is asked."""
+    """Facts of the picture, as far as the input says them: no clock and no repository is asked."""
     commit = None if source_url is None else _COMMIT.search(source_url)
     if commit is not None:
         yield f"commit {commit[0][:12]}"
@@ -531,10 +531,10 @@ class _Comparison(Record):
     changes: tuple[Changed, ...] | None = None
 
 
-def _compared(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
+def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
     earlier = _earlier(package)
-    old, new = _sorted(state_before(earlier)), _sorted(state_after(package, earlier))
-    compared = Compared(compare(old, new), name, other, old.rendered, new.rendered)
+    old, new = _sort_results(state_before(earlier)), _sort_results(state_after(package, earlier))
+    compared = Comparison(compare(old, new), name, other, old.rendered, new.rendered)
     say([f"note: {note}" for note in notes(compared)])
     say(stderr_lines(compared.difference.unreadable, Verbosity.NORMAL), as_they_are=True)
     changes = tuple(
@@ -559,7 +559,7 @@ def _earlier(package: Package) -> Package:
     return earlier.replace(context=(*package.context, *(item for item in package.items if has_topology(item))))
 
 
-def _sorted(state: State) -> State:
+def _sort_results(state: State) -> State:
     return state.replace(results=sort_results(state.results))
 
 
@@ -572,8 +572,8 @@ def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
     return Side(there, placing, tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs))
 
 
-def _write(output: Drawing, picture: Picture, command: Report) -> bool:
-    """Whether the drawing was written."""
+def _write(output: Drawing, picture: Picture, command: ReportOptions) -> bool:
+    """Writes the drawing. False if that was not possible."""
     folder = Path(output.file).parent if output.file is not None else Path()
     text = _PRINTERS[output.format](Drawn(picture, Path(os.path.relpath(".", folder)).as_posix(), command.source_url))
     return show(text) if output.file is None else write_text(output.file, text)

@@ -58,7 +58,7 @@ _CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is said in a cluster of a failing example, at `stage`: `texts` are the exact words, in order.
+    """The words of a cluster about a failing example, at `stage`: `texts` are the exact words, in order.
 
     `rule` is the one that the example breaks.
     """
@@ -82,8 +82,8 @@ def _webhook_of(rule: str) -> str:
     return next((entry.webhook for entry in entries if rule in [each.name for each in entry.rules()]), "")
 
 
-def refusal(rule: str, explanation: Explanation) -> Refusal | None:
-    """What would be said in a cluster, by that rule, of the failing example; None where nobody would say anything."""
+def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
+    """The words of a cluster, by that rule, about the failing example; None where nobody would say anything."""
     if not explanation.failing:
         return None
     results = [result.tags for result in results_of(explanation.failing, explanation.before)]
@@ -96,7 +96,7 @@ def refusal(rule: str, explanation: Explanation) -> Refusal | None:
 
 
 def results_of(example: str, before: str = "") -> tuple[Result, ...]:
-    """What a render says of `example`, with lines as in it; as an update of `before`, where that is given."""
+    """The results of a render of `example`, with lines as in it; as an update of `before`, where that is given."""
     objects = _objects(example)
     items = tuple(item for item in objects if not is_document(item.value))
     documents = tuple(item for item in objects if is_document(item.value))
@@ -106,17 +106,17 @@ def results_of(example: str, before: str = "") -> tuple[Result, ...]:
 def _objects(example: str) -> tuple[KubeObject, ...]:
     """The objects of an example, whole; with a configuration, where it shows none."""
     bases = _bases()
-    shown = _parsed(example)
+    shown = _parse(example)
     if all(item.kind not in _CONFIGURATIONS for item in shown):
         shown = (bases[_SETTINGS], *shown)
     kinds = [_kind(item) for item in shown]
     if _WORKFLOW in kinds and _POOL not in kinds:
         shown = (bases[_POOL], *shown)
-    return tuple(_completed(item, (), item.value, _base(item, bases)) for item in shown)
+    return tuple(_complete(item, (), item.value, _base(item, bases)) for item in shown)
 
 
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
-    """What `item` is completed by; a topology section that is spelt another way, by the one of the base.
+    """The base that completes `item`; a topology section that is spelt another way, by the one of the base.
 
     Nothing, where no base is of its kind or where it names the API group of another one: it is whole then.
     """
@@ -139,7 +139,7 @@ def _group(item: KubeObject) -> str:
 @cache
 def _bases() -> Mapping[str, KubeObject]:
     text = (files("packwise.commands.rules") / "base.yaml").read_text(encoding="utf-8")
-    return {_kind(item): item for item in _parsed(text)}
+    return {_kind(item): item for item in _parse(text)}
 
 
 def _kind(item: KubeObject) -> str:
@@ -149,11 +149,11 @@ def _kind(item: KubeObject) -> str:
     return _WORKFLOW if "workflow" in item.value else _POOL
 
 
-def _parsed(text: str) -> tuple[KubeObject, ...]:
+def _parse(text: str) -> tuple[KubeObject, ...]:
     return tuple(KubeObject.parse(document.text, line=document.line) for document in split_documents(text))
 
 
-def _completed(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
+def _complete(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
     """`item` with what `shown`, its part at `path`, leaves out of `base`.
 
     The entries of a list are completed by those at their place. What is shown keeps its text: rules read that too.
@@ -161,15 +161,15 @@ def _completed(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> 
     if isinstance(shown, dict) and isinstance(base, dict):
         for key, part in base.items():
             inner = (*path, key)
-            item = _completed(item, inner, shown[key], part) if key in shown else item.set(inner, part)
+            item = _complete(item, inner, shown[key], part) if key in shown else item.set(inner, part)
     elif isinstance(shown, list) and isinstance(base, list):
         for index, (entry, part) in enumerate(zip(shown, base, strict=False)):
-            item = _completed(item, (*path, index), entry, part)
+            item = _complete(item, (*path, index), entry, part)
     return item
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class RuleExplanation:
     """`why` there is the rule, and how to `fix` what breaks it.
 
     The rest are examples, as YAML of what matters in them; "" where a rule has none. `before` is the state that
@@ -184,16 +184,16 @@ class Explanation:
     also: tuple[str, ...] = ()
 
 
-def explained() -> frozenset[str]:
+def explained_rules() -> frozenset[str]:
     """The names of all rules that have an explanation."""
     return frozenset(file.name.removesuffix(".yaml") for file in _folder().iterdir())
 
 
-def explanation(rule: str) -> Explanation:
+def explanation(rule: str) -> RuleExplanation:
     """The explanation of the rule of that name. Raises FileNotFoundError where there is none."""
     fields = cast("dict[str, Any]", read(_folder().joinpath(f"{rule}.yaml").read_text(encoding="utf-8")))
     also: list[str] = fields.pop("also", [])
-    return Explanation(**fields, also=tuple(also))
+    return RuleExplanation(**fields, also=tuple(also))
 
 
 def _folder() -> Traversable:
@@ -223,7 +223,7 @@ def rules(command: Rules) -> int:
         known = RULES_BY_NAME.values()
         text = _json([_fields(rule) for rule in known]) if command.as_json else _table(known)
     else:
-        text = _explained(rule_named(command.name), as_json=command.as_json)
+        text = _explanation_text(rule_named(command.name), as_json=command.as_json)
     return 0 if show(text) else 1
 
 
@@ -235,7 +235,7 @@ def rule_named(name: str) -> Rule:
     return RULES_BY_NAME[name]
 
 
-def _explained(rule: Rule, *, as_json: bool) -> str:
+def _explanation_text(rule: Rule, *, as_json: bool) -> str:
     # A list of rules reads no explanation.
     explained = explanation(rule.name)
     refused = refusal(rule.name, explained)
@@ -248,7 +248,7 @@ def _table(known: Iterable[Rule]) -> str:
     return "".join([f"{row[0]:{name}}  {row[1]:{severity}}  {row[2]}\n" for row in rows])
 
 
-def _page(rule: Rule, explained: Explanation, refused: Refusal | None) -> Iterator[str]:
+def _page(rule: Rule, explained: RuleExplanation, refused: Refusal | None) -> Iterator[str]:
     yield f"{rule.name} ({rule.severity.value})\n{rule.summary}\n\n"
     yield fill(f"{explained.why} {explained.fix}", _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
     yield f"\nSource: docs/{rule.source}\n"
@@ -277,7 +277,7 @@ def _fields(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _all_fields(rule: Rule, explained: Explanation, refused: Refusal | None) -> dict[str, Any]:
+def _all_fields(rule: Rule, explained: RuleExplanation, refused: Refusal | None) -> dict[str, Any]:
     parts = {
         "why": explained.why,
         "fix": explained.fix,

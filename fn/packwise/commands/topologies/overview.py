@@ -1,4 +1,4 @@
-"""Which topologies there are and which workload uses which, as a table or JSON.
+"""The topologies there are and the workloads that use them, as a table or JSON.
 
 Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
 none. Source: spec/packwise.md#3.
@@ -65,7 +65,7 @@ def _rows(listing: Overview) -> list[_Row]:
     """Each topology with its workloads, then names that no topology has, then workloads without one."""
     names = list(dict.fromkeys([topology.name for topology in listing.topologies]))
     by_name: dict[str | None, list[Use]] = {}
-    for use in sorted(listing.uses, key=lambda use: _named(use)[1:]):
+    for use in sorted(listing.uses, key=lambda use: _name_parts(use)[1:]):
         by_name.setdefault(use.topology, []).append(use)
     missing = sorted(name for name in by_name if name is not None and name not in names)
     rows: list[_Row] = []
@@ -95,12 +95,12 @@ def _cells(row: _Row) -> tuple[str, ...]:
     use = row.use
     if use is None:
         return name, _NONE, "", ""
-    chosen = "" if row.topology is None else _chosen(use)
-    _, namespace, workload = _named(use)
+    chosen = "" if row.topology is None else _choice_text(use)
+    _, namespace, workload = _name_parts(use)
     return name, f"{namespace}/{workload}", chosen, "" if use.scheduled is None else str(use.scheduled)
 
 
-def _chosen(use: Use) -> str:
+def _choice_text(use: Use) -> str:
     if use.queue:
         return f"by queue {use.queue}"
     return "by name" if use.explicit else "by default"
@@ -115,7 +115,7 @@ def _levels(topology: ListedTopology) -> str:
     return ", ".join([f"{level.domain}={level.key}" if level.domain else level.key for level in topology.levels])
 
 
-def _named(use: Use) -> tuple[str, str, str]:
+def _name_parts(use: Use) -> tuple[str, str, str]:
     """Kind, namespace and name of the workload."""
     return use.document or identity(use.workload.value)[1:]
 
@@ -167,7 +167,7 @@ def _topology(topology: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
 
 
 def _use(use: Use) -> dict[str, Any]:
-    kind, namespace, name = _named(use)
+    kind, namespace, name = _name_parts(use)
     return {
         "kind": kind,
         "namespace": namespace,
@@ -178,7 +178,7 @@ def _use(use: Use) -> dict[str, Any]:
 
 
 def has_sources(package: Package) -> bool:
-    """Whether something among the package is to be rendered: a configuration, a topology or a workload."""
+    """True if something among the package is to be rendered: a configuration, a topology or a workload."""
     inventory, selection = read_package(package)
     # TAS is enabled by users' topologies alone, too.
     if selection.is_configured or brings_topologies(inventory):
@@ -200,7 +200,7 @@ class Overview(Record):
     is_known: bool = True
 
 
-def _queued(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
+def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
     """The workloads that a scheduler queues itself, by the topologies of their queues."""
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, selection.settings):
@@ -209,7 +209,7 @@ def _queued(inventory: Inventory, known: KnownTopologies, selection: Selection) 
 
 
 def overview(package: Package) -> Overview:
-    """Which topologies the package has, and who uses them."""
+    """The topologies of the package, and who uses them."""
     inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)
@@ -233,7 +233,7 @@ def overview(package: Package) -> Overview:
         own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
         topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
     uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
-    uses += tuple(dict.fromkeys(_queued(inventory, known, selection)))
+    uses += tuple(dict.fromkeys(_queued_uses(inventory, known, selection)))
     if selection.enabled or selection.configuration is not None or not topologies:
         absent = [] if selection.absent is None else [selection.absent]
         return Overview(topologies, uses, selection.enabled, results_of(absent, results))

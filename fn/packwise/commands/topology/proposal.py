@@ -65,7 +65,7 @@ def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
     left_out: list[LeftOutLabel] = []
     # A label that says nothing gets a domain as narrow as the levels below it leave room for.
     labels = [_Label(key, _hint_of(key) or "rack", {}) for key in keys]
-    named = _named(labels, left_out)
+    named = _name_levels(labels, left_out)
     yield f"# Levels of {names}: the domains are what workloads of Grove call them."
     yield from _head()
     for label, domain in named:
@@ -89,7 +89,7 @@ def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
             yield f"#   {visible(label.key)}: {visible(label.reason)}"
 
 
-def _lines(proposal: Proposal) -> Iterator[str]:
+def _lines(proposal: LevelProposal) -> Iterator[str]:
     nodes = _count(proposal.nodes, "node")
     yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
     yield from _head()
@@ -185,7 +185,7 @@ class LeftOutLabel(Record):
     reason: str
 
 
-class Proposal(Record):
+class LevelProposal(Record):
     """The levels, the broadest first, of `nodes` nodes; what contradicts them; what was left out."""
 
     levels: tuple[ProposedLevel, ...]
@@ -206,7 +206,7 @@ class _Label(Record):
         return len(set(self.values.values()))
 
 
-def propose(nodes: Sequence[Node]) -> Proposal:
+def propose(nodes: Sequence[Node]) -> LevelProposal:
     """The levels that the labels of the nodes show; of nodes with GPUs only, where any has them."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     left_out: list[LeftOutLabel] = []
@@ -228,16 +228,16 @@ def propose(nodes: Sequence[Node]) -> Proposal:
             continue
         contradictions += against
         chain.append(label)
-    named = _named(chain, left_out)
+    named = _name_levels(chain, left_out)
     levels = [
         ProposedLevel(
-            domain, label.key, label.domains, len(label.values), (*notes.get(label.key, ()), *_renamed(label))
+            domain, label.key, label.domains, len(label.values), (*notes.get(label.key, ()), *_new_name(label))
         )
         for label, domain in named
     ]
     keys = {level.key for level in levels}
     kept = [contradiction for contradiction in contradictions if {contradiction.key, contradiction.above} <= keys]
-    return Proposal(tuple(levels), len(useful), tuple(kept), tuple(left_out))
+    return LevelProposal(tuple(levels), len(useful), tuple(kept), tuple(left_out))
 
 
 def _hint_of(key: str) -> str | None:
@@ -269,7 +269,7 @@ def _labels(nodes: Sequence[Node]) -> list[_Label]:
 
 
 def _is_same(label: _Label, other: _Label) -> bool:
-    """Whether both labels tell the same domains apart, on the same nodes."""
+    """True if both labels tell the same domains apart, on the same nodes."""
     if label.values.keys() != other.values.keys() or label.domains != other.domains:
         return False
     return len({(value, other.values[name]) for name, value in label.values.items()}) == label.domains
@@ -289,7 +289,7 @@ def _against(above: _Label, label: _Label) -> list[Contradiction]:
     ]
 
 
-def _named(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[_Label, str]]:
+def _name_levels(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[_Label, str]]:
     """The labels with domains in the fixed order of Grove; what finds none between its neighbours is left out."""
     labels = list(chain)
     named: list[tuple[_Label, str]] = []
@@ -307,6 +307,6 @@ def _named(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[
     return named
 
 
-def _renamed(label: _Label) -> list[str]:
+def _new_name(label: _Label) -> list[str]:
     now = new_label(label.key)
     return [] if now is None else [f"topograph writes {now} since its version 1.0"]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.value import Value
-from packwise.cli.inputs import assigned
+from packwise.cli.inputs import read_assignments
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, replace_tokens
 
 CONDITIONS = """\
@@ -168,7 +168,7 @@ def test_a_long_template_is_refused() -> None:
 
 
 def test_values_of_the_command_line_are_read_as_osmo_reads_them() -> None:
-    values = assigned(["a=4", "b=0.5", "c=4Gi", "d=", "e=x=y", "a=5"])
+    values = read_assignments(["a=4", "b=0.5", "c=4Gi", "d=", "e=x=y", "a=5"])
 
     assert values == {"a": 5, "b": 0.5, "c": "4Gi", "d": "", "e": "x=y"}
 
