@@ -177,7 +177,7 @@ def test_a_command_is_a_module_and_a_line(source: Path) -> None:
     packwise = source / "packwise"
     (packwise / "commands" / "hello.py").write_text(HELLO, encoding="utf-8")
     edit(
-        packwise / "cli" / "main.py",
+        packwise / "cli" / "__init__.py",
         "COMMANDS = {\n",
         'COMMANDS = {\n    "hello": CommandEntry("packwise.commands.hello", "greet"),\n',
     )
