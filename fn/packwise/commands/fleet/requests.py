@@ -313,10 +313,18 @@ class Requests:
         version, complaint = _kustomize(after, before)
         after = _with_complaint(after, complaint)
         key = self._key(below, _outline_of(after), _outline_of(before), version)
-        folder = self.after.folder(below)
-        nodes = self._nodes_of(below)
-        beside = self._crds, self._values
-        return Request(key, folder, self._verb, after, before, nodes, version, self._writes, *beside)
+        return Request(
+            key=key,
+            folder=self.after.folder(below),
+            verb=self._verb,
+            after=after,
+            before=before,
+            nodes=self._nodes_of(below),
+            kustomize=version,
+            writes=self._writes,
+            crds=self._crds,
+            values=self._values,
+        )
 
     def _key(self, below: str, after: _Outline | None, before: _Outline | None, kustomize: str) -> str:
         nodes = self._nodes_of(below)
