@@ -307,41 +307,81 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
     where something is not there, or does not go together.
     """
-    refuse_stdin_twice(named)
-    reader = Reader(named.exclude)
-    files = reader.read(named.paths, output)
-    left_out, own = tuple(reader.left_out), len(reader.results)
-    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
-    baseline = None if before is None else readable(before)
-    asked_for = len(reader.results)
-    chosen = choose_configuration(named, files, reader)
-    crds = definitions_in(named.crds, reader)
-    is_lost = has_own_errors(reader.results[own:asked_for]) or bool(exit_code(reader.results[asked_for:]))
-    around = _of_the_same(
-        files, read_around(named.paths, files, reader) if _is_unconfigured(named, files, chosen) else ()
-    )
-    package = Package(
-        items=readable(files),
-        function_config=chosen.function_config,
-        baseline=baseline,
-        crds=crds,
-        documents=(*documents_of(files), *documents_of(around)),
-        documents_before=documents_of(before or ()),
+    asked = _read_sources(named, output)
+    files, reader = asked.files, asked.reader
+    is_unconfigured = _is_unconfigured(named, files, asked.chosen)
+    around = _of_the_same(files, read_around(named.paths, files, reader) if is_unconfigured else ())
+    package = _package_of(files, around, asked.before, asked.chosen, asked.crds).replace(
         values=read_assignments(named.values),
-        context=(*chosen.context, *readable(around)),
         configured_before=configuration_before(named, around),
         is_chosen=named.config is not None,
     )
-    is_lost = is_lost or any(is_broken_configuration(file) for file in (*files, *around))
-    applied = _unit_of_apply((*files, *around), package)
     return Inputs(
         files=tuple(files),
         package=package,
         results=tuple(reader.results),
         read=tuple(reader.files),
+        left_out=asked.left_out,
+        is_lost=asked.is_lost or any(is_broken_configuration(file) for file in (*files, *around)),
+        applied=_unit_of_apply((*files, *around), package),
+    )
+
+
+class _Asked(Record):
+    """The files that are named and all that they are to be judged by, as `reader` read them.
+
+    `before` are the files of the baseline. Where it, the configuration or the CRDs that were asked for cannot be read,
+    every answer would be a guess: all `is_lost`.
+    """
+
+    reader: Reader
+    files: list[InputFile]
+    left_out: tuple[tuple[str, LeftOut], ...]
+    before: list[InputFile] | None
+    chosen: Configured
+    crds: tuple[KubeObject, ...]
+    is_lost: bool
+
+
+def _read_sources(named: Named, output: str | None = None) -> _Asked:
+    refuse_stdin_twice(named)
+    reader = Reader(named.exclude, force_exclude=named.force_exclude)
+    files = reader.read(named.paths, output)
+    left_out, own = tuple(reader.left_out), len(reader.results)
+    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
+    asked_for = len(reader.results)
+    chosen = choose_configuration(named, files, reader)
+    crds = definitions_in(named.crds, reader)
+    is_lost = has_own_errors(reader.results[own:asked_for]) or bool(exit_code(reader.results[asked_for:]))
+    return _Asked(
+        reader=reader,
+        files=files,
         left_out=left_out,
+        before=before,
+        chosen=chosen,
+        crds=crds,
         is_lost=is_lost,
-        applied=applied,
+    )
+
+
+def _package_of(
+    files: Iterable[InputFile],
+    around: Iterable[InputFile],
+    before: Iterable[InputFile] | None,
+    chosen: Configured,
+    crds: tuple[KubeObject, ...],
+) -> Package:
+    """The package of `files`, which `chosen` or the definitions `around` them configure."""
+    files, around = tuple(files), tuple(around)
+    before = None if before is None else tuple(before)
+    return Package(
+        items=readable(files),
+        function_config=chosen.function_config,
+        baseline=None if before is None else readable(before),
+        crds=crds,
+        documents=(*documents_of(files), *documents_of(around)),
+        documents_before=documents_of(before or ()),
+        context=(*chosen.context, *readable(around)),
     )
 
 
@@ -431,15 +471,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
     left_out = tuple(reader.left_out[:own])
     if config is None:
         chosen = Configured(_sent_configuration(files))
-    package = Package(
-        readable(files),
-        chosen.function_config,
-        None,
-        crds,
-        documents_of(files),
-        context=chosen.context,
-        is_chosen=config is not None,
-    )
+    package = _package_of(files, (), None, chosen, crds).replace(is_chosen=config is not None)
     return Inputs(
         tuple(files),
         package,
@@ -535,7 +567,7 @@ def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> C
     if len(chosen) != 1:
         noun = f"{len(chosen)} objects" if chosen else "no object"
         raise UsageError(f'--config "{path}" must hold one {KIND} or {OPERATOR_KIND}; got {noun}')
-    return Configured(context=(chosen[0],)) if not own and is_operator(chosen[0]) else Configured(chosen[0])
+    return Configured(chosen[0]) if own else Configured.of(chosen[0])
 
 
 _APPLICATIONS = ("Application", "ApplicationSet")
@@ -604,24 +636,17 @@ def read_groups(named: Named) -> Checkup:
     """The files that `named` names, grouped by the configuration nearest to each. Raises UsageError as `read_inputs`
     does.
     """
-    refuse_stdin_twice(named)
-    reader = Reader(named.exclude, force_exclude=named.force_exclude)
-    files = reader.read(named.paths)
-    left_out, read = tuple(reader.left_out), len(reader.results)
-    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
-    asked_for = len(reader.results)
-    chosen = choose_configuration(named, files, reader)
-    crds = definitions_in(named.crds, reader)
+    asked = _read_sources(named)
+    files, reader, chosen = asked.files, asked.reader, asked.chosen
     around: tuple[InputFile, ...] = ()
-    if has_own_errors(reader.results[read:asked_for]) or exit_code(reader.results[asked_for:]):
-        # Without the baseline, the configuration or the definitions that were asked for, every answer would be a guess.
+    if asked.is_lost:
         groups = []
     elif named.config is not None or chosen.function_config is not None:
-        group = _group(files, (), before, chosen, crds).after(configuration_before(named, ()))
+        group = _group(files, (), asked.before, chosen, asked.crds).after(configuration_before(named, ()))
         groups = [group.replace(package=group.package.replace(is_chosen=named.config is not None), applied="folder")]
     else:
         around = read_around(named.paths, files, reader)
-        groups = _groups(files, around, _by_place(before, named), crds)
+        groups = _groups(files, around, _by_place(asked.before, named), asked.crds)
         groups = [
             group.after(configuration_before(named, [file for file in around if str(file.path.name) in group.around]))
             for group in groups
@@ -632,7 +657,7 @@ def read_groups(named: Named) -> Checkup:
     groups = [
         group.replace(package=group.package.replace(values=values), kustomizations=kustomizations) for group in groups
     ]
-    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), left_out, around)
+    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), asked.left_out, around)
 
 
 def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
@@ -678,7 +703,7 @@ def _groups(
             own,
             beside.get(folder, ()),
             None if old is None else old.get(folder, ()),
-            None,
+            Configured(),
             crds,
             configuring=configuring.get(folder, ()),
             is_part=folder is None and is_split,
@@ -717,7 +742,7 @@ def _group(
     files: Iterable[InputFile],
     around: Iterable[InputFile],
     before: Iterable[InputFile] | None,
-    chosen: Configured | None,
+    chosen: Configured,
     crds: tuple[KubeObject, ...],
     *,
     configuring: Iterable[str] = (),
@@ -725,17 +750,8 @@ def _group(
 ) -> Group:
     """The group of `files`, judged by what is `chosen`, or by the files that are `configuring`."""
     files, around = list(files), list(around)
-    package = Package(
-        readable(files),
-        None if chosen is None else chosen.function_config,
-        None if before is None else readable(before),
-        crds,
-        (*documents_of(files), *documents_of(around)),
-        documents_of(before or ()),
-        context=(*(() if chosen is None else chosen.context), *readable(around)),
-        is_part=is_part,
-    )
-    settings = () if chosen is None else (chosen.function_config, *chosen.context)
+    package = _package_of(files, around, before, chosen, crds).replace(is_part=is_part)
+    settings = (chosen.function_config, *chosen.context)
     names = [*(str(item.location().file) for item in settings if item is not None), *configuring]
     around_names = frozenset(str(file.path.name) for file in around)
     return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(files))

@@ -22,6 +22,7 @@ from packwise.settings.configuration import (
     TopologySource,
     check_levels,
     chosen_source,
+    is_operator,
     operators_of,
     read_schedulers,
     read_source,
@@ -191,6 +192,11 @@ class Configured(Record):
 
     function_config: KubeObject | None = None
     context: tuple[KubeObject, ...] = ()
+
+    @classmethod
+    def of(cls, item: KubeObject) -> Configured:
+        """The configuration in an object: an operator's is read as an item."""
+        return cls(context=(item,)) if is_operator(item) else cls(item)
 
 
 class Package(Record):

@@ -40,7 +40,6 @@ from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG
 from packwise.select import Configured, Package
-from packwise.settings.configuration import is_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -132,10 +131,7 @@ def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
 
 
 def _configuration_for(configuration: PackageConfiguration) -> Configured:
-    item = configuration.item
-    if item is None:
-        return Configured()
-    return Configured(context=(item,)) if is_operator(item) else Configured(item)
+    return Configured() if configuration.item is None else Configured.of(configuration.item)
 
 
 def _unreadable(file: InputFile) -> tuple[Result, ...]:
