@@ -192,3 +192,17 @@ def sources_of(parsed: argparse.Namespace) -> Named:
         tuple(parsed.set),
         tuple(parsed.exclude),
     )
+
+
+def refuse_same_file(parser: argparse.ArgumentParser, files: Sequence[str | None], example: str) -> None:
+    """Ends with usage where two of the `files` that get an output are one; None is stdout."""
+    twice = [file for file in files if files.count(file) > 1]
+    if twice:
+        to = "stdout" if twice[0] is None else f'"{twice[0]}"'
+        parser.error(f"-o must name {to} once; give the others a file each ({example})")
+
+
+def refuse_stdin_twice(readers: Sequence[bool]) -> None:
+    """Raises UsageError where more than one of the `readers` is to read stdin."""
+    if sum(readers) > 1:
+        raise UsageError('"-" must stand once: stdin can be read for one purpose only')

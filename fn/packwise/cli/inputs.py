@@ -16,7 +16,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code
-from packwise.cli.arguments import STDIN, UsageError
+from packwise.cli.arguments import STDIN, UsageError, refuse_stdin_twice
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
 from packwise.cli.reader import (
     InputFile,
@@ -344,7 +344,7 @@ class _Asked(Record):
 
 
 def _read_sources(named: Named, output: str | None = None) -> _Asked:
-    refuse_stdin_twice(named)
+    refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
     files = reader.read(named.paths, output)
     left_out, own = tuple(reader.left_out), len(reader.results)
@@ -440,8 +440,7 @@ def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
 
     Raises UsageError where something is not there, or does not go together.
     """
-    if [sides.before, sides.after, sides.config, *sides.crds].count(STDIN) > 1:
-        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+    refuse_stdin_twice([each == STDIN for each in (sides.before, sides.after, sides.config, *sides.crds)])
     shared = Reader()
     crds = definitions_in(sides.crds, shared)
     before, after = (
@@ -502,13 +501,6 @@ def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Read
     reader.files += around.files
     reader.results += [error_result(error) for error in around.errors]
     return around.files
-
-
-def refuse_stdin_twice(named: Named) -> None:
-    """Raises UsageError where stdin is to be read for two purposes."""
-    readers = [STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds]
-    if sum(readers) > 1:
-        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
 
 
 def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, ...]:

@@ -18,6 +18,7 @@ from packwise.cli.arguments import (
     add_nodes,
     add_paths,
     add_verbosity,
+    refuse_same_file,
     sources_of,
 )
 
@@ -208,11 +209,7 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
     if parsed.known is not None and parsed.write_findings is not None:
         parser.error("--write-findings must not go with --known: it writes all findings there are")
     outputs: list[Output] = parsed.output or []
-    files = [output.file for output in outputs]
-    twice = [file for file in files if files.count(file) > 1]
-    if twice:
-        to = "stdout" if twice[0] is None else f'"{twice[0]}"'
-        parser.error(f"-o must name {to} once; give the others a file each (sarif=packwise.sarif)")
+    refuse_same_file(parser, [output.file for output in outputs], "sarif=packwise.sarif")
 
 
 def _read(parsed: argparse.Namespace) -> CheckOptions:

@@ -9,7 +9,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
-from packwise.cli.arguments import STDIN, Named, UsageError
+from packwise.cli.arguments import STDIN, Named, UsageError, refuse_stdin_twice
 from packwise.cli.console import is_coloured, json_text, say, show, visible, width
 from packwise.cli.findings_text import (
     SEVERITIES,
@@ -398,8 +398,7 @@ def place(command: PlaceGangs) -> int:
     """Prints the places; returns 0 where everything fits, 1 where something does not. Raises UsageError."""
     if not command.nodes:
         return _scenario(command)
-    if STDIN in command.nodes and STDIN in command.named.paths:
-        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+    refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
     try:
         return _workloads(command)
     except (WhatIfError, TooManyPodsError) as error:

@@ -7,7 +7,16 @@ from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import STDIN, Command, Named, add_context, add_nodes, add_paths, sources_of
+from packwise.cli.arguments import (
+    STDIN,
+    Command,
+    Named,
+    add_context,
+    add_nodes,
+    add_paths,
+    refuse_same_file,
+    sources_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,11 +119,7 @@ def _template(text: str) -> str:
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Ends with usage where two formats are to be written to one place."""
     outputs: list[Drawing] = parsed.output
-    files = [output.file for output in outputs]
-    twice = [file for file in files if files.count(file) > 1]
-    if twice:
-        to = "stdout" if twice[0] is None else f'"{twice[0]}"'
-        parser.error(f"-o must name {to} once; give the others a file each (svg=map.svg)")
+    refuse_same_file(parser, [output.file for output in outputs], "svg=map.svg")
 
 
 def _read(parsed: argparse.Namespace) -> ReportOptions:

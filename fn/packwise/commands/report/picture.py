@@ -14,7 +14,7 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.cli.arguments import STDIN, UsageError, Verbosity
+from packwise.cli.arguments import STDIN, UsageError, Verbosity, refuse_stdin_twice
 from packwise.cli.console import is_coloured, say, show, write_text
 from packwise.cli.findings_text import coverage_of, stderr_lines
 from packwise.cli.inputs import read_inputs
@@ -461,8 +461,7 @@ _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
 
 def report(command: ReportOptions) -> int:
     """Writes the drawings; returns 0 where every gang fits and there is no error, else 1. Raises UsageError."""
-    if STDIN in command.nodes and STDIN in command.named.paths:
-        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+    refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
     inputs = read_inputs(command.named)
     if command.nodes:
         inputs = inputs.replace(package=inputs.package.replace(nodes=read_nodes(command.nodes)))
