@@ -327,7 +327,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     )
 
 
-class _Asked(Record):
+class _SourcesRead(Record):
     """The files that are named and all that they are to be judged by, as `reader` read them.
 
     `before` are the files of the baseline. Where it, the configuration or the CRDs that were asked for cannot be read,
@@ -343,7 +343,7 @@ class _Asked(Record):
     is_lost: bool
 
 
-def _read_sources(named: Named, output: str | None = None) -> _Asked:
+def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
     refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
     files = reader.read(named.paths, output)
@@ -353,7 +353,7 @@ def _read_sources(named: Named, output: str | None = None) -> _Asked:
     chosen = choose_configuration(named, files, reader)
     crds = definitions_in(named.crds, reader)
     is_lost = has_own_errors(reader.results[own:asked_for]) or bool(exit_code(reader.results[asked_for:]))
-    return _Asked(
+    return _SourcesRead(
         reader=reader,
         files=files,
         left_out=left_out,
