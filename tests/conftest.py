@@ -17,6 +17,10 @@ from tests.absent import without
 from tests.places import CRDS, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
 from tests.without.sitecustomize import block
 
+# A hook of git and `git bisect run` name their repository to every git that they start, also to those of tests.
+for each in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"):
+    os.environ.pop(each, None)
+
 if not in_ci():
     # Like Hypothesis' own profile for CI, but with new examples every time: how long one takes is the machine's affair.
     settings.register_profile("packwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
