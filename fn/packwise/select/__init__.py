@@ -49,8 +49,6 @@ NEWER = Rule("revision-newer", "The release is one that packwise knows.", "spec/
 UNNAMED = Rule("revision-unnamed", "The release is named.", "spec/grove-releases.md#1.1", Severity.WARNING, once=True)
 """Who reports it looks at what in the input tells a release: `packwise.select.evidence`."""
 
-"""Rules of the choice of a revision."""
-
 DEPLOYING = frozenset({
     ("apps", "Deployment"),
     ("argoproj.io", "Application"),
