@@ -26,8 +26,6 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["TYPES"]
-
 TYPES: Mapping[str, str] = {
 `
 
