@@ -17,7 +17,7 @@ from krmfn.yamltext.reader import MAX_DEPTH, after_gap, unify_breaks
 from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Scalar, Value
@@ -347,12 +347,47 @@ class _Index:
     """The place of the first key `<<`; -1 where there is none."""
 
 
+@dataclass(frozen=True, slots=True)
+class _EntryNodes:
+    """The nodes of the lines of an entry alone: a list, and those of `nodes` from `first` to before `stop`.
+
+    The lines begin at `start` of the whole text and have `length` characters; the dash stands at `dash`. Each node is
+    made when it is asked for, so that those of the whole are kept once.
+    """
+
+    nodes: list[_EventNode]
+    first: int
+    stop: int
+    start: int
+    dash: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.stop - self.first + 1
+
+    def __iter__(self) -> Iterator[_EventNode]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, number: int) -> _EventNode:
+        if not number:
+            end = self._alone(self.nodes[self.first].end)
+            return _EventNode("list", "block", "", None, None, self._alone(self.dash), end, self.length, len(self))
+        node = self.nodes[self.first + number - 1]
+        start, end, mark_end = self._alone(node.start), self._alone(node.end), self._alone(node.mark_end)
+        following = node.next - self.first + 1
+        return _EventNode(node.kind, node.style, node.value, node.anchor, node.tag, start, end, mark_end, following)
+
+    def _alone(self, at: int) -> int:
+        """The place in the lines alone; what libyaml puts at the next token may stand behind them."""
+        return min(at - self.start, self.length)
+
+
 @dataclass(slots=True)
 class EventTree:
     """The nodes of the first document of a text, as far as it can be read."""
 
     text: str
-    _nodes: list[_EventNode] = field(default_factory=list[_EventNode])
+    _nodes: list[_EventNode] | _EntryNodes = field(default_factory=list[_EventNode])
     _error: YamlError | None = None
     _is_filled: bool = False
     _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
@@ -374,8 +409,9 @@ class EventTree:
         if self._is_filled:
             return
         self._is_filled = True
+        self._nodes = nodes = list[_EventNode]()
         try:
-            _Filler(self.text, self._nodes).fill()
+            _Filler(self.text, nodes).fill()
         except YamlError as error:
             self._error = error
 
@@ -407,9 +443,10 @@ class EventTree:
             at = self._end(at)
         return spans
 
-    def part(self, text: str, entry: int, start: int, dash: int) -> EventTree:  # noqa: ARG002
-        """The nodes of an entry alone, which are read once somebody asks: see `krmfn.yamltext.reader.Tree`."""
-        return EventTree(text)
+    def part(self, text: str, entry: int, start: int, dash: int) -> EventTree:
+        """The nodes of an entry alone: see `krmfn.yamltext.reader.Tree`."""
+        nodes = cast("list[_EventNode]", self._nodes)
+        return EventTree(text, _EntryNodes(nodes, entry, self._end(entry), start, dash, len(text)), _is_filled=True)
 
     def scalars(self) -> list[tuple[int, int, str]]:
         """Start, end and style of each scalar: see `krmfn.yamltext.reader.Tree`."""

@@ -261,8 +261,8 @@ def _may_be_cut_short(text: str, tree: Tree) -> bool:
 SHORT = 1 << 14
 """Characters of a text whose nodes are kept with those of many others: they take some five times as many bytes."""
 # A list is written when all of it has been judged: the items beyond these are read once more then, a fifth of the time
-# of 10,000 workloads. Their nodes take 12 KiB each. Libyaml's events give a value without the nodes.
-MOST_KEPT = 16384 if native.is_installed else 4
+# of 10,000 workloads. Their nodes take 12 KiB each, and 100 KiB as objects of Python.
+MOST_KEPT = 16384 if native.is_installed else 1024
 _MOST_LONG = 4
 _short: dict[str, Tree] = {}
 _long: dict[str, Tree] = {}
