@@ -98,7 +98,7 @@ def counter_here() -> Counter | None:
 
 
 def ratios(counter: Counter) -> dict[str, float]:
-    """What runs cost, in units of `import yaml`: of one workload, of ten, and of each further workload."""
+    """The cost of runs, in units of `import yaml`: of one workload, of ten, and of each further workload."""
     instructions = partial(least, counter)
     unit = instructions(UNIT, "")
     found: dict[str, float] = {"one workload": instructions(PACKWISE, "".join(resource_list(1))) / unit}
@@ -132,7 +132,7 @@ def _environment() -> dict[str, str]:
 
 
 def _count(counter: Counter, command: tuple[str, ...], text: str) -> int | None:
-    """What one run takes; None where that is not counted. Raises CalledProcessError."""
+    """The instructions of one run; None if the machine does not count them. Raises CalledProcessError."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as source:
         source.write(text)
         source.seek(0)

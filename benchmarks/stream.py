@@ -27,7 +27,7 @@ def documents(kind: str, number: int) -> list[str]:
     return [CONFIG_MAP.format(each) if kind == "ConfigMap" else workload(each) for each in range(number)]
 
 
-def listed(texts: list[str]) -> str:
+def as_list(texts: list[str]) -> str:
     """The objects as entries of one List."""
     entries = [text.rstrip("\n").replace("\n", "\n  ") for text in texts]
     return "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {entry}\n" for entry in entries)
@@ -53,7 +53,7 @@ def main() -> None:
     (FOLDER / "topology.yaml").write_text(configuration(), encoding="utf-8")
     print(f"{'':14}{'':8}{'documents':>10}{'seconds':>10}{'ms each':>10}")
     for kind in ("ConfigMap", "PodCliqueSet"):
-        for form, write in (("stream", "---\n".join), ("List", listed)):
+        for form, write in (("stream", "---\n".join), ("List", as_list)):
             for size in map(int, options.sizes.split(",")):
                 file = FOLDER / "input.yaml"
                 file.write_text(write(documents(kind, size)), encoding="utf-8")

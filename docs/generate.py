@@ -204,7 +204,7 @@ def chosen_by(revision: Revision) -> str:
 
 
 def existing_while_disabled(revision: Revision) -> str:
-    """What is left of the constraints of a workload that runs already."""
+    """The rest of the constraints of a workload that runs already."""
     return "`required` dropped, `preferred` kept" if revision.keeps_preferred else "dropped"
 
 
@@ -380,7 +380,7 @@ def drawing() -> str:
         f"  {part} --> {other}"
         for part in sorted(imports)
         for other in sorted(imports[part])
-        if not any(other in reached(imports, between) for between in imports[part] - {other})
+        if not any(other in reachable(imports, between) for between in imports[part] - {other})
     ]
     return "```mermaid\ngraph LR\n" + "\n".join(arrows) + "\n```\n"
 
@@ -403,7 +403,7 @@ def imported_names(module: Path) -> list[str]:
     return [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
 
 
-def reached(imports: dict[str, set[str]], part: str) -> set[str]:
+def reachable(imports: dict[str, set[str]], part: str) -> set[str]:
     """The parts that `part` imports, at once or through others."""
     parts: set[str] = set()
     waiting = [part]
@@ -430,7 +430,7 @@ def releases_table() -> str:
     for release in HISTORY:
         record = next(record for record in RECORDS if release.tag in record.releases)
         rows.append(
-            f"| `{release.tag}` | `{record.name}` | {release.date} | {escaped(release.news)} | {release.goes_with} |"
+            f"| `{release.tag}` | `{record.name}` | {release.date} | {as_cell(release.news)} | {release.goes_with} |"
         )
     return "\n".join(rows) + "\n\n"
 
@@ -465,7 +465,7 @@ KAI_ROWS: list[tuple[str, Callable[[KaiRelease], str]]] = [
 
 
 def kai_releases() -> str:
-    """What each release of KAI does otherwise, a column each."""
+    """The differences of KAI's releases, a column each."""
     names = [f"`{release.name}`" + (" (default)" if release is NEWEST_KAI else "") for release in KAI_RELEASES]
     lines = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     for title, cell in KAI_ROWS:
@@ -478,7 +478,7 @@ def topic_of(title: str, columns: tuple[str, ...]) -> str:
     cells = {name: cell for name, _, cell in REVISION_ROWS}
     rows: list[tuple[list[str], list[str]]] = []
     for record in RECORDS:
-        row = [escaped(cells[name](record)) for name in columns]
+        row = [as_cell(cells[name](record)) for name in columns]
         name = f"`{record.name}`" + (" (default)" if NEWEST.name in record.releases else "")
         if rows and rows[-1][1] == row:
             rows[-1][0].append(name)
@@ -511,7 +511,7 @@ def case_row(title: str, case: ConditionCase | None) -> str:
     """A row of a table of conditions; nothing where there is no such case."""
     if case is None:
         return ""
-    told = [f"`{escaped(text)}`" if text else "(empty)" for text in (case.status, case.reason, case.message)]
+    told = [f"`{as_cell(text)}`" if text else "(empty)" for text in (case.status, case.reason, case.message)]
     return f"| {title} | {' | '.join(told)} |\n"
 
 
@@ -519,7 +519,7 @@ def rules_page() -> str:
     """The table of rules, in the order they run; then each of them explained."""
     rules = RULES_BY_NAME.values()
     rows = [
-        f"| [`{r.name}`](#{r.name}) | {r.severity} | {escaped(r.summary)} | [{source_text(r)}](../{r.source}) |"
+        f"| [`{r.name}`](#{r.name}) | {r.severity} | {as_cell(r.summary)} | [{source_text(r)}](../{r.source}) |"
         for r in rules
     ]
     return RULES_HEAD + "\n".join(rows) + "\n" + EXAMPLES_HEAD + "\n".join([rule_section(rule) for rule in rules])
@@ -538,15 +538,15 @@ def rule_section(rule: Rule) -> str:
     words = fill(f"{rule.summary} {found.why} {found.fix}", 120, break_long_words=False, break_on_hyphens=False)
     parts = [f"## {rule.name}\n\n{words}\n"]
     if found.before:
-        parts.append(f"Before the change:\n\n{fenced('yaml', found.before)}")
+        parts.append(f"Before the change:\n\n{code_block('yaml', found.before)}")
     if found.failing:
         also = "".join([f", and [`{name}`](#{name}) with it" for name in found.also])
-        parts.append(f"Fails{also}:\n\n{fenced('yaml', found.failing)}")
+        parts.append(f"Fails{also}:\n\n{code_block('yaml', found.failing)}")
     if refused is not None:
         texts = "".join([f"{text}\n" for text in refused.texts])
-        parts.append(f"What {refused.speaker} would say:\n\n{fenced('text', texts)}")
+        parts.append(f"What {refused.speaker} would say:\n\n{code_block('text', texts)}")
     if found.passing:
-        parts.append(f"Passes:\n\n{fenced('yaml', found.passing)}")
+        parts.append(f"Passes:\n\n{code_block('yaml', found.passing)}")
     return "\n".join(parts)
 
 
@@ -594,7 +594,7 @@ def workload_key_rows(key: Key) -> Iterator[str]:
             rows.append((key.since, f"{places_of(list(key.only_beside))}, beside the level of segments"))
         for first, place in rows:
             release = f"from v0.{first} on" if first else ""
-            yield f"| `{key.name}` | {key.reader} | {title} | {escaped(place)} | {values} | {release} |"
+            yield f"| `{key.name}` | {key.reader} | {title} | {as_cell(place)} | {values} | {release} |"
 
 
 def places_of(parts: list[Part]) -> str:
@@ -628,7 +628,7 @@ def key_row(key: Key) -> str:
     releases = key.releases.words if key.releases is not None else ""
     if key.annotation_releases is not None:
         releases = f"as an annotation: {key.annotation_releases.words}"
-    return f"| `{key.name}` | {key.reader} | {escaped(place)} | {escaped(values)} | {escaped(releases)} |"
+    return f"| `{key.name}` | {key.reader} | {as_cell(place)} | {as_cell(values)} | {as_cell(releases)} |"
 
 
 def commands_page() -> str:
@@ -636,7 +636,7 @@ def commands_page() -> str:
     parser, commands = parsers()
     (choice,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     meanings = {action.dest: action.help or "" for action in choice._choices_actions}
-    rows = [f"| [`{name}`](#{name}) | {escaped(meaning)} |" for name, meaning in meanings.items()]
+    rows = [f"| [`{name}`](#{name}) | {as_cell(meaning)} |" for name, meaning in meanings.items()]
     parts = [command_section(name, command) for name, command in commands.items()]
     return COMMANDS_HEAD + "\n".join(rows) + "\n\n" + "\n".join(parts)
 
@@ -645,7 +645,7 @@ def command_section(name: str, command: argparse.ArgumentParser) -> str:
     """One command: its description, a row for each argument, its examples."""
     rows = [argument_row(action) for action in command._actions if action.dest != "help" and action.help]
     table = "| Argument | Meaning |\n|---|---|\n" + "\n".join(rows) + "\n\n" if rows else ""
-    return f"## {name}\n\n{command.description}\n\n{table}" + fenced("text", f"{command.epilog}\n")
+    return f"## {name}\n\n{command.description}\n\n{table}" + code_block("text", f"{command.epilog}\n")
 
 
 def argument_row(action: argparse.Action) -> str:
@@ -653,10 +653,10 @@ def argument_row(action: argparse.Action) -> str:
     chosen = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
     value = action.metavar if isinstance(action.metavar, str) else chosen
     spelt = [f"{option} {value}" if action.nargs != 0 else option for option in action.option_strings]
-    return f"| `{escaped(', '.join(spelt) or value)}` | {escaped(' '.join((action.help or '').split()))} |"
+    return f"| `{as_cell(', '.join(spelt) or value)}` | {as_cell(' '.join((action.help or '').split()))} |"
 
 
-def fenced(language: str, text: str) -> str:
+def code_block(language: str, text: str) -> str:
     """Lines of code in Markdown."""
     return f"```{language}\n{text}```\n"
 
@@ -671,8 +671,8 @@ def configuration_page() -> str:
 def section(name: str, part: dict[str, Any]) -> str:
     """One mapping of the configuration: its heading, and a row for each field."""
     rows = [
-        f"| `{field}` | {escaped(type_of(found))} | {default_of(found, field in part.get('required', ()))} "
-        f"| {escaped(found.get('description', ''))} |"
+        f"| `{field}` | {as_cell(type_of(found))} | {default_of(found, field in part.get('required', ()))} "
+        f"| {as_cell(found.get('description', ''))} |"
         for field, found in part["properties"].items()
     ]
     title = "spec" if name == "spec" else name.removesuffix("Model")
@@ -702,7 +702,7 @@ def default_of(found: dict[str, Any], required: bool) -> str:
     return "" if default is None or isinstance(default, dict) else f"`{json.dumps(default)}`"
 
 
-def escaped(text: str) -> str:
+def as_cell(text: str) -> str:
     """Text for a cell of a Markdown table."""
     return text.replace("|", "\\|")
 

@@ -18,8 +18,8 @@ def say(*lines: str) -> None:
     sys.stdout.flush()
 
 
-def changed(name: str) -> list[str]:
-    """How a file of the user's comes back."""
+def diff(name: str) -> list[str]:
+    """The difference between a file of the user's and what came back of it."""
     before, after = [(folder / name).read_text(encoding="utf-8").splitlines() for folder in (INPUT, OUTPUT)]
     return list(difflib.unified_diff(before, after, str(INPUT / name), str(OUTPUT / name), lineterm="", n=1))
 
@@ -48,7 +48,7 @@ for path, text in texts.items():
     say(f"  {path}: " + ", ".join([f"{count} {kind}" for kind, count in sorted(kinds.items())]))
 
 say("", "Your own files come back as they are, comments and all, but for annotations that packwise adds to workloads:")
-say(*[line for path in sorted(INPUT.iterdir()) if (OUTPUT / path.name).is_file() for line in changed(path.name)])
+say(*[line for path in sorted(INPUT.iterdir()) if (OUTPUT / path.name).is_file() for line in diff(path.name)])
 
 say("", "The gang of the whole workload, as the scheduler is told:")
 gang = max(path for path, text in texts.items() if re.search(r"^kind: PodGang$", text, re.MULTILINE))

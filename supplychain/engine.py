@@ -84,7 +84,7 @@ def engine_environment(folder: Path = FOLDER, registry: str = "") -> dict[str, s
 
 
 def run(*command: str | Path, variables: dict[str, str] | None = None, stdin: bytes | None = None) -> str:
-    """What a command of the engine prints; what it says beside that is shown where it fails, and ends this program."""
+    """The stdout of a command of the engine. Where the command fails, its stderr is shown and this program ends."""
     environment = {**engine_environment(), **(variables or {})}
     done = subprocess.run(list(map(str, command)), env=environment, input=stdin, capture_output=True, check=False)  # noqa: S603
     if done.returncode:

@@ -21,7 +21,7 @@ _READ = {"jinja2": "BSD-3-Clause"}
 
 
 def licence_of(name: str) -> str:
-    """What an installed library says of itself: an SPDX expression, or the older field where it is one.
+    """The licence that an installed library names: an SPDX expression, or the older field where it is one.
 
     Raises LookupError where it says nothing, and nobody has read its LICENSE.
     """

@@ -41,7 +41,7 @@ TARGETS = (
 
 
 def lack_of(target: Target) -> str:
-    """What this machine lacks to build for `target`; "" for nothing."""
+    """The missing tools of a build for `target`; "" if none is."""
     if shutil.which("cargo") is None:
         return "cargo is not on PATH"
     if target.is_here:

@@ -121,7 +121,7 @@ class ClusterPool(Generic[T, R]):
         self._futures[number].add_done_callback(note)
 
     def _answer(self, future: Any) -> tuple[R | Lost] | None:
-        """None where the answer is gone with its worker: then the scheduler has the task run again."""
+        """The answer; None if it is gone with its worker, in which case the scheduler has the task run again."""
         from distributed import KilledWorker
 
         if future.status == "cancelled":
