@@ -6,6 +6,7 @@
 
 #[allow(unsafe_code)]
 mod events;
+mod memory;
 mod source;
 mod spell;
 mod strings;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::tape::OutOfMemory;
+use crate::memory::OutOfMemory;
 
 const MARK: char = '\u{feff}';
 
@@ -132,7 +132,7 @@ fn has_odd_breaks(text: &str) -> bool {
 /// `text` with LF for each odd break: as many characters.
 fn unified(text: &str) -> Result<String, OutOfMemory> {
     let mut lined = String::new();
-    lined.try_reserve_exact(text.len()).map_err(|_| OutOfMemory)?;
+    lined.try_reserve_exact(text.len())?;
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         lined.push(with_usual_break(char, chars.peek().copied()));

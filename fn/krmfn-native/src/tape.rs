@@ -1,10 +1,13 @@
 //! All nodes of a document in the order of the text, each with its span: what values and places are made from.
 
 use crate::events::{Error, Event, Kind, Parser, Place, Style};
+use crate::memory::{OutOfMemory, ensure};
 use crate::source::Source;
 
 /// Mappings and lists that a document may nest.
 pub const MAX_DEPTH: usize = 500;
+
+const PARSER_BUFFERS: usize = 1 << 18;
 
 /// The nodes below one that the text does not end.
 const OPEN: u32 = u32::MAX;
@@ -56,13 +59,11 @@ pub struct Tape {
     pub second: Option<usize>,
 }
 
-/// There is not enough memory.
-pub struct OutOfMemory;
-
 impl Tape {
     /// The nodes of `source`, at most `most`; more are an error with the message `too_many`.
     pub fn of(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
-        reserve_for_parser(source)?;
+        // The parser holds one scalar at a time, in buffers that double, and small buffers beside.
+        ensure(PARSER_BUFFERS + 4 * source.text.len())?;
         let mut tape = Tape::default();
         let Some(mut parser) = Parser::new(source.text) else {
             return Err(OutOfMemory);
@@ -82,7 +83,7 @@ impl Tape {
         let moved = |at: u32| (at as usize).saturating_sub(start).min(length) as u32;
         let nodes = &self.nodes[entry..self.next(entry)];
         let mut part = Tape::default();
-        part.nodes.try_reserve_exact(nodes.len() + 1).map_err(|_| OutOfMemory)?;
+        part.nodes.try_reserve_exact(nodes.len() + 1)?;
         part.nodes.push(Node {
             kind: Kind::Sequence,
             style: Style::Block,
@@ -139,6 +140,13 @@ impl Tape {
         self.name(node.tag)
     }
 
+    /// The bytes at most of Python's strings of a node.
+    pub fn size(&self, node: usize) -> usize {
+        let node = &self.nodes[node];
+        let names = [self.anchor(node), self.tag(node)].into_iter().flatten();
+        4 * names.map(str::len).fold(self.value(node).len(), usize::saturating_add)
+    }
+
     fn name(&self, number: u32) -> Option<&str> {
         let place = (number as usize).checked_sub(1)?;
         self.names.get(place).map(String::as_str)
@@ -146,7 +154,7 @@ impl Tape {
 
     fn fill(&mut self, source: &Source, parser: &mut Parser, most: usize, too_many: &str) -> Result<(), Stop> {
         let mut open: Vec<usize> = Vec::new();
-        open.try_reserve_exact(MAX_DEPTH).map_err(|_| Stop::OutOfMemory)?;
+        open.try_reserve_exact(MAX_DEPTH).map_err(OutOfMemory::from)?;
         let mut end = End::default();
         let mut is_over = false;
         loop {
@@ -202,7 +210,7 @@ impl Tape {
         if own > end.byte {
             *end = End { byte: own, character: source.character(own) };
         }
-        self.nodes.try_reserve(1).map_err(|_| Stop::OutOfMemory)?;
+        self.nodes.try_reserve(1).map_err(OutOfMemory::from)?;
         let next = if is_collection { OPEN } else { self.nodes.len() as u32 + 1 };
         self.nodes.push(Node {
             kind,
@@ -232,7 +240,7 @@ impl Tape {
 
     fn add_value(&mut self, value: &str) -> Result<Span, OutOfMemory> {
         let start = self.values.len() as u32;
-        self.values.try_reserve(value.len()).map_err(|_| OutOfMemory)?;
+        self.values.try_reserve(value.len())?;
         self.values.push_str(value);
         Ok(Span { start, end: self.values.len() as u32 })
     }
@@ -242,9 +250,9 @@ impl Tape {
             return Ok(0);
         };
         let mut copy = String::new();
-        copy.try_reserve_exact(name.len()).map_err(|_| OutOfMemory)?;
+        copy.try_reserve_exact(name.len())?;
         copy.push_str(name);
-        self.names.try_reserve(1).map_err(|_| OutOfMemory)?;
+        self.names.try_reserve(1)?;
         self.names.push(copy);
         Ok(self.names.len() as u32)
     }
@@ -259,15 +267,6 @@ impl From<OutOfMemory> for Stop {
     fn from(_: OutOfMemory) -> Stop {
         Stop::OutOfMemory
     }
-}
-
-/// The port ends the process where it gets no memory: what it may take is asked for, and given back, before it starts.
-///
-/// It holds one scalar at a time, in buffers that double, and small buffers beside.
-fn reserve_for_parser(source: &Source) -> Result<(), OutOfMemory> {
-    const BUFFERS: usize = 1 << 18;
-    let mut probe: Vec<u8> = Vec::new();
-    probe.try_reserve_exact(BUFFERS + 4 * source.text.len()).map_err(|_| OutOfMemory)
 }
 
 fn at_start(event: &Event, source: &Source, message: String) -> Stop {

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+use crate::memory::OutOfMemory;
 
 /// What is pushed here takes memory where the system gives some; else the text lacks it, and never becomes Python's.
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl Text {
     /// The text as Python's. Raises MemoryError.
     pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyString>> {
         if self.lacks {
-            return Err(PyMemoryError::new_err(()));
+            return Err(OutOfMemory.into());
         }
         PyString::from_bytes(py, self.text.as_bytes())
     }

@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
 use crate::events::{Kind, Style};
+use crate::memory::{OutOfMemory, ensure};
 use crate::source::Source;
 use crate::tape::{Node, Tape};
-use crate::value::{is_plain_string, new_list, no_memory, read_error, scalars, value};
+use crate::value::{ask_scalars, is_plain_string, new_list, read_error, value};
 
 /// The first document of a text, as far as it can be read.
 #[pyclass(frozen)]
@@ -29,6 +30,10 @@ struct Index {
     /// The first entry with a key `<<`.
     merge: Option<usize>,
 }
+
+/// The bytes at most that Python takes for a row of `find` in a list, beside the texts of its node, and for a tuple of three.
+const ROW: usize = 2048;
+const TRIPLE: usize = 256;
 
 /// Entries that are looked through one by one.
 const FEW: usize = 16;
@@ -52,7 +57,7 @@ impl Tree {
     /// The nodes of `text`, at most `most`; more are an error that says `too_many`.
     #[new]
     fn new(text: Bound<'_, PyString>, most: usize, too_many: &str) -> PyResult<Tree> {
-        let tape = Tape::of(&Source::of(text.to_str()?), most, too_many).map_err(|_| no_memory())?;
+        let tape = Tape::of(&Source::of(text.to_str()?), most, too_many)?;
         Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
@@ -70,30 +75,35 @@ impl Tree {
             self.check(py, self.tape.error.is_none())?;
             return Ok(rows);
         }
+        let mut steps = Vec::new();
+        steps.try_reserve_exact(path.len() + 1).map_err(OutOfMemory::from)?;
         let mut step = Step::root();
         for wanted in path.iter() {
             let Some(child) = self.child(py, &mut step, &wanted)? else {
-                self.check(py, !self.tape.is_open(step.node))?;
-                rows.append(self.row(py, &step)?)?;
-                return Ok(rows);
+                break;
             };
             self.check(py, !rest || !self.tape.is_open(step.node))?;
-            rows.append(self.row(py, &step)?)?;
-            step = child;
+            steps.push(std::mem::replace(&mut step, child));
         }
         self.check(py, !self.tape.is_open(step.node))?;
-        rows.append(self.row(py, &step)?)?;
+        steps.push(step);
+        ensure(steps.iter().map(|step| self.tape.size(step.node) + ROW).sum())?;
+        for step in &steps {
+            rows.append(self.row(py, step)?)?;
+        }
         Ok(rows)
     }
 
     /// The number of each entry of the list with the number `node`, and its first and last character.
     fn entries<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyList>> {
+        let end = self.tape.next(node);
+        let from = |at: usize| (at < end).then_some(at);
+        let items = || std::iter::successors(from(node + 1), |&at| from(self.tape.next(at)));
+        ensure(items().count() * TRIPLE)?;
         let spans = new_list(py)?;
-        let mut at = node + 1;
-        while at < self.tape.next(node) {
+        for at in items() {
             let row = &self.tape.nodes[at];
             spans.append((at, row.mark.start, row.end.max(row.mark.start)))?;
-            at = self.tape.next(at);
         }
         Ok(spans)
     }
@@ -101,15 +111,17 @@ impl Tree {
     /// The nodes of `text`, which was cut out at `start`: a list whose dash is at `dash`, with the node `entry` alone.
     fn part(&self, text: Bound<'_, PyString>, entry: usize, start: usize, dash: usize) -> PyResult<Tree> {
         let length = text.len()?;
-        let tape = self.tape.part(entry, start, dash, length).map_err(|_| no_memory())?;
+        let tape = self.tape.part(entry, start, dash, length)?;
         Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
     /// Start, end and style of each scalar, by the parser's marks. Raises YamlError.
     fn scalars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.check(py, self.tape.error.is_none())?;
+        let nodes = || self.tape.nodes.iter().filter(|node| node.kind == Kind::Scalar);
+        ensure(nodes().count() * TRIPLE)?;
         let scalars = new_list(py)?;
-        for node in self.tape.nodes.iter().filter(|node| node.kind == Kind::Scalar) {
+        for node in nodes() {
             scalars.append((node.mark.start, node.mark.end, style(node)))?;
         }
         Ok(scalars)
@@ -118,19 +130,21 @@ impl Tree {
     /// Start and name of each anchor that an alias repeats. Raises YamlError.
     fn shared_anchors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.check(py, self.tape.error.is_none())?;
-        let anchors = new_list(py)?;
         let mut repeated = HashSet::new();
         for node in self.tape.nodes.iter().filter(|node| node.kind == Kind::Alias) {
-            repeated.try_reserve(1).map_err(|_| no_memory())?;
+            repeated.try_reserve(1).map_err(OutOfMemory::from)?;
             repeated.insert(self.tape.value(node));
         }
-        for node in &self.tape.nodes {
-            let Some(name) = self.tape.anchor(node).filter(|_| node.kind != Kind::Alias) else {
-                continue;
-            };
-            if repeated.contains(name) {
-                anchors.append((node.mark.start, name))?;
-            }
+        let named = || self.tape.nodes.iter().filter(|node| node.kind != Kind::Alias);
+        let shared = || {
+            named().filter_map(|node| {
+                Some((node.mark.start, self.tape.anchor(node).filter(|name| repeated.contains(name))?))
+            })
+        };
+        ensure(shared().map(|(_, name)| TRIPLE + 4 * name.len()).sum())?;
+        let anchors = new_list(py)?;
+        for anchor in shared() {
+            anchors.append(anchor)?;
         }
         Ok(anchors)
     }
@@ -203,7 +217,7 @@ impl Tree {
         if tag.is_none() && (node.style != Style::Plain || is_plain_string(text)) {
             return Ok(Some(use_of(text)));
         }
-        let name = scalars(py)?.call_method1("key_name", (text, tag, node.style == Style::Plain))?;
+        let name = ask_scalars(py, "key_name", (text, tag, node.style == Style::Plain))?;
         Ok(name.cast_exact::<PyString>().ok().and_then(|name| name.to_str().ok().map(use_of)))
     }
 
@@ -213,7 +227,9 @@ impl Tree {
         {
             return Ok(index.clone());
         }
-        let index = Arc::new(self.new_index(py, node)?);
+        let index = self.new_index(py, node)?;
+        ensure(0)?;
+        let index = Arc::new(index);
         if let Ok(mut known) = self.indexes.lock()
             && known.try_reserve(1).is_ok()
         {
@@ -236,12 +252,12 @@ impl Tree {
             if is_mapping && index.merge.is_none() && is_merge(tape, &tape.nodes[at]) {
                 index.merge = Some(index.entries.len());
             }
-            index.entries.try_reserve(1).map_err(|_| no_memory())?;
+            index.entries.try_reserve(1).map_err(OutOfMemory::from)?;
             index.entries.push((is_mapping.then_some(at), value));
             at = tape.next(value);
         }
         if is_mapping && index.entries.len() > FEW {
-            index.names.try_reserve(index.entries.len()).map_err(|_| no_memory())?;
+            index.names.try_reserve(index.entries.len()).map_err(OutOfMemory::from)?;
             for (place, (key, _)) in index.entries.iter().enumerate() {
                 if let Some(key) = key
                     && let Some(name) = self.name_of(py, *key, copy_of)?
@@ -288,7 +304,7 @@ impl Tree {
 /// A copy of `text`. Raises MemoryError.
 fn copy_of(text: &str) -> PyResult<String> {
     let mut copy = String::new();
-    copy.try_reserve_exact(text.len()).map_err(|_| no_memory())?;
+    copy.try_reserve_exact(text.len()).map_err(OutOfMemory::from)?;
     copy.push_str(text);
     Ok(copy)
 }

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
 
 use crate::events::{Kind, Place, Style};
+use crate::memory::{OutOfMemory, ensure};
 use crate::strings::Strings;
 use crate::tape::{Node, Tape};
 
@@ -98,7 +100,7 @@ impl<'py> Builder<'py, '_> {
             Kind::Scalar => {
                 self.nodes += 1;
                 let value = self.scalar(node)?;
-                self.name_value(node, &value, 1);
+                self.name_value(node, &value, 1)?;
                 self.put(node, value)
             }
             Kind::Alias => {
@@ -113,6 +115,7 @@ impl<'py> Builder<'py, '_> {
         let before = self.nodes;
         self.nodes += 1;
         if let Some(anchor) = self.tape.anchor(node) {
+            self.anchors.try_reserve(1).map_err(OutOfMemory::from)?;
             self.anchors.insert(anchor, None);
         }
         let items = if node.kind == Kind::Mapping {
@@ -120,7 +123,7 @@ impl<'py> Builder<'py, '_> {
         } else {
             Items::List(new_list(self.py)?)
         };
-        self.open.try_reserve(1).map_err(|_| no_memory())?;
+        self.open.try_reserve(1).map_err(OutOfMemory::from)?;
         self.open.push(Frame { node: place, before, items });
         Ok(())
     }
@@ -142,7 +145,7 @@ impl<'py> Builder<'py, '_> {
                     fields.into_any()
                 }
             };
-            self.name_value(node, &value, self.nodes - frame.before);
+            self.name_value(node, &value, self.nodes - frame.before)?;
             self.put(node, value)?;
         }
         Ok(())
@@ -153,7 +156,7 @@ impl<'py> Builder<'py, '_> {
         let mut sources = Vec::new();
         match merged.cast::<PyList>() {
             Ok(list) => {
-                sources.try_reserve_exact(list.len()).map_err(|_| no_memory())?;
+                sources.try_reserve_exact(list.len()).map_err(OutOfMemory::from)?;
                 sources.extend(list.iter());
             }
             Err(_) => sources.push(merged.clone()),
@@ -170,10 +173,12 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
-    fn name_value(&mut self, node: &Node, value: &Bound<'py, PyAny>, nodes: usize) {
+    fn name_value(&mut self, node: &Node, value: &Bound<'py, PyAny>, nodes: usize) -> PyResult<()> {
         if let Some(anchor) = self.tape.anchor(node) {
+            self.anchors.try_reserve(1).map_err(OutOfMemory::from)?;
             self.anchors.insert(anchor, Some((value.clone(), nodes)));
         }
+        Ok(())
     }
 
     fn alias(&mut self, node: &Node) -> PyResult<Bound<'py, PyAny>> {
@@ -206,7 +211,7 @@ impl<'py> Builder<'py, '_> {
         }
         let value = self.scalar(node)?;
         let key = self.key_of(&value)?.ok_or_else(|| self.error(node, &format!("{NO_KEY} \"{text}\"")))?;
-        self.name_value(node, &value, 1);
+        self.name_value(node, &value, 1)?;
         self.put_key(node, Key::Name(key))
     }
 
@@ -218,7 +223,7 @@ impl<'py> Builder<'py, '_> {
         if value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>() {
             return Ok(None);
         }
-        Ok(scalars(self.py)?.call_method1("key_text", (value,))?.cast_into().ok())
+        Ok(ask_scalars(self.py, "key_text", (value,))?.cast_into().ok())
     }
 
     fn put_key(&mut self, node: &Node, key: Key<'py>) -> PyResult<()> {
@@ -250,7 +255,11 @@ impl<'py> Builder<'py, '_> {
                         || value.cast::<PyList>().is_ok_and(|list| list.iter().all(|source| is_mapping(&source)));
                     *merged = Some(value);
                     if !can_merge {
-                        let at = if matches!(node.kind, Kind::Scalar | Kind::Alias) { node.mark.start } else { node.mark.end };
+                        let at = if matches!(node.kind, Kind::Scalar | Kind::Alias) {
+                            node.mark.start
+                        } else {
+                            node.mark.end
+                        };
                         let message = "what \"<<\" merges must be a mapping or a list of mappings";
                         return Err(error_at(self.text, at as usize, message));
                     }
@@ -275,8 +284,7 @@ impl<'py> Builder<'py, '_> {
                 if tag == "!" {
                     return self.plain(text);
                 }
-                let value = scalars(py)?.call_method1("tagged", (tag, text));
-                value.map_err(|error| {
+                ask_scalars(py, "tagged", (tag, text)).map_err(|error| {
                     let message = error.value(py).to_string();
                     self.error(node, &message)
                 })
@@ -293,8 +301,8 @@ impl<'py> Builder<'py, '_> {
             "false" | "False" | "FALSE" => PyBool::new(py, false).to_owned().into_any(),
             _ if !may_be_number(text.as_bytes()) => self.strings.get(py, text)?.into_any(),
             _ => match small_integer(text) {
-                Some(number) => PyInt::new(py, number).into_any(),
-                None => scalars(py)?.call_method1("resolve", (text,))?,
+                Some(number) => integer(py, number)?,
+                None => ask_scalars(py, "resolve", (text,))?,
             },
         })
     }
@@ -313,10 +321,8 @@ fn may_be_number(text: &[u8]) -> bool {
 
 /// Whether a plain text is the string that it shows.
 pub fn is_plain_string(text: &str) -> bool {
-    let is_constant = matches!(
-        text,
-        "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE"
-    );
+    let is_constant =
+        matches!(text, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
     !is_constant && !may_be_number(text.as_bytes())
 }
 
@@ -327,12 +333,21 @@ fn small_integer(text: &str) -> Option<i64> {
     if is_plain && !digits.starts_with('0') || text == "0" { text.parse().ok() } else { None }
 }
 
-/// `krmfn.yamltext.scalars`, which says what scalars mean.
-pub fn scalars(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+/// A number as Python's. Raises MemoryError, where PyO3 panics: Python keeps those up to 256, and calculates the others.
+fn integer(py: Python<'_>, number: i64) -> PyResult<Bound<'_, PyAny>> {
+    if (-5..=256).contains(&number) {
+        return Ok(PyInt::new(py, number).into_any());
+    }
+    integer(py, number >> 8)?.lshift(8)?.bitor(number & 0xff)
+}
+
+/// The answer of `krmfn.yamltext.scalars`, which says what scalars mean, to the question `name`.
+pub fn ask_scalars<'py>(py: Python<'py>, name: &str, arguments: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
+    ensure(0)?;
     static MODULE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let module =
         MODULE.get_or_try_init(py, || PyResult::Ok(py.import("krmfn.yamltext.scalars")?.into_any().unbind()))?;
-    Ok(module.bind(py).clone())
+    module.bind(py).call_method1(name, arguments)
 }
 
 /// The YamlError that says `message` of the character at `at`.
@@ -349,12 +364,9 @@ pub fn read_error(py: Python<'_>, text: &Bound<'_, PyString>, at: Place, message
 }
 
 fn raised<'py>(py: Python<'py>, name: &str, arguments: (&Bound<'py, PyString>, usize, &str)) -> PyErr {
-    let error = py.import("krmfn.yamltext.error").and_then(|module| module.call_method1(name, arguments));
+    let error =
+        ensure(0).map_err(PyErr::from).and_then(|()| py.import("krmfn.yamltext.error")?.call_method1(name, arguments));
     error.map_or_else(|error| error, PyErr::from_value)
-}
-
-pub fn no_memory() -> PyErr {
-    pyo3::exceptions::PyMemoryError::new_err(())
 }
 
 /// An empty list, made such that the lack of memory is Python's error.

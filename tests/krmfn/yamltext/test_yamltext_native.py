@@ -78,7 +78,7 @@ def test_values_with_tuples_and_lists_of_lists() -> None:
     assert native.write(value) == written(value)
 
 
-LIMITED = """
+RUN_WITH = """
 import resource, sys
 from krmfn.run import run
 limit = int(sys.argv[1])
@@ -86,16 +86,64 @@ resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.exit(run(lambda rl: rl.map(lambda item: item.with_annotation("a", "b"))))
 """
 
+# Each call is a process of its own, which may have so many bytes more than it has.
+CALL_WITH = """
+import os, resource
+from krmfn.yamltext import native
+
+text = "items:\\n" + "".join(
+    f"- {{n{i}: {i * 999 + 7}, s: &a{i} 'w\u00f6rd', f: {i}.5, t: !!str {i}, r: *a{i}, l: [{i + 300}, {i + 70000}]}}\\n"
+    for i in range(5000)
+)
+tree = native.Tree(text, 1 << 20, "")
+kept = tree.value()
+CALLS = {
+    "Tree": lambda: native.Tree(text, 1 << 20, "").find(("items", 4900, "s"), True),
+    "value": lambda: [tree.value() for _ in range(6)],
+    "find": lambda: tree.find(("items", 4900, "s"), True),
+    "entries": lambda: tree.entries(2),
+    "scalars": lambda: tree.scalars(),
+    "anchors": lambda: tree.shared_anchors(),
+}
+has = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+for name, call in CALLS.items():
+    for more in range(0, 120 << 20, 8 << 20):
+        pid = os.fork()
+        if pid == 0:
+            code = 0
+            try:
+                resource.setrlimit(resource.RLIMIT_AS, (has + more, has + more))
+                call()
+            except MemoryError:
+                code = 1
+            os._exit(code)
+        print(name, more >> 20, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+limits_memory = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
+
 
 @needs_core
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a process")
-def test_too_little_memory_is_an_error_as_in_python() -> None:
+@limits_memory
+@pytest.mark.parametrize(
+    ("megabytes", "answer"), [(70, (1, f"{NO_MEMORY}\n")), (80, (1, f"{NO_MEMORY}\n")), (400, (0, ""))]
+)
+def test_a_run_with_too_little_memory_says_so(megabytes: int, answer: tuple[int, str]) -> None:
+    command = [sys.executable, "-c", RUN_WITH, str(megabytes << 20)]
     text = "".join(resource_list(2000))
-    codes: list[int] = []
-    for megabytes in range(60, 200, 10):
-        command = [sys.executable, "-c", LIMITED, str(megabytes << 20)]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
-        codes.append(done.returncode)
-        assert (done.returncode, done.stderr) in ((0, ""), (1, f"{NO_MEMORY}\n")), megabytes
-    assert set(codes) == {0, 1}
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == answer
+
+
+@needs_core
+@pytest.mark.slow
+@limits_memory
+def test_the_core_raises_memory_error_wherever_memory_ends() -> None:
+    done = subprocess.run([sys.executable, "-c", CALL_WITH], capture_output=True, text=True, check=True, timeout=120)
+    codes: dict[str, set[str]] = {}
+    for call, _, code in map(str.split, done.stdout.splitlines()):
+        codes.setdefault(call, set()).add(code)
+    both = {"0", "1"}
+    expected = {"Tree": both, "value": both, "find": both, "entries": both, "scalars": both, "anchors": both}
+    assert (codes, done.stderr) == (expected, "")
