@@ -57,6 +57,9 @@ __all__ = [
     "sort_results",
 ]
 
+NO_MEMORY = "error: there must be more memory for an input of this size; split it, or raise the limit"
+"""The message where the system gives no more memory; it stands here because help and version load nothing else."""
+
 _MODULES = {
     "config": ("ConfigError", "load_config"),
     "fieldpath": ("FieldError", "FieldPath", "format_path", "parse_path"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from krmfn.fieldpath import FieldError, FieldPath, describe, format_path, unknown_field
+from krmfn.fieldpath import FieldError, FieldPath, describe, format_path, parse_path, unknown_field
 from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.yamltext import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,8 +101,6 @@ def _mapping(config: KubeObject, name: str) -> Mapping[str, Value]:
 def _from_data(
     config: KubeObject, takes_string: Callable[[FieldPath], bool]
 ) -> tuple[Mapping[str, Value], dict[str, str]]:
-    from krmfn.fieldpath import parse_path
-
     fields: dict[str, Value] = {}
     places: dict[str, str] = {}
     errors: list[Result] = []
@@ -123,8 +122,6 @@ def _from_data(
 def _value(text: Value, *, takes_string: bool) -> Value:
     if takes_string or not isinstance(text, str):
         return text
-    from krmfn.yamltext import read
-
     return read(text)
 
 

@@ -288,8 +288,6 @@ def _text_or_rewrite(text: str, value: Mapping[str, Value]) -> str:
 
 
 def _reads_as(text: str, value: Value) -> bool:
-    from krmfn.yamltext import YamlError, read
-
     try:
         return same(read(text), value)
     except YamlError:

@@ -14,8 +14,10 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
+from krmfn.yamltext.edit import set_value
 from krmfn.yamltext.error import line_and_column
 from krmfn.yamltext.reader import MOST_KEPT, YamlNode, after_gap, keep, read_tree, unify_breaks
+from krmfn.yamltext.scalars import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,8 +103,6 @@ def _error(text: str, path: tuple[str | int, ...], message: str) -> YamlError:
 
 
 def _without_items(text: str, *, missing: bool) -> Envelope:
-    from krmfn.yamltext import set_value
-
     envelope = cut(set_value(text, ("items",), []))
     # kustomize takes a list without `items` for a resource, so that it is always written.
     return envelope if missing else envelope.replace(text=text)
@@ -392,8 +392,6 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _number(digits: str) -> Scalar:
     if len(digits) < 18:
         return float(digits) if any(mark in digits for mark in ".eE") else int(digits)
-    from krmfn.yamltext import resolve
-
     return resolve(digits)
 
 

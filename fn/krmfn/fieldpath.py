@@ -9,13 +9,13 @@ import re
 from functools import cache, lru_cache
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.result import ResourceRef, Result, ResultField, ResultFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
     from krmfn.kubeobject import Location, ObjectId
-    from krmfn.result import Result
     from krmfn.value import Value
 
 __all__ = ["NOUNS", "FieldError", "FieldPath", "describe", "format_path", "parse_path", "steps_of", "unknown_field"]
@@ -107,8 +107,6 @@ class FieldError(ValueError):
 
     def to_result(self) -> Result:
         """The same as a result of severity error."""
-        from krmfn.result import ResourceRef, Result, ResultField, ResultFile
-
         ref = None if self.id is None else ResourceRef.of(self.id)
         field = ResultField(format_path(self.path)) if self.path else None
         file = None if self.location.file is None else ResultFile(self.location.file)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, parse_path, steps_of
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.record import Record
+from krmfn.result import Severity, result_of
 from krmfn.yamltext import YamlError, read, write
 
 if TYPE_CHECKING:
@@ -158,7 +159,6 @@ def _document_line(source: Source, line: int, first_line: int) -> int:
 
 
 def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
-    from krmfn.yamltext import YamlError
     from krmfn.yamltext.places import nearest
 
     try:
@@ -169,8 +169,6 @@ def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
 
 def _lines_added(source: Source, before_line: int) -> int:
     """The number of lines above `before_line` that are annotations of a client."""
-    from krmfn.yamltext import YamlError
-
     try:
         first, own = _annotation_lines(source.text, source.root)
     except YamlError:
@@ -538,14 +536,10 @@ class KubeObject:
         It carries the object's id and file, the field with its value, line and column. `rule` is a stable name for what
         it says, `proposed` a better value. For an error, raise `error(…)`, or let it be one of the list's results.
         """
-        from krmfn.result import Severity, result_of
-
         return result_of(self, Severity.WARNING, path, message, rule=rule, proposed=proposed)
 
     def info(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
         """As `warning`, of severity info."""
-        from krmfn.result import Severity, result_of
-
         return result_of(self, Severity.INFO, path, message, rule=rule, proposed=proposed)
 
     def _splice(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:

@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import re
 
-from krmfn.edit import same
+from krmfn.edit import identity, list_entry, replace, same
 from krmfn.envelope import Envelope, cut, fields_of
 from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.kubeobject import KubeObject, Location
+from krmfn.result import Result
 from krmfn.yamltext import YamlError, read, write
-from krmfn.yamltext.reader import BREAKS, check_nodes, unify_breaks
-from krmfn.yamltext.writer import write_entry
+from krmfn.yamltext.edit import remove_value, set_value
+from krmfn.yamltext.reader import BREAKS, check_nodes, unify_breaks, with_last_break
+from krmfn.yamltext.writer import flow, write_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from krmfn.result import Result
     from krmfn.selector import Selector
     from krmfn.value import Value
     from krmfn.yamltext import Span
@@ -76,8 +77,6 @@ def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] 
 
 def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
     """`entry`, which lacks a line break at its end, with one."""
-    from krmfn.yamltext.reader import with_last_break
-
     text = with_last_break(entry, envelope.newline)
     # What an alias brings from another item is seen when the whole is read again.
     if not envelope.simple or _reads_as(text, [item.value]):
@@ -102,8 +101,6 @@ def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool 
         elif item.source.root == (0,) and _dash_at(item.source.text, mark):
             entries.append(item.source.text)
         else:
-            from krmfn.edit import list_entry
-
             entries.append(list_entry(item.text, indent, newline, item.value))
     return entries
 
@@ -196,14 +193,10 @@ def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str,
 def _end_line(text: str, newline: str) -> str:
     if not text or text.endswith("\n"):
         return text
-    from krmfn.yamltext.reader import with_last_break
-
     return with_last_break(text, newline)
 
 
 def _set_results(frame: str, results: list[Value]) -> str:
-    from krmfn.yamltext import remove_value, set_value
-
     return set_value(frame, ("results",), results) if results else remove_value(frame, ("results",))
 
 
@@ -238,15 +231,11 @@ def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
             return frame[:start], frame[start:]
     except ValueError:
         pass
-    from krmfn.yamltext.writer import flow
-
     frame = flow(wanted)
     return frame.removesuffix("]}"), "]}" + envelope.newline
 
 
 def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool) -> str:
-    from krmfn.yamltext.writer import flow
-
     seams = envelope.seams
     place = {id(item): number for number, item in enumerate(envelope.items)}
     origin = {id(item.origin): number for number, item in enumerate(envelope.items) if item.written}
@@ -394,8 +383,6 @@ class ResourceList:
         Objects are the same by group, kind, namespace and name. What takes another's place keeps its comments, its
         order of fields and its file, as far as its text allows. Raises FieldError where one of these is no string.
         """
-        from krmfn.edit import identity, replace
-
         key = identity(item)
         for index, old in enumerate(self.items):
             if old is item or (old.kind == item.kind and identity(old) == key):
@@ -485,6 +472,4 @@ def version_of(text: str, fields: Mapping[str, Value]) -> str:
 def _results(value: Value) -> tuple[Result, ...]:
     if not isinstance(value, list):
         return ()
-    from krmfn.result import Result
-
     return tuple(Result.from_value(entry) for entry in value)

@@ -11,11 +11,14 @@ from stdout only, and a pipe into `kpt fn sink` writes whatever is on stdout. He
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
+from krmfn import NO_MEMORY
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast, overload
 from krmfn.resourcelist import ResourceList, ResourceListError, decode
+from krmfn.result import Result, Severity, exit_code, sort_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,18 +26,13 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from krmfn.result import Result
-
     ConfigT = TypeVar("ConfigT", bound=BaseModel)
     LinesOf = Callable[[Sequence[Result]], Sequence[str]]
 
-__all__ = ["MAX_INPUT", "NO_MEMORY", "read_input", "run"]
+__all__ = ["MAX_INPUT", "read_input", "run"]
 
 MAX_INPUT = 512 * 1024 * 1024
 """The largest number of bytes that are read from stdin; more is an error."""
-
-NO_MEMORY = "error: there must be more memory for an input of this size; split it, or raise the limit"
-"""The message where the system gives no more memory."""
 
 _PIECE = 1 << 20
 
@@ -171,8 +169,6 @@ def _call(
     except MemoryError:
         raise
     except Exception as error:
-        from krmfn.result import Result
-
         results = getattr(error, "results", None)
         if isinstance(results, tuple) and results and all(isinstance(item, Result) for item in cast("Any", results)):
             return read, cast("tuple[Result, ...]", results)
@@ -180,8 +176,6 @@ def _call(
 
 
 def _internal(error: Exception) -> Result:
-    from krmfn.result import Result
-
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -200,8 +194,6 @@ def _outcome(
     """The text for stdout, the lines for stderr, the exit code."""
     if not raised and answered.results is read.results:
         return _text_or_error(read, answered)
-    from krmfn.result import exit_code
-
     old, new = _divide(read.results, raised or answered.results, keeps_old=not raised)
     code = exit_code(new)
     kept = read if code else answered
@@ -215,8 +207,6 @@ def _divide(
     read: tuple[Result, ...], answered: tuple[Result, ...], *, keeps_old: bool
 ) -> tuple[list[Result], tuple[Result, ...]]:
     """The results that came in and were handed on, and the function's own, which may say the same once more."""
-    from krmfn.result import sort_results
-
     handed_on = {id(result) for result in answered}
     came = {id(result) for result in read} if keeps_old else set[int]()
     new = sort_results([result for result in answered if id(result) not in came])
@@ -238,8 +228,6 @@ def _each(results: Sequence[Result]) -> list[str]:
 
 
 def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
-    from krmfn.result import Severity
-
     lines = list(lines_of(results))
     errors = [result for result in results if result.severity is Severity.ERROR]
     if errors and len(lines) > 1:
@@ -282,8 +270,6 @@ def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
             _say(stderr, [f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
         if stdout is getattr(sys.stdout, "buffer", None):
             # The interpreter flushes stdout once more at its end, and would complain.
-            import os
-
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

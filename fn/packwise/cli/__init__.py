@@ -10,10 +10,11 @@ import re
 from functools import partial
 from importlib import import_module
 
+from krmfn import NO_MEMORY
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.run import NO_MEMORY
 from packwise.cli.arguments import STDIN, UsageError
+from packwise.cli.console import say, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,8 +101,6 @@ class Call(Record):
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the command that `arguments` name. Returns 0, 1 where errors were found, 2 for wrong usage."""
-    from packwise.cli.console import say, show
-
     try:
         call = parse(arguments)
     except SystemExit as stop:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from yamltext_documents import KEYS, OBJECTS, TEXT, VALUES, WORDS
 
 from benchmarks.workloads import resource_list
-from krmfn import Value
-from krmfn.run import NO_MEMORY
+from krmfn import NO_MEMORY, Value
 from krmfn.yamltext import native, write
 from krmfn.yamltext.writer import write_entry
 from tests.places import NO_CORE
