@@ -11,6 +11,7 @@ from enum import Enum, auto
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Rule
+from packwise.objects.kinds import GANGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.objects import Generated, Origin, Place
+    from packwise.objects.kinds import Kind
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Condition, Level
 
@@ -180,6 +182,11 @@ class Gang(Record):
         return [origin.of("copies") for origin in (self.owner, self.origin) if "copies" in origin.fields]
 
     @property
+    def is_of_operator(self) -> bool:
+        """True if the workload's operator makes the gang; else a service or the scheduler makes its group alone."""
+        return self.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+
+    @property
     def is_bounded(self) -> bool:
         """True if the gang or a part of it must, or should, stand within a level of the topology."""
         own = self.bounds is not None and not self.bounds.is_empty
@@ -194,6 +201,16 @@ class Gang(Record):
     def inner(self) -> list[PodSet]:
         """The sets that hold other sets, in their order."""
         return [pods for pods in self.sets if pods.members is None]
+
+
+def gang_kinds(gang: Gang) -> tuple[Kind, ...]:
+    """The kinds of objects that there are for a gang, by their rank."""
+    return tuple(
+        kind
+        for kind in GANGS
+        if gang.is_of_operator or not kind.gang.of_operator
+        if kind.gang.scheduler in ("", gang.scheduler)
+    )
 
 
 class NodeTopology(Record):

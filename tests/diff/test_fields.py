@@ -138,34 +138,54 @@ def test_a_change_is_of_an_object() -> None:
         _ = ObjectChange(Action.CREATE, None, None).subject
 
 
-HOLDERS = """
+PODGANG = """
+apiVersion: scheduler.grove.io/v1alpha1
+kind: PodGang
 metadata: {annotations: {grove.io/topology-name: named}}
 spec:
   topologyConstraint: {packConstraint: {required: a, preferred: b}}
   podgroups:
   - {name: x, topologyConstraint: {packConstraint: {preferred: c}}}
   - {name: y, topologyConstraint: {packConstraint: {required: ""}}}
-  groups: [text, {topologyConstraint: {topology: t, requiredTopologyLevel: d, preferredTopologyLevel: e}}]
-  others: [{topologyConstraint: {topology: 1, required: f}}, {topologyConstraint: text}]
-status: {topologyConstraint: {required: g}}
+  groups: [text, {topologyConstraint: {topology: t, requiredTopologyLevel: d}}]
+status: {topologyConstraint: {packConstraint: {required: g}}}
 """
-FOUND = [
-    ("required", "a", "required a"),
-    ("preferred", "b", "preferred b"),
-    ("preferred", "c", "preferred c of podgroups[x]"),
-    ("required", "d", "required d of groups[1]"),
-    ("preferred", "e", "preferred e of groups[1]"),
-    ("required", "f", "required f of others[0]"),
-]
+PODGROUP = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {annotations: {grove.io/topology-name: named}}
+spec:
+  groups: [text, {topologyConstraint: {topology: t, requiredTopologyLevel: d, preferredTopologyLevel: e}}]
+  others: [{topologyConstraint: {topology: 1, requiredTopologyLevel: f}}, {topologyConstraint: text}]
+"""
 
 
 def test_constraints_wherever_they_stand() -> None:
-    found = constraints(value(HOLDERS))
+    found = constraints(value(PODGANG))
 
-    assert [(each.strength, each.key, constraint_text(each)) for each in found] == FOUND
-    assert [each.topology for each in found] == [None, None, None, "t", "t", None]
+    assert [(each.strength, each.key, constraint_text(each)) for each in found] == [
+        ("required", "a", "required a"),
+        ("preferred", "b", "preferred b"),
+        ("preferred", "c", "preferred c of podgroups[x]"),
+    ]
     assert constraint_text(found[2], "rack") == 'preferred c ("rack") of podgroups[x]'
-    assert topologies_named(value(HOLDERS)) == {"named", "t"}
+    assert topologies_named(value(PODGANG)) == {"named"}
+
+
+def test_constraints_that_name_their_topology() -> None:
+    assert [(each.topology, constraint_text(each)) for each in constraints(value(PODGROUP))] == [
+        ("t", "required d of groups[1]"),
+        ("t", "preferred e of groups[1]"),
+        (None, "required f of others[0]"),
+    ]
+    assert topologies_named(value(PODGROUP)) == {"named", "t"}
+
+
+def test_gangs_of_a_kind_without_constraints_have_none() -> None:
+    other = value(PODGROUP.replace("scheduling.run.ai/v2alpha2", "scheduling.volcano.sh/v1beta1"))
+
+    assert constraints(other) == []
+    assert topologies_named(other) == set()
 
 
 @pytest.mark.parametrize("text", [
@@ -173,6 +193,7 @@ def test_constraints_wherever_they_stand() -> None:
     "{metadata: a}",
     "{metadata: {annotations: [grove.io/topology-name]}}",
     "{metadata: {annotations: {grove.io/topology-name: 1}}}",
+    "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {annotations: [a]}}",
     "{spec: {topologyConstraint: {packConstraint: {required: a}}}}",
 ])  # fmt: skip
 def test_objects_that_name_no_topology(text: str) -> None:

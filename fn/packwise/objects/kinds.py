@@ -17,6 +17,7 @@ from packwise.wording import letters_apart, list_known
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.objects import Index
 
@@ -32,6 +33,45 @@ class FixedLevels(Record):
 
     since: str
     """The release from which on levels above the hostname change in place."""
+
+
+class GangFields(Record):
+    """The fields in which objects of a kind of gang say what commands ask of every gang; lists are below `spec`."""
+
+    rank: int | None = None
+    """Place among the kinds of gangs, None of others: a gang of several schedulers is counted by the first."""
+
+    pod_lists: tuple[str, ...] = ()
+    """Lists of its sets of pods."""
+
+    tree_lists: tuple[str, ...] = ()
+    """Lists of its sets as a tree: a `parent` of others holds no pods itself."""
+
+    group_lists: tuple[tuple[str, str], ...] = ()
+    """Lists of groups of its sets of pods, each with the field of a group that names those."""
+
+    constraint: str = ""
+    """The field, of the gang and of each of its sets and groups, that holds their constraint."""
+
+    required: FieldPath = ()
+    """Below a constraint, the node label by which pods must be packed."""
+
+    preferred: FieldPath = ()
+    """Below a constraint, the node label by which pods are packed if possible."""
+
+    topology: FieldPath = ()
+    """Below a constraint, the name of its topology."""
+
+    topology_annotation: str = ""
+    """The annotation of a gang that names the topology of its constraints."""
+
+    of_operator: bool = False
+    """True if the workload's operator makes the objects, and relabels the pods when it renames one; no other workload
+    has any. Else they are the scheduler's own groups of pods.
+    """
+
+    scheduler: str = ""
+    """The scheduler, as pods name it, for whose gangs alone there are objects; "": for those of every scheduler."""
 
 
 class Kind(Record):
@@ -85,17 +125,8 @@ class Kind(Record):
     previewed: bool = False
     """True if what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
 
-    gang_rank: int | None = None
-    """Place among the kinds of gangs, None of others: a gang of several schedulers is counted by the first."""
-
-    pod_lists: tuple[str, ...] = ()
-    """Fields below `spec` of a gang that list its sets of pods."""
-
-    tree_lists: tuple[str, ...] = ()
-    """Fields below `spec` of a gang that list its sets as a tree: a `parent` of others holds no pods itself."""
-
-    replaced_by_operator: bool = False
-    """True if the workload's operator makes the objects in a cluster, and relabels the pods when it renames one."""
+    gang: GangFields = GangFields()
+    """The fields of a gang; without a rank where it is none."""
 
     @property
     def api_version(self) -> str:
@@ -171,9 +202,16 @@ PODGANG = Kind(
     "PodGang",
     write_order=4,
     server_filled=(("podgroups", "podReferences"),),
-    gang_rank=0,
-    pod_lists=("podgroups",),
-    replaced_by_operator=True,
+    gang=GangFields(
+        0,
+        pod_lists=("podgroups",),
+        group_lists=(("topologyConstraintGroupConfigs", "podGroupNames"),),
+        constraint="topologyConstraint",
+        required=("packConstraint", "required"),
+        preferred=("packConstraint", "preferred"),
+        topology_annotation="grove.io/topology-name",
+        of_operator=True,
+    ),
 )
 PODGROUP = Kind(
     "scheduling.run.ai",
@@ -181,16 +219,22 @@ PODGROUP = Kind(
     "v2alpha2",
     write_order=5,
     server_filled=(("markUnschedulable",), ("schedulingBackoff",)),
-    gang_rank=1,
-    tree_lists=("subGroups", "subGroupPolicy"),
+    gang=GangFields(
+        1,
+        tree_lists=("subGroups",),
+        constraint="topologyConstraint",
+        required=("requiredTopologyLevel",),
+        preferred=("preferredTopologyLevel",),
+        topology=("topology",),
+        topology_annotation=PODGANG.gang.topology_annotation,
+    ),
 )
 VOLCANO_PODGROUP = Kind(
     "scheduling.volcano.sh",
     "PodGroup",
     "v1beta1",
     write_order=PODGROUP.write_order,
-    gang_rank=2,
-    tree_lists=PODGROUP.tree_lists,
+    gang=GangFields(2, pod_lists=("subGroupPolicy",), scheduler="volcano"),
 )
 POD = Kind("", "Pod", "v1", write_order=6, checked_by_crd=False)
 PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
@@ -219,7 +263,7 @@ WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 GENERATED = tuple(kind for kind in KINDS if kind.write_order is not None)
 """The kinds that packwise generates."""
 
-GANGS = tuple(sorted([kind for kind in KINDS if kind.gang_rank is not None], key=lambda kind: kind.gang_rank or 0))
+GANGS = tuple(sorted([kind for kind in KINDS if kind.gang.rank is not None], key=lambda kind: kind.gang.rank or 0))
 """The kinds of gangs, by their rank."""
 
 CLUSTER_SCOPED = frozenset(kind.name for kind in KINDS if kind.cluster_scoped)

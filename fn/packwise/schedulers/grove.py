@@ -7,7 +7,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects import Generated
 from packwise.objects.kinds import PODGANG
-from packwise.placement import Gang, Grouper
+from packwise.placement import Gang
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _PodGangs:
                     emit_by_default=placement.emit_by_default,
                 )
                 for placement in source.placements
-                if isinstance(gang := placement.node, Gang) and gang.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+                if isinstance(gang := placement.node, Gang) and gang.is_of_operator
             )
         )
 

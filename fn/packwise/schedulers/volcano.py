@@ -7,7 +7,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects import Generated
 from packwise.objects.kinds import VOLCANO_PODGROUP
-from packwise.placement import Gang, Grouper
+from packwise.placement import Gang
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from packwise.objects import Origin
     from packwise.placement import Cluster, Node, PodSet
     from packwise.settings import TopologyRender
-
-NAME = "volcano"
-"""The scheduler's name in pods and in Grove's scheduler profiles."""
 
 DEFAULT_QUEUE = "default"
 """The queue of workloads that name none."""
@@ -80,7 +77,7 @@ def _origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _is_scheduled(node: Node) -> TypeGuard[Gang]:
-    return isinstance(node, Gang) and node.scheduler == NAME and node.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+    return isinstance(node, Gang) and node.is_of_operator and node.scheduler == VOLCANO_PODGROUP.gang.scheduler
 
 
 VOLCANO: Scheduler = _Volcano()

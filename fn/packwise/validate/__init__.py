@@ -12,7 +12,7 @@ from krmfn.result import Severity
 from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
 from packwise.objects import ONCE, format_identity, identity, place_text
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, KINDS, PODGANG, PODGROUP, VOLCANO_PODGROUP
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, GANGS, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -184,14 +184,14 @@ OBJECT = Rule(
 OBJECT_RULES = (OBJECT,)
 """Rules of the objects that no front end sees to."""
 
-_OWN = (PODGANG.key, PODGROUP.key, VOLCANO_PODGROUP.key)
+_OWN = tuple(kind.key for kind in GANGS)
 _RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
 
 
 def check_objects(
     generated: Iterable[Generated], inventory: Inventory, definitions: Definitions, unknown: Severity
 ) -> Iterator[Finding]:
-    """Violations of CRDs in PodGangs, PodGroups and rendered ClusterTopologies; others are checked where they are read.
+    """Violations of CRDs in gangs and rendered ClusterTopologies; others are checked where they are read.
 
     Of the objects of one kind from one source only the first that is refused has findings: the others are like it.
     `unknown` is the severity of unknown fields.

@@ -10,8 +10,8 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
-from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, stable_identities
-from packwise.objects.kinds import KINDS
+from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, identity, stable_identities
+from packwise.objects.kinds import GANGS, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -138,12 +138,11 @@ _TOOLS = (
 _CLOCK_LABELS = (EPOCH, GENERATION)
 _EPOCH_LABELS = (EPOCH, GENERATION, REPLICA, ROLE)
 
-_FILLED = {(kind.name, steps[0]): steps[1] for kind in KINDS for steps in kind.server_filled if len(steps) > 1}
+_FILLED = {(kind.key, steps[0]): steps[1] for kind in KINDS for steps in kind.server_filled if len(steps) > 1}
 _FILLED_IN_SPEC = {
-    kind.name: tuple(steps[0] for steps in kind.server_filled if len(steps) == 1)
-    for kind in KINDS
-    if kind.server_filled
+    kind.key: tuple(steps[0] for steps in kind.server_filled if len(steps) == 1) for kind in KINDS if kind.server_filled
 }
+_CONSTRAINTS = frozenset(kind.gang.constraint for kind in GANGS if kind.gang.constraint)
 
 
 def counting_part(value: Mapping[str, Value]) -> dict[str, Value]:
@@ -151,13 +150,12 @@ def counting_part(value: Mapping[str, Value]) -> dict[str, Value]:
 
     Entries of lists keep their places.
     """
-    kind = value.get("kind")
     parts: dict[str, Value] = {}
     for key, part in value.items():
         if key == "metadata":
             parts[key] = _metadata(part)
         elif key == "spec" and isinstance(part, dict):
-            parts[key] = _spec(part, str(kind))
+            parts[key] = _spec(part, identity(value)[:2])
         elif key != "status" and part is not None:
             parts[key] = _without_nulls(part)
     return parts
@@ -184,7 +182,7 @@ def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict
     if has_epoch(value) and has_epoch(other):
         theirs["metadata"] = _with_own_epoch(counting_part(value)["metadata"], theirs["metadata"])
     result: dict[str, Value] = {key: part for key, part in value.items() if key == "status" or key in theirs}
-    kind = str(theirs.get("kind"))
+    kind = identity(theirs)[:2]
     for key, part in theirs.items():
         mine = value.get(key)
         if key == "metadata":
@@ -248,7 +246,7 @@ def _labels(metadata: Mapping[str, Value]) -> Mapping[str, Value]:
     return labels if isinstance(labels, dict) else {}
 
 
-def _spec(spec: Mapping[str, Value], kind: str) -> dict[str, Value]:
+def _spec(spec: Mapping[str, Value], kind: tuple[str, str]) -> dict[str, Value]:
     filled = _FILLED_IN_SPEC.get(kind, ())
     parts = _fields_without_nulls({key: part for key, part in spec.items() if key not in filled})
     for key, part in parts.items():
@@ -273,7 +271,7 @@ def _fields_without_nulls(value: Mapping[str, Value]) -> dict[str, Value]:
     return {
         key: _without_nulls(part)
         for key, part in value.items()
-        if part is not None and not (key == "topologyConstraint" and part == {})
+        if part is not None and not (key in _CONSTRAINTS and part == {})
     }
 
 
@@ -291,7 +289,7 @@ def _merged_metadata(mine: Value, theirs: Mapping[str, Value]) -> Value:
     return merged
 
 
-def _merged_spec(mine: Mapping[str, Value], theirs: Mapping[str, Value], kind: str) -> Value:
+def _merged_spec(mine: Mapping[str, Value], theirs: Mapping[str, Value], kind: tuple[str, str]) -> Value:
     filled = _FILLED_IN_SPEC.get(kind, ())
     merged: dict[str, Value] = {**theirs, **{key: part for key, part in mine.items() if key in filled}}
     for key, part in theirs.items():

@@ -26,7 +26,7 @@ from packwise.commands.diff.change import (
 from packwise.commands.topologies.overview import has_sources, overview
 from packwise.findings.finding import Finding
 from packwise.objects import PART_OF, READABLE, format_identity, has_epoch, identity, is_generated
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY, GangFields
 from packwise.pipeline import render
 from packwise.select import Configured
 from packwise.wording import list_known
@@ -142,7 +142,7 @@ def _is_rendered(package: Package) -> bool:
     return not _are_live(package.items) and has_sources(package)
 
 
-_REPLACED_NAMES = frozenset(kind.word for kind in GANGS if kind.replaced_by_operator)
+_REPLACED_NAMES = frozenset(kind.word for kind in GANGS if kind.gang.of_operator)
 
 
 def _are_live(items: Iterable[KubeObject]) -> bool:
@@ -164,15 +164,12 @@ def _kind(item: KubeObject) -> str:
     return word_of(identity(item.value))
 
 
-TOPOLOGY_NAME = "grove.io/topology-name"
-"""Annotation of PodGangs: the topology whose node label keys their constraints name. Source: spec/grove.md#7."""
+_FIELDS = {kind.key: kind.gang for kind in GANGS}
+_NO_GANG = GangFields()
 
-_FIELD = "topologyConstraint"
-_KEYS = (
-    # PodGang: below packConstraint. PodGroup: beside `topology`. Source: spec/grove.md#7 and #10.
-    ("required", ("required", "requiredTopologyLevel")),
-    ("preferred", ("preferred", "preferredTopologyLevel")),
-)
+
+def _fields_of(value: Mapping[str, Value]) -> GangFields:
+    return _FIELDS.get(identity(value)[:2], _NO_GANG)
 
 
 class Constraint(Record):
@@ -188,8 +185,9 @@ class Constraint(Record):
 
 
 def constraints(value: Mapping[str, Value]) -> list[Constraint]:
-    """All constraints of a PodGang, a PodGroup or any object that spells them like these, in its own order."""
-    return list(_below(value.get("spec"), ("spec",)))
+    """All constraints of a gang, in its own order; none of any other object."""
+    fields = _fields_of(value)
+    return list(_below(value.get("spec"), ("spec",), fields)) if fields.constraint else []
 
 
 def topologies_named(value: Mapping[str, Value]) -> set[str]:
@@ -203,57 +201,57 @@ def topology_annotation(value: Mapping[str, Value]) -> str | None:
     """The topology that the object's annotation names."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    name = annotations.get(TOPOLOGY_NAME) if isinstance(annotations, dict) else None
+    name = annotations.get(_fields_of(value).topology_annotation) if isinstance(annotations, dict) else None
     return name if isinstance(name, str) else None
 
 
-def _below(value: Value, path: Steps) -> Iterator[Constraint]:
+def _below(value: Value, path: Steps, fields: GangFields) -> Iterator[Constraint]:
     if isinstance(value, dict):
         for key, part in value.items():
-            if key == _FIELD and isinstance(part, dict):
-                yield from _read(part, path)
+            if key == fields.constraint and isinstance(part, dict):
+                yield from _read(part, path, fields)
             else:
-                yield from _below(part, (*path, key))
+                yield from _below(part, (*path, key), fields)
     elif isinstance(value, list):
         named = entries_by_name(value)
         for at, part in enumerate(value):
             step = at if named is None or not isinstance(part, dict) else NamedEntry(str(part["name"]))
-            yield from _below(part, (*path, step))
+            yield from _below(part, (*path, step), fields)
 
 
-def _read(value: Mapping[str, Value], holder: Steps) -> Iterator[Constraint]:
-    pack = value.get("packConstraint")
-    fields = {**value, **pack} if isinstance(pack, dict) else value
-    topology = value.get("topology")
-    for strength, names in _KEYS:
-        for name in names:
-            key = fields.get(name)
-            if isinstance(key, str) and key:
-                yield Constraint(holder, strength, key, topology if isinstance(topology, str) else None)
-                break
+def _read(value: Mapping[str, Value], holder: Steps, fields: GangFields) -> Iterator[Constraint]:
+    topology = _part(value, fields.topology)
+    for strength, path in (("required", fields.required), ("preferred", fields.preferred)):
+        key = _part(value, path)
+        if isinstance(key, str) and key:
+            yield Constraint(holder, strength, key, topology if isinstance(topology, str) else None)
 
 
 def leaves(value: Mapping[str, Value]) -> frozenset[str]:
     """The names of the sets that hold the pods of a gang; empty for any other object."""
-    kind = next((kind for kind in GANGS if kind.name == value.get("kind")), None)
-    if kind is None:
-        return frozenset()
-    sets = [str(entry.get("name")) for field in kind.pod_lists for entry in _entries(value, field)]
-    groups = [entry for field in kind.tree_lists for entry in _entries(value, field)]
-    parents = {str(entry["parent"]) for entry in groups if "parent" in entry}
-    return frozenset([*sets, *{str(entry.get("name")) for entry in groups} - parents])
+    trees = [entry for field in _fields_of(value).tree_lists for entry in _entries(value, field)]
+    return _sets(value) - {str(entry["parent"]) for entry in trees if "parent" in entry}
+
+
+def _sets(value: Mapping[str, Value]) -> frozenset[str]:
+    """The names of all sets of a gang, also of those that hold other sets."""
+    fields = _fields_of(value)
+    lists = (*fields.pod_lists, *fields.tree_lists)
+    return frozenset([str(entry.get("name")) for field in lists for entry in _entries(value, field)])
 
 
 def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
     """Those of them that the part at `holder` holds."""
     if len(holder) < 3 or not isinstance(name := holder[2], NamedEntry):
         return leaves(value)
-    if holder[1] == "topologyConstraintGroupConfigs":
-        configs = _entries(value, "topologyConstraintGroupConfigs")
-        listed = [config.get("podGroupNames") for config in configs if config.get("name") == name.name]
+    fields, field = _fields_of(value), str(holder[1])
+    names = dict(fields.group_lists).get(field)
+    if names is not None:
+        listed = [group.get(names) for group in _entries(value, field) if group.get("name") == name.name]
         return frozenset(str(each) for part in listed if isinstance(part, list) for each in part)
-    children = [entry.get("name") for entry in _entries(value, "subGroups") if entry.get("parent") == name.name]
-    return frozenset([str(each) for each in children] or [name.name])
+    trees = _entries(value, field) if field in fields.tree_lists else ()
+    children = [str(entry.get("name")) for entry in trees if entry.get("parent") == name.name]
+    return frozenset(children or [name.name])
 
 
 def _entries(value: Mapping[str, Value], field: str) -> Sequence[Mapping[str, Value]]:
@@ -302,7 +300,7 @@ def with_meaning(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectCha
 
 
 _FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
-_REPLACED = frozenset(kind.key for kind in GANGS if kind.replaced_by_operator)
+_REPLACED = {kind.key: kind.name for kind in GANGS if kind.gang.of_operator}
 
 
 def _with_renaming(change: ObjectChange) -> ObjectChange:
@@ -312,9 +310,10 @@ def _with_renaming(change: ObjectChange) -> ObjectChange:
         return change
     if has_epoch(old.value) == has_epoch(new.value):
         return change
-    if identity(new.value)[:2] not in _REPLACED:
-        return change.replace(meaning=("renamed with its PodGang",))
-    meaning = "renamed: the operator makes this PodGang, relabels the pods, which run on, and deletes the other one"
+    name = _REPLACED.get(identity(new.value)[:2])
+    if name is None:
+        return change.replace(meaning=(f"renamed with its {' or '.join(_REPLACED.values())}",))
+    meaning = f"renamed: the operator makes this {name}, relabels the pods, which run on, and deletes the other one"
     return change.replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
 
 
@@ -393,25 +392,14 @@ def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: S
             yield Dropped(new, lost, domain, reason, judge.message(reason, wanted))
 
 
-def _holds_pods(before: Value, after: Value, holder: Steps) -> bool:
+def _holds_pods(before: Mapping[str, Value], after: Mapping[str, Value], holder: Steps) -> bool:
     """True if what the constraint held for is there still: a group that went took its constraint along.
 
     What groups other groups is there while one of these is.
     """
     if _part(after, holder) is not None:
         return True
-    old, siblings = _part(before, holder), _part(before, holder[:-1])
-    if not isinstance(old, dict):
-        return False
-    listed = old.get("podGroupNames")
-    children = [
-        entry.get("name")
-        for entry in (siblings if isinstance(siblings, list) else ())
-        if isinstance(entry, dict) and entry.get("parent") == old.get("name")
-    ]
-    members = {("podgroups", name) for name in (listed if isinstance(listed, list) else ())}
-    members |= {(str(holder[-2]), name) for name in children}
-    return any(_part(after, ("spec", field, NamedEntry(str(name)))) is not None for field, name in members)
+    return isinstance(holder[-1], NamedEntry) and not members(before, holder).isdisjoint(_sets(after))
 
 
 def _is_moved(lost: Constraint, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:

@@ -14,9 +14,9 @@ from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.findings.finding import has_errors
 from packwise.objects import RENDERED_FROM, Origin, Place, format_identity, identity, stable_identities
-from packwise.objects.kinds import POD, PODGANG, PODGROUP, QUEUE, TOPOLOGY
+from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
 from packwise.pipeline.registry import omission_sources, queued_sources
-from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue
+from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue, gang_kinds
 from packwise.render import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.select import cluster_of, index_package
 from packwise.settings import settings_place
@@ -255,18 +255,19 @@ def unwritten_kinds(placements: Iterable[Placement], rendered: Rendered) -> Iter
     place = None if settings.item is None else settings_place(settings).below("emit")
     for placement in placements:
         for kind in _kinds(placement.node):
-            if settings.emits(kind.name, by_default=placement.emit_by_default) or kind.name in reported:
+            word = kind.emit_word
+            if settings.emits(word, by_default=placement.emit_by_default) or word in reported:
                 continue
-            reported.add(kind.name)
+            reported.add(word)
             origin = Origin(place or placement.node.origin.place, _EMIT)
-            why = f"spec.emit has no {kind.name}{_maker(placement.node, kind)}"
-            yield Omission(origin, f"{kind.name} objects", why, f"add {kind.name} to spec.emit")
+            why = f"spec.emit has no {word}{_maker(placement.node, kind)}"
+            yield Omission(origin, f"{word} objects", why, f"add {word} to spec.emit")
 
 
 def _kinds(node: Node) -> tuple[Kind, ...]:
     """The kinds of objects that schedulers write for a node."""
     if isinstance(node, Gang):
-        return (PODGROUP,) if node.grouper in (Grouper.SERVICE, Grouper.OWNER) else (PODGANG, PODGROUP)
+        return gang_kinds(node)
     if isinstance(node, NodeTopology):
         return (TOPOLOGY,)
     return (QUEUE,) if isinstance(node, Queue) else (POD,)
@@ -274,11 +275,12 @@ def _kinds(node: Node) -> tuple[Kind, ...]:
 
 def _maker(node: Node, kind: Kind) -> str:
     """Who makes the object in a cluster, where that is known."""
-    if not isinstance(node, Gang) or kind is not PODGROUP:
+    if not isinstance(node, Gang) or kind.gang.of_operator:
         return ""
+    of_operator = " or ".join([each.name for each in GANGS if each.gang.of_operator])
     makers = {
         Grouper.OPERATOR: "; the workload's operator makes it in the cluster",
-        Grouper.SCHEDULER: "; the scheduler makes it in the cluster, of the PodGang",
+        Grouper.SCHEDULER: f"; the scheduler makes it in the cluster, of the {of_operator}",
         Grouper.SERVICE: "; the service makes it in the cluster",
         Grouper.OWNER: "; the scheduler makes it in the cluster, of the workload",
     }

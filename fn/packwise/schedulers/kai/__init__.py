@@ -518,7 +518,7 @@ def _is_suspect(node: Node) -> bool:
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:
     """True if an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
-    return isinstance(node, Gang) and node.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
+    return isinstance(node, Gang) and node.is_of_operator
 
 
 def _is_own(node: Node) -> bool:

@@ -166,7 +166,7 @@ def _size(leaf: PodSet) -> int:
 
 def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
     """The labels of the pods of a leaf: its own, and those that Grove gives them. Source: Grove, podclique/pod.go."""
-    if gang.grouper in (Grouper.SERVICE, Grouper.OWNER):
+    if not gang.is_of_operator:
         return leaf.labels
     replica = leaf.name.removeprefix(f"{gang.workload}-").partition("-")[0]
     return {
