@@ -14,6 +14,8 @@ import pytest
 
 from krmfn.yamltext import native
 from packwise.cli import COMMANDS
+from packwise.objects import kinds
+from packwise.objects.kinds import GANGS
 from packwise.revisions.grove import REVISIONS
 from tests.places import NO_CORE, ROOT
 
@@ -157,6 +159,39 @@ def test_nothing_asks_for_the_name_of_a_revision() -> None:
     ]
 
     assert spelt == []
+
+
+NAMING_GANGS = {
+    "packwise.cli": "an example of its help explains a PodGang",
+    "packwise.commands.explain": "examples of its help explain a PodGang",
+    "packwise.commands.init.package": "writes the settings for KAI alone, and what KAI's pod-grouper makes",
+    "packwise.commands.init.run": "refuses options that go with Grove where KAI makes the PodGroups",
+    "packwise.commands.migrate.rewrite": "tells what PodGangs become from one release of Grove to the next",
+    "packwise.commands.place.cluster": "the file of a scene has jobs in the words of KAI, which is simulated",
+}
+"""The modules of commands that speak of one kind of gang, each with the reason."""
+
+
+def test_no_command_names_a_kind_of_gang() -> None:
+    """What commands ask of one is its row: they know neither its name nor its fields."""
+    fields = {
+        name
+        for gang in [kind.gang for kind in GANGS]
+        for name in (*gang.pod_lists, *gang.tree_lists, *sum(gang.group_lists, ()), gang.topology_annotation)
+    }
+    words = {kind.name for kind in GANGS} | fields - {""}
+    spelt = re.compile(rf"\b(?:{'|'.join(sorted(words))})s?\b")
+    constants = {f"packwise.objects.kinds.{name}" for name, kind in vars(kinds).items() if kind in GANGS}
+
+    naming = {
+        name_of(module)
+        for module in MODULES
+        if part_of(name_of(module)) in ("cli", "commands", "fleet")
+        if constants & set(code(module).imports)
+        or any(map(spelt.search, code(module).strings - set(code(module).docstrings.values())))
+    }
+
+    assert naming == set(NAMING_GANGS)
 
 
 def test_names_are_nouns_of_the_domain() -> None:

@@ -341,41 +341,103 @@ def test_a_scheduler_stands_where_the_page_says() -> None:
     assert [module for module in elsewhere if not module.endswith(places)] == []
 
 
-GANGS = """
-from packwise.commands.diff.difference import leaves
-from packwise.objects.kinds import GANGS
+CREW = """
+from packwise.objects import Generated
+from packwise.objects.kinds import CREW
+from packwise.placement import Gang, gang_kinds
+from packwise.schedulers import SchedulerObjects
 
-manifest = {"apiVersion": "example.com/v1", "kind": "Crew", "spec": {"parts": [{"name": "a"}, {"name": "b"}]}}
-print(GANGS[-1].name, sorted(leaves(manifest)))
+
+class Crews:
+    def objects(self, source):
+        return SchedulerObjects(
+            tuple(
+                Generated(manifest(gang), placement.source, placement.subject, gang.origins)
+                for placement in source.placements
+                if isinstance(gang := placement.node, Gang) and CREW in gang_kinds(gang)
+            )
+        )
+
+    def mend(self, item, cluster, settings):
+        return item
+
+    def migrate(self, item):
+        return item
+
+
+def manifest(gang):
+    metadata = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
+    parts = [{"name": pods.name, "pods": pods.members, "within": within(pods.bounds)} for pods in gang.leaves]
+    return {"apiVersion": CREW.api_version, "kind": CREW.name, "metadata": metadata, "spec": {"parts": parts}}
+
+
+def within(bounds):
+    return {"labels": [] if bounds.required is None else [{"key": bounds.required.key}]}
+"""
+CREW_ROW = """CREW = Kind(
+    "example.com",
+    "Crew",
+    "v1",
+    write_order=5,
+    gang=GangFields(9, pod_lists=("parts",), constraint="within", required=("labels", 0, "key")),
+)
+
+KINDS = (
+    CREW,
+"""
+CREW_ENTRY = """def _crews() -> Scheduler:
+    from packwise.schedulers.crew import Crews
+
+    return Crews()
+
+
+SCHEDULERS: tuple[SchedulerEntry, ...] = (
+    SchedulerEntry(_crews, tuple),
+"""
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: a, labels: {example.com/rack: r, kubernetes.io/hostname: a}}
+status: {allocatable: {cpu: "8", memory: 64Gi, pods: "10"}, conditions: [{type: Ready, status: "True"}]}
 """
 
 
-OF_ONE_RELEASE = ("init/package", "migrate/rewrite")
-
-
-def test_a_kind_of_gang_is_a_row(source: Path) -> None:
-    """`diff`, `place`, `report` and `fleet` ask the kinds, and name none of the gangs themselves."""
-    kinds = source / "packwise" / "objects" / "kinds.py"
+def test_a_scheduler_is_a_module_and_the_row_of_its_kind(source: Path) -> None:
+    """Its gangs are compared, explained, placed and drawn: no command is edited."""
+    packwise = source / "packwise"
+    (packwise / "schedulers" / "crew.py").write_text(CREW, encoding="utf-8")
+    edit(packwise / "objects" / "kinds.py", "KINDS = (\n", CREW_ROW)
+    edit(packwise / "pipeline" / "registry.py", "SCHEDULERS: tuple[SchedulerEntry, ...] = (\n", CREW_ENTRY)
     edit(
-        kinds,
-        "KINDS = (\n",
-        'CREW = Kind("example.com", "Crew", "v1", gang=GangFields(9, pod_lists=("parts",)))\n\nKINDS = (\n    CREW,\n',
+        packwise / "settings" / "__init__.py",
+        '"PodCliqueSet", "KueueTopology",\n',
+        '"PodCliqueSet", "KueueTopology", "Crew",\n',
     )
-
-    done = subprocess.run(
-        [sys.executable, "-c", GANGS],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(source)},
-    )
-    naming = [
-        file.relative_to(source).as_posix()
-        for part in ("cli/**/*", "commands/**/*", "fleet/**/*")
-        for file in (source / "packwise").glob(f"{part}.py")
-        if {"PODGANG", "PODGROUP"} & set(re.findall(r"[A-Z_]+", file.read_text(encoding="utf-8")))
+    changed = [
+        path.relative_to(packwise).as_posix()
+        for path in sorted(packwise.rglob("*.py"))
+        if not (old := ROOT / "fn" / path.relative_to(source)).exists() or path.read_bytes() != old.read_bytes()
     ]
+    packed = CONFIGURATION.replace(
+        "    - name: worker\n", "    - name: worker\n      topologyConstraint: {packDomain: rack}\n"
+    )
+    packed = packed.replace("REVISION", "grep-244-multi")
+    written = packed.replace("spec:\n", "spec:\n  emit: [Crew]\n", 1)
+    for name, text in (("before", written), ("after", written.replace("enabled: true", "enabled: false"))):
+        (source.parent / name).mkdir()
+        (source.parent / name / "all.yaml").write_text(text, encoding="utf-8")
+    (source.parent / "nodes.yaml").write_text(NODE, encoding="utf-8")
 
-    assert (done.stdout, done.stderr) == ("Crew ['a', 'b']\n", "")
-    # What begins or migrates a release speaks of its own objects.
-    assert sorted(naming) == [f"packwise/commands/{name}.py" for name in OF_ONE_RELEASE]
+    changes = run(source, "", "diff", "before", "after")
+    missing = run(source, "", "explain", "-", text=packed)
+    explained = run(source, "", "explain", "Crew/team-a/llm-0", "before")
+    placed = run(source, "", "place", "before", "--nodes", "nodes.yaml")
+    drawn = run(source, "", "report", "before", "--nodes", "nodes.yaml", "-o", "mermaid")
+
+    assert changed == ["objects/kinds.py", "pipeline/registry.py", "schedulers/crew.py", "settings/__init__.py"]
+    assert changes.stdout.startswith("Crew\n  ~ team-a/llm-0\n"), changes.stdout
+    assert "lost: required example.com/rack of parts[llm-0-worker]: topology-aware scheduling is d" in changes.stdout
+    assert "spec.emit has no Crew; the scheduler makes it in the cluster, of the PodGang" in missing.stdout
+    assert "example.com/rack" in explained.stdout.partition("Crew team-a/llm-0")[2]
+    assert "team-a/llm-0 (queue gpus): fits" in placed.stdout
+    assert "team-a/llm-0: ✓ fits in r/a" in drawn.stdout

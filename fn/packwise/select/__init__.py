@@ -11,7 +11,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, has_errors
 from packwise.objects import Index, Inventory, identity, place_text
-from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, PODGROUP, kind_of
+from packwise.objects.kinds import DYNAMO_GRAPH, GANGS, POD_CLIQUE_SET, kind_of
 from packwise.placement import Cluster
 from packwise.revisions.grove import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.settings import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
@@ -561,7 +561,7 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
         return settings
     if not settings.apply_is_set:
         return settings.replace(apply=False)
-    kinds = [kind for kind in (PODGANG.name, PODGROUP.name) if settings.emits(kind)]
+    kinds = [word for word in dict.fromkeys([kind.emit_word for kind in GANGS]) if settings.emits(word)]
     if settings.apply and kinds:
         message = (
             f'must not be true with revision "{revision.name}" where `emit` has {" and ".join(kinds)}: the operator '
