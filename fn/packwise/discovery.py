@@ -12,6 +12,7 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from krmfn.yamltext import YamlError, read
 from packwise.globs import Globs
 
 if TYPE_CHECKING:
@@ -229,8 +230,6 @@ def _join(folder: str, path: str) -> str:
 
 def mapping_in(text: str) -> Mapping[str, Value]:
     """The mapping that a text is; an empty one where it is none."""
-    from krmfn.yamltext import YamlError, read
-
     try:
         value = read(text)
     except YamlError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.result import grouped_lines
 from krmfn.run import run
-from packwise.objects import is_list
+from packwise.objects import is_list, put_back, taken_apart
 from packwise.pipeline import render
 from packwise.select import Package
 
@@ -26,9 +27,6 @@ def main(*, validate: bool = False, verbose: bool = False) -> int:
 
 
 def _lines(results: Sequence[Result]) -> list[str]:
-    # Where there is nothing to say, nothing is imported.
-    from krmfn.result import grouped_lines
-
     return grouped_lines(results, "`packwise fn -v` lists them")
 
 
@@ -41,8 +39,6 @@ def render_list(read: ResourceList) -> ResourceList:
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
     """The items of the answer, and the render that they are of, where some items are lists themselves."""
-    from packwise.objects import put_back, taken_apart
-
     _, rendered = _render(taken_apart(read.items), read.function_config)
     return (*put_back(read.items, rendered.kept), *rendered.generated), rendered
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import cache
@@ -448,8 +449,6 @@ def _texts(result: Result) -> list[str]:
     if "operatorMessage" in result.tags:
         texts.append(f"  operator: {visible(result.tags['operatorMessage'])}")
     if result.field is not None and result.field.proposed is not None:
-        import json
-
         texts.append(f"  help: set it to {visible(json.dumps(result.field.proposed, ensure_ascii=False))}")
     return texts
 

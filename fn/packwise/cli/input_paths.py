@@ -22,12 +22,13 @@ from packwise.discovery import (
     ignores_above,
 )
 from packwise.findings.finding import Rule
+from packwise.globs import Globs
 from packwise.objects import READABLE
+from packwise.wording import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from packwise.globs import Globs
 
 LINK = Rule(
     "outside-link", "A link that leads out of the named folder is not read.", "spec/packwise.md#1.6", Severity.WARNING
@@ -117,13 +118,9 @@ def names_files(path: str) -> bool:
 
 
 def _exclusions(patterns: Iterable[str]) -> Globs | None:
-    """The globs that exclude; None, and nothing is imported, where there are none."""
+    """The globs that exclude; None where there are none."""
     listed = tuple(patterns)
-    if not listed:
-        return None
-    from packwise.globs import Globs
-
-    return Globs.read(listed)
+    return Globs.read(listed) if listed else None
 
 
 def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
@@ -145,8 +142,6 @@ def _suggestion(path: str) -> str:
     """`; did you mean …?` for a path that does not exist: a commit in the place of a path, or a slip of the pen."""
     if path.startswith("git:"):
         return f'; did you mean "--baseline {path}", beside the path that is checked?'
-    from packwise.wording import closest
-
     try:
         names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))
     except OSError:

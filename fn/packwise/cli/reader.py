@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import sys
@@ -186,8 +187,6 @@ def _is_list(text: str) -> bool:
 
 def _flow_value(text: str) -> Value:
     """The value of JSON, or of YAML in flow style; None where it is neither."""
-    import json
-
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

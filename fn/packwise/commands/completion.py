@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.cli import parsers
 from packwise.cli.arguments import (
     Command,
     UsageError,
@@ -52,7 +53,6 @@ def completion(command: Completion) -> int:
     import shtab
 
     # The names that complete words are no business of the help.
-    from packwise.cli import parsers
     from packwise.commands.check import FORMATS
     from packwise.commands.rules.table import RULES_BY_NAME
     from packwise.commands.schema import SCHEMAS

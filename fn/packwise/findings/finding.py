@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
 
+from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.result import Severity
+from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krmfn.fieldpath import FieldError, FieldPath
     from krmfn.kubeobject import KubeObject, Location
-    from krmfn.result import Result
     from krmfn.value import Value
 
 
@@ -207,9 +207,6 @@ class Finding(Record):
 
     def to_result(self) -> Result:
         """The KRM result: resource, field, file, and in its tags rule, operator's text, stage, order, line, column."""
-        from krmfn.fieldpath import format_path
-        from krmfn.result import ResourceRef, Result, ResultField, ResultFile
-
         tags = {"rule": self.rule}
         if self.operator_message is not None:
             tags["operatorMessage"] = self.operator_message

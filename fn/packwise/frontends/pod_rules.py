@@ -15,6 +15,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
+from packwise.keys import key_places, key_problems
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,
@@ -359,7 +360,6 @@ def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]
     """Problems of the keys of a pod that KAI schedules, whoever makes it."""
     # Few inputs have pods.
     from packwise.frontends.workloads.keys import WORKLOAD_KEYS
-    from packwise.keys import key_places, key_problems
 
     for part in WORKLOAD_KEYS.parts:
         for place in key_places(pod, part) if part.kind == POD.key else ():

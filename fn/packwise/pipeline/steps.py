@@ -10,6 +10,10 @@ from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends import candidate_key_findings, candidate_metadata
+from packwise.frontends.grove.admission import differing_rules
+from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
+from packwise.frontends.grove.podcliqueset import NAME_RULES
+from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.keys import key_findings
 from packwise.objects import ONCE, READABLE, identity, is_generated
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
@@ -17,10 +21,12 @@ from packwise.pipeline.registry import brings_topologies, front_ends, schedulers
 from packwise.placement import within_limit
 from packwise.render import annotate, annotate_generated, with_notes
 from packwise.render import render as render_objects
+from packwise.revisions.grove import RELEASES
 from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.select import ABSENT, cluster_of, index_package, select, topologies_of
 from packwise.settings.configuration import has_topology, held_configuration
 from packwise.topology.known import Status, check_protection, topology_status, with_finalizer
+from packwise.validate import check_objects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -123,11 +129,9 @@ def _generated_in_lists(index: Index) -> Iterator[Finding]:
 
 
 def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> Iterable[Finding]:
-    """Errors of the cluster's CRDs; nothing is imported where there are none."""
+    """Errors of the cluster's CRDs."""
     if not source.definitions.by_kind:
         return ()
-    from packwise.validate import check_objects
-
     unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
     return check_objects(generated, source.inventory, source.definitions, unknown)
 
@@ -203,8 +207,6 @@ def _split_absence(
     absent = selection.absent
     if absent is None:
         return (), findings
-    from packwise.frontends.grove.rules.topology import DISABLED
-
     refused = [finding for finding in findings if finding.rule == DISABLED.name]
     rest = [finding for finding in findings if finding.rule != DISABLED.name]
     if is_part:
@@ -243,10 +245,8 @@ def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[
 
 
 def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
-    # Most runs name a release, and import neither the later rules nor the table of all fields.
-    from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
+    # Most runs name a release, and need no table of all fields.
     from packwise.frontends.grove.schema.crd import is_alike
-    from packwise.revisions.grove import RELEASES
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
         # The cluster's own definition of PodCliqueSets judges the fields; else most releases have them alike.
@@ -257,10 +257,7 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
 @cache
 def _differing_rules() -> frozenset[str]:
     """Names of the rules that releases do not have alike: those of webhooks, and those about epochs."""
-    from packwise.frontends.grove.admission import differing_rules
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
-    from packwise.frontends.grove.podcliqueset import NAME_RULES
-    from packwise.revisions.grove import RELEASES
 
     return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}
 

@@ -20,6 +20,7 @@ from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.topology.known import DOMAINS
+from packwise.wording import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -241,8 +242,6 @@ def _is_free(domain: str) -> bool:
     """True if `domain` is a name that only later releases take, and no slip of the pen."""
     if domain in DOMAINS or _FREE_DOMAIN.fullmatch(domain) is None:
         return False
-    from packwise.wording import closest
-
     return not closest(domain, DOMAINS)
 
 

@@ -9,6 +9,7 @@ of its source.
 
 from __future__ import annotations
 
+import re
 import sys
 from marshal import loads
 from os import stat
@@ -113,8 +114,6 @@ class _Loader(SourceFileLoader):
 def _use_patterns(patterns: Sequence[Pattern]) -> None:
     """`re` knows the patterns as if they had been compiled in this process."""
     try:
-        import re
-
         engine: Any = __import__("_sre")
         known: dict[object, object] = getattr(re, "_cache")  # noqa: B009
         for pattern, flags, program in patterns:

@@ -15,6 +15,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
+from krmfn.yamltext import YamlError, read
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.objects import identity
 from packwise.pipeline.steps import read_package, results_of
@@ -437,8 +438,6 @@ def _at(
 
 
 def _inline(text: str) -> list[Mapping[str, Value]]:
-    from krmfn.yamltext import YamlError, read
-
     try:
         value = read(text)
     except YamlError:

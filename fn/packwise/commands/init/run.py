@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from krmfn.fieldpath import FieldError
 from krmfn.record import Record
 from krmfn.result import exit_code
+from packwise.cli import parse
 from packwise.cli.arguments import UsageError
 from packwise.cli.console import cannot_write, encode_text, is_coloured, say, show
 from packwise.cli.findings_text import as_lines
@@ -200,8 +201,6 @@ def _ask(command: Init) -> Init:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return command
-    from packwise.cli import parse
-
     say(["Nothing is written before the last answer; an empty one leaves the choice open."])
     words: list[str] = []
     for question, option in _QUESTIONS:

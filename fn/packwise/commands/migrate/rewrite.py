@@ -9,6 +9,7 @@ Source: spec/designs.md#1, #2; spec/grove.md#5, #9, #12; spec/grove-releases.md#
 
 from __future__ import annotations
 
+import json
 import re
 
 from krmfn.edit import same
@@ -19,12 +20,14 @@ from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
+from packwise.commands.diff.change import FieldChange, field_changes, format_steps
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
 from packwise.pipeline.steps import read_package, results_of, unreadable
+from packwise.revisions.dynamo import goes_with, release_of, release_that_goes_with
 from packwise.revisions.grove import Step, precedes, same_record
 from packwise.select import Configured
 from packwise.settings import API_VERSION, KAI_PROFILE, KIND, settings_place
@@ -151,8 +154,6 @@ def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
 
 def _otherwise(name: str, old: Value, new: Value) -> Finding:
     """The first field in which two specs differ; all of them where only the order of entries does."""
-    from packwise.commands.diff.change import FieldChange, field_changes, format_steps
-
     whole = FieldChange(("spec",), old, new)
     change = next(field_changes(old, new, whole.path), whole)
     text = f"{format_steps(change.path)} is {_text_of(change.before)}, and would be {_text_of(change.after)}"
@@ -216,8 +217,6 @@ def _is_empty(constraint: Value) -> bool:
 def _text_of(value: Value) -> str:
     if value is None:
         return "absent"
-    import json
-
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -679,8 +678,6 @@ def _dynamo_release(name: str | None, target: Revision) -> str | None:
     """The release of Dynamo that the settings name, or one that goes with `target` where that does not."""
     if name is None:
         return None
-    from packwise.revisions.dynamo import goes_with, release_of, release_that_goes_with
-
     release, fitting = release_of(name), release_that_goes_with(target)
     return name if release is None or fitting is None or goes_with(release, target) else fitting.name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from krmfn.difference import unified_diff
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
 from packwise.cli.arguments import STDIN, Named, UsageError, Verbosity
@@ -53,9 +54,6 @@ def migrate(command: Migrate) -> int:
     if not texts:
         say(["nothing to migrate" if command.target is None else f"nothing to migrate to {command.target}"])
     if command.dry_run:
-        # What compares texts is imported where a difference is shown.
-        from krmfn.difference import unified_diff
-
         shown = show("".join(unified_diff(name, before, after) for name, before, after in texts))
         return _report(inputs, results, _running(migrated, command.target)) if shown else 1
     try:

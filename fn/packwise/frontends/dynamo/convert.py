@@ -6,6 +6,8 @@ of v1beta1 is back at its place. Values of a wrong type are left out: `graph.sha
 
 from __future__ import annotations
 
+import json
+
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.lenient import mapping, mappings_in_place, text
@@ -344,8 +346,6 @@ def _annotation(value: Mapping[str, Value]) -> Value:
 
 def _save(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata of `value` with `save` in the annotation, or without that where there is nothing to save."""
-    import json
-
     metadata = dict(mapping(value.get("metadata")))
     annotations = {key: part for key, part in mapping(metadata.get("annotations")).items() if key != SAVED}
     if save:
@@ -358,8 +358,6 @@ def _save(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _read(saved: Value) -> Mapping[str, Value]:
-    import json
-
     if not isinstance(saved, str):
         return {}
     try:

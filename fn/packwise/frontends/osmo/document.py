@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from pydantic import ValidationError
+
 from krmfn.fieldpath import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
@@ -15,15 +17,15 @@ from krmfn.yamltext import YamlError, read
 from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
 from packwise.frontends import LABEL, pod_templates
+from packwise.frontends.osmo import schema
 from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
+from packwise.frontends.osmo.schema import schema_problems
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
 from packwise.objects import READABLE, Derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from pydantic import ValidationError
 
     from krmfn.value import Value
     from packwise.frontends import DocumentAt
@@ -228,10 +230,6 @@ def _mapping_as_osmo(text: str, value: Mapping[str, Value]) -> Mapping[str, Valu
 
 
 def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
-    from pydantic import ValidationError
-
-    from packwise.frontends.osmo import schema
-
     backends = read_backends(raw.value)
     pools: list[OsmoPool] = []
     findings: list[Finding] = []
@@ -267,10 +265,6 @@ def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
 
 
 def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
-    from pydantic import ValidationError
-
-    from packwise.frontends.osmo import schema
-
     is_filled = raw.place.derived is not None and bool(raw.place.derived.lines)
     # The other sections are no part of a filled-in text.
     findings = list(_sections_of_text(raw.place, raw.text) if is_filled else run((SECTIONS,), (raw.place, raw.text)))
@@ -284,7 +278,5 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
 
 def _schema_findings(error: ValidationError, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
     """Pydantic's errors as findings; `order` is the place of the first."""
-    from packwise.frontends.osmo.schema import schema_problems
-
     problems = schema_problems(error, value, stage)
     return [place.about(problem, SCHEMA, order=order + number) for number, problem in enumerate(problems)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from pathlib import PurePath
@@ -306,8 +307,6 @@ def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
 
 
 def _hash_name(safe: str, identity: str) -> str:
-    import hashlib
-
     digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     return f"{safe[: MAX_NAME - _HASH - 1].rstrip('-')}-{digest}"
 

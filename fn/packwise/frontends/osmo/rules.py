@@ -13,6 +13,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
 from packwise.frontends.osmo.template import sections
+from packwise.frontends.pod_rules import layer_problems, pod_key_problems
 from packwise.wording import known_names, list_known
 
 if TYPE_CHECKING:
@@ -354,9 +355,6 @@ POOL = (
 
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
     """Findings about a template that OSMO lays over the pods of its pools."""
-    # Most inputs have no such templates.
-    from packwise.frontends.pod_rules import layer_problems, pod_key_problems
-
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
         yield place.about(problem.replace(path=("spec", *problem.path)).brief, rule)
