@@ -14,6 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.globs import Globs
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -71,11 +72,7 @@ class LeftOut(Record):
 def summary(reasons: Iterable[Reason]) -> str:
     """`14 Helm templates, 3 patches`; nothing where no file is left out."""
     counted = Counter(reasons)
-    return ", ".join(
-        f"{counted[reason]} {reason.noun if counted[reason] == 1 else reason.plural}"
-        for reason in Reason
-        if counted[reason]
-    )
+    return ", ".join(count_text(counted[reason], reason.noun, reason.plural) for reason in Reason if counted[reason])
 
 
 _ADVICE = {

@@ -15,6 +15,7 @@ from krmfn.fieldpath import FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Problem
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -252,7 +253,7 @@ def field_problems(
         for index, entry in enumerate(value):
             yield from field_problems(entry, kind.item, (*path, index), unknown)
         if len(value) < kind.least:
-            yield Problem(path, f"must have at least {_items(kind.least)}; got {len(value)}")
+            yield Problem(path, f"must have at least {count_text(kind.least, 'item')}; got {len(value)}")
     elif isinstance(kind, ByName) and isinstance(value, dict):
         for name, entry in value.items():
             yield from () if entry is None else field_problems(entry, kind.item, (*path, name), unknown)
@@ -289,13 +290,9 @@ def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -
     if wrong:
         return
     if len(values) < kind.least:
-        yield Problem(path, f"must have at least {_items(kind.least)}; got {len(values)}")
+        yield Problem(path, f"must have at least {count_text(kind.least, 'item')}; got {len(values)}")
     elif len(values) > kind.most > 0:
-        yield Problem(path, f"must have at most {_items(kind.most)}; got {len(values)}")
-
-
-def _items(count: int) -> str:
-    return f"{count} item{'' if count == 1 else 's'}"
+        yield Problem(path, f"must have at most {count_text(kind.most, 'item')}; got {len(values)}")
 
 
 def _wrong_scalar(value: Value, kind: Kind) -> str:
@@ -312,17 +309,13 @@ def _wrong_scalar(value: Value, kind: Kind) -> str:
 
 def _wrong_text(text: str, kind: Text) -> str:
     if len(text) > kind.max_length > 0:
-        return f"must have at most {_characters(kind.max_length)}"
+        return f"must have at most {count_text(kind.max_length, 'character')}"
     if len(text) < kind.min_length:
-        return f"must have at least {_characters(kind.min_length)}"
+        return f"must have at least {count_text(kind.min_length, 'character')}"
     pattern = kind.pattern
     if pattern and re.fullmatch(pattern.removesuffix("$"), text) is None:
         return f"must match pattern '{kind.pattern}'"
     return kind.wrong(text) if kind.wrong is not None else ""
-
-
-def _characters(count: int) -> str:
-    return f"{count} character{'' if count == 1 else 's'}"
 
 
 def kind_at(kind: Kind, path: FieldPath) -> Kind | None:

@@ -1,6 +1,6 @@
-"""Lists of known names in messages, and suggestions of the nearest one.
+"""Counted nouns and lists of known names in messages, and suggestions of the nearest name.
 
-Both are bounded: an input can have as many unknown names as known ones, each as long as it likes.
+Lists and suggestions are bounded: an input can have as many unknown names as known ones, each as long as it likes.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ def list_known(names: Collection[str]) -> str:
     shown = ", ".join([f'"{_short(name)}"' for name in islice(names, MOST_LISTED)]) or "none"
     more = len(names) - MOST_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def count_text(number: int, noun: str, plural: str = "") -> str:
+    """`1 gang`, `2 gangs`; the plural has an `s` where no other is given."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def known_names(name: str, known: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from packwise.objects import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.settings.configuration import kai_names
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -228,7 +229,7 @@ def count(results: Iterable[Result]) -> str:
     """`2 errors, 1 warning`; nothing where there are none."""
     counted = Counter(result.severity for result in results)
     return ", ".join(
-        f"{counted[severity]} {severity.value if counted[severity] == 1 else plural}"
+        count_text(counted[severity], severity.value, plural)
         for severity, plural in _PLURALS.items()
         if counted[severity]
     )
@@ -306,7 +307,7 @@ class Checked(Record):
         counted = count_of_causes(self.results) or "no findings"
         if self.known:
             counted += f", {self.known} known"
-        where = "1 file" if self.files == 1 else f"{self.files} files"
+        where = count_text(self.files, "file")
         if self.changed_since is not None:
             if not self.files and not self.results and not self.known:
                 return f"no findings: the change since {self.changed_since} reaches nothing that is checked"
@@ -565,7 +566,7 @@ def _entry(lines: Sequence[str]) -> list[str]:
     """The lines of an entry as they are shown."""
     shown = [_shorten(visible(line)) for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown)
-    return [*shown, f"      … {more} more line{'' if more == 1 else 's'}"] if more > 0 else shown
+    return [*shown, f"      … {count_text(more, 'more line')}"] if more > 0 else shown
 
 
 def _shorten(text: str) -> str:

@@ -32,7 +32,7 @@ from packwise.kubernetes.validation import (
     unmarshal_error,
 )
 from packwise.validate.schema import Schema
-from packwise.wording import closest, known_names, list_known
+from packwise.wording import closest, count_text, known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -471,20 +471,16 @@ def _list(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Pro
         for index, entry in enumerate(value):
             yield from violations(entry, schema.items, at.entry(index))
     if bounds.min_items is not None and size < bounds.min_items:
-        message = f"must hold at least {_entries(bounds.min_items)}; got {size or 'none'}"
+        message = f"must hold at least {count_text(bounds.min_items, 'entry', 'entries')}; got {size or 'none'}"
         detail = f"{at.text} in body should have at least {bounds.min_items} items"
         yield at.refusal(ErrorType.INVALID, message, detail, size)
     if bounds.max_items is not None and size > bounds.max_items:
-        message = f"must hold at most {_entries(bounds.max_items)}; got {size}"
+        message = f"must hold at most {count_text(bounds.max_items, 'entry', 'entries')}; got {size}"
         detail = f"must have at most {bounds.max_items} items"
         yield at.refusal(ErrorType.TOO_MANY, message, detail, size)
     if schema.unique_items and len({go_json(entry) for entry in value}) < size:
         detail = f"{at.text} in body shouldn't contain duplicates"
         yield at.refusal(ErrorType.INVALID, "must not hold an entry twice", detail, "")
-
-
-def _entries(number: int) -> str:
-    return "1 entry" if number == 1 else f"{number} entries"
 
 
 def _enum(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -504,11 +500,11 @@ def _is_same(left: Value, other: Value) -> bool:
 def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:
     bounds, size = schema.bounds, len(value)
     if bounds.min_properties is not None and size < bounds.min_properties:
-        message = f"must hold at least {_fields(bounds.min_properties)}; got {size or 'none'}"
+        message = f"must hold at least {count_text(bounds.min_properties, 'field')}; got {size or 'none'}"
         detail = f"{at.text} in body should have at least {bounds.min_properties} properties"
         yield at.refusal(ErrorType.INVALID, message, detail, size)
     if bounds.max_properties is not None and size > bounds.max_properties:
-        message = f"must hold at most {_fields(bounds.max_properties)}; got {size}"
+        message = f"must hold at most {count_text(bounds.max_properties, 'field')}; got {size}"
         detail = f"must have at most {bounds.max_properties} items"
         yield at.refusal(ErrorType.TOO_MANY, message, detail, size)
     if isinstance(schema.additional, Schema):
@@ -521,10 +517,6 @@ def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Itera
     for name in schema.required:
         if name not in value:
             yield at.field(name).refusal(ErrorType.REQUIRED, "must be set", cause=Cause.REQUIRED)
-
-
-def _fields(number: int) -> str:
-    return "1 field" if number == 1 else f"{number} fields"
 
 
 # Fields that the schema does not know. Source: apiextensions-apiserver, schema/pruning.

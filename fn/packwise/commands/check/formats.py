@@ -22,6 +22,7 @@ from packwise.cli.console import json_text, visible
 from packwise.cli.findings_text import CommentPart, Section, as_lines, code, comment, count, sentence
 from packwise.commands.rules.table import RULES_BY_NAME
 from packwise.findings.known import fingerprints
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,8 +71,7 @@ def as_markdown(checked: Checked) -> str:
 def part_of_check(checked: Checked) -> CommentPart:
     """The check's part of a comment."""
     results = checked.results
-    files = "1 file" if checked.files == 1 else f"{checked.files} files"
-    lead = [f"### packwise check: {count(results) or 'no findings'} in {files}"]
+    lead = [f"### packwise check: {count(results) or 'no findings'} in {count_text(checked.files, 'file')}"]
     lead.append(code(checked.coverage.line))
     by_severity = [[result for result in results if result.severity is severity] for severity in Severity]
     sections = [

@@ -24,6 +24,7 @@ from packwise.pipeline.rules import prevents
 from packwise.pipeline.steps import read_package
 from packwise.select import cluster_of, topologies_of
 from packwise.topology.known import with_new_labels
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -99,7 +100,7 @@ def _report(command: CheckOptions, checked: Checked) -> int:
             return max(written, exit_code(never), absence)
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
             are = "is" if chosen.gone == 1 else "are"
-            say([f"{_findings(chosen.gone)} of {choice.known} {are} there no longer; write it once more"])
+            say([f"{count_text(chosen.gone, 'finding')} of {choice.known} {are} there no longer; write it once more"])
     if command.verbosity is Verbosity.VERBOSE:
         # Before the findings, which would else stand far above the last line.
         say(checked.coverage.detail_lines)
@@ -114,12 +115,8 @@ def _report(command: CheckOptions, checked: Checked) -> int:
 def _write_findings(name: str, text: str, number: int) -> int:
     if not write_text(name, text):
         return 1
-    say([f"wrote {_findings(number)} to {name}; `packwise check --known {name}` reports what is new"])
+    say([f"wrote {count_text(number, 'finding')} to {name}; `packwise check --known {name}` reports what is new"])
     return 0
-
-
-def _findings(number: int) -> str:
-    return "1 finding" if number == 1 else f"{number} findings"
 
 
 def _excess(results: Sequence[Result], choice: FindingChoice) -> int:
@@ -153,9 +150,9 @@ def _unsafe_note(fixed: _Fixed) -> list[str]:
     """The note on objects that could be mended too, and are not since that changes what is meant."""
     if not fixed.hidden:
         return []
-    noun = "1 object" if fixed.hidden == 1 else f"{fixed.hidden} objects"
     return [
-        f"{noun} can be mended with --unsafe-fixes, which change what is meant; --fix --unsafe-fixes --diff shows it"
+        f"{count_text(fixed.hidden, 'object')} can be mended with --unsafe-fixes, which change what is meant; "
+        "--fix --unsafe-fixes --diff shows it"
     ]
 
 

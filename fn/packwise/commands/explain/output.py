@@ -25,7 +25,7 @@ from packwise.commands.check.formats import finding_fields
 from packwise.commands.explain.explanation import at_line, explanation_of, find_named, location_of, names
 from packwise.objects import identity
 from packwise.pipeline import render
-from packwise.wording import closest
+from packwise.wording import closest, count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -332,7 +332,7 @@ def _gang(tree: GangTree) -> _Node:
     gang = tree.gang
     kinds = list(dict.fromkeys([each.name.partition(" ")[0] for each in tree.objects]))
     details = (
-        "" if gang.members is None else _count(gang.members),
+        "" if gang.members is None else count_text(gang.members, "pod"),
         _needed_text(gang.needed, tree.parts),
         *_bounds(gang.bounds),
         f"queue {gang.queue}" if gang.queue else "",
@@ -349,7 +349,7 @@ def _gang(tree: GangTree) -> _Node:
 def _set(tree: SetTree) -> _Node:
     pods = tree.pods
     scheduler = f"scheduler {pods.scheduler}" if pods.scheduler else ""
-    kind, count = ("group", "") if pods.members is None else ("pod set", _count(pods.members))
+    kind, count = ("group", "") if pods.members is None else ("pod set", count_text(pods.members, "pod"))
     details = (count, _needed_text(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
     return _Node(f"{kind} {pods.name}", details, tuple(_set(part) for part in tree.parts))
 
@@ -358,7 +358,7 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
     """Pods that a scheduler places itself: what they ask for, and by whom they are placed."""
     pods = tree.pods
     details = (
-        _count(pods.count),
+        count_text(pods.count, "pod"),
         f"queue {pods.queue}" if pods.queue else "",
         f"within {_level(tree.required)}" if tree.required is not None else "",
         f"if possible within {_level(tree.preferred)}" if tree.preferred is not None else "",
@@ -369,10 +369,6 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
         f"placed by {pods.scheduler}, which is not simulated",
     )
     return _Node(f"pod set {pods.name}", details)
-
-
-def _count(pods: int) -> str:
-    return "1 pod" if pods == 1 else f"{pods} pods"
 
 
 def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:

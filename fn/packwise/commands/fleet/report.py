@@ -12,8 +12,9 @@ from krmfn.result import ResultFile
 from packwise.cli.console import json_text, visible
 from packwise.cli.findings_text import CommentPart, Section, as_lines, code, comment, tint
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.fleet.result import PackageStatus, count
+from packwise.commands.fleet.result import PackageStatus
 from packwise.discovery import count_unjudged
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +74,7 @@ def headline(report: FleetReport) -> str:
     """`2000 packages: 3 failing, 41 changed, 1956 unchanged`."""
     summary = report.summary
     statuses = ", ".join([f"{number} {word_of(status)}" for status, number in summary.statuses])
-    return f"{count(summary.packages, 'package')}: {statuses}"
+    return f"{count_text(summary.packages, 'package')}: {statuses}"
 
 
 def word_of(status: PackageStatus) -> str:
@@ -85,43 +86,43 @@ def numbers(report: FleetReport) -> Iterator[str]:
     """The numbers of all packages together, in a line each."""
     summary = report.summary
     if summary.errors or summary.warnings:
-        errors = [count(summary.errors, "error")] if summary.errors else []
-        warnings = [count(summary.warnings, "warning")] if summary.warnings else []
+        errors = [count_text(summary.errors, "error")] if summary.errors else []
+        warnings = [count_text(summary.warnings, "warning")] if summary.warnings else []
         yield ", ".join([*errors, *warnings])
     if summary.workloads:
-        yield f"{count(summary.workloads, 'workload')} judged"
+        yield f"{count_text(summary.workloads, 'workload')} judged"
     yield from count_unjudged(summary.passed_over)
     if summary.recreated:
-        topologies = count(summary.recreated, "topology", "topologies")
-        yield f"{topologies} re-created in {count(summary.with_recreated, 'package')}"
+        topologies = count_text(summary.recreated, "topology", "topologies")
+        yield f"{topologies} re-created in {count_text(summary.with_recreated, 'package')}"
     gangs = ((summary.gangs_created, "created"), (summary.gangs_deleted, "deleted"), (summary.gangs_changed, "changed"))
     if summary.with_gangs:
         changes = ", ".join([f"{number} {word}" for number, word in gangs if number])
-        yield f"gangs: {changes} in {count(summary.with_gangs, 'package')}"
+        yield f"gangs: {changes} in {count_text(summary.with_gangs, 'package')}"
     if summary.dropped:
-        yield f"{count(summary.dropped, 'constraint')} lost"
+        yield f"{count_text(summary.dropped, 'constraint')} lost"
     if summary.placed:
-        where = f"on the nodes of {count(summary.placed, 'package')}"
+        where = f"on the nodes of {count_text(summary.placed, 'package')}"
         if not summary.pending:
-            yield f"{count(summary.gangs, 'gang')} {'fits' if summary.gangs == 1 else 'fit'} {where}"
+            yield f"{count_text(summary.gangs, 'gang')} {'fits' if summary.gangs == 1 else 'fit'} {where}"
         else:
             verb = "does" if summary.pending == 1 else "do"
-            of_all = f"{summary.pending} of {count(summary.gangs, 'gang')}"
+            of_all = f"{summary.pending} of {count_text(summary.gangs, 'gang')}"
             yield f"{of_all} {verb} not fit {where}, in {summary.with_pending}"
         if summary.no_longer_fits:
             gangs = summary.no_longer_fits
-            yield f"{count(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
+            yield f"{count_text(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
         if summary.noted:
             has = "has a note" if summary.noted == 1 else "have notes"
-            yield f"{count(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
+            yield f"{count_text(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
     if summary.written:
-        yield f"{count(summary.written, 'file')} written"
+        yield f"{count_text(summary.written, 'file')} written"
     if report.orphans is not None and report.orphans.folders:
         yield _orphans_line(report.orphans, len(report.orphans.folders) if report.is_verbose else _MOST_ORPHANS)
 
 
 def _orphans_line(orphans: Orphans, most: int) -> str:
-    folders = count(len(orphans.folders), "folder")
+    folders = count_text(len(orphans.folders), "folder")
     what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of packages that are gone; --prune empties them"
     return f"{what}: {visible(package_line(orphans.folders, most))}"
 
@@ -162,8 +163,8 @@ def _lines(report: FleetReport) -> Iterator[str]:
         yield from _group_lines(group, report)
     rest = groups[most:]
     if rest:
-        packages = count(sum(len(group.folders) for group in rest), "package")
-        yield f"… and {packages} more in {count(len(rest), 'group')}; -v lists them"
+        packages = count_text(sum(len(group.folders) for group in rest), "package")
+        yield f"… and {packages} more in {count_text(len(rest), 'group')}; -v lists them"
 
 
 def _group_lines(group: PackageGroup, report: FleetReport) -> Iterator[str]:
@@ -186,7 +187,7 @@ def as_markdown(report: FleetReport) -> Iterator[str]:
     for status in PackageStatus:
         groups = [group for group in report.summary.groups if group.status is status]
         if groups:
-            packages = count(sum(len(group.folders) for group in groups), "package")
+            packages = count_text(sum(len(group.folders) for group in groups), "package")
             title = f"{packages} {word_of(status)}"
             sections.append(
                 Section(title, [_entry(group) for group in groups], is_open=status is PackageStatus.FAILING)

@@ -10,6 +10,7 @@ from krmfn.record import Record, as_dict
 from krmfn.result import Result, Severity, form_of
 from packwise.discovery import count_unjudged
 from packwise.findings.finding import Rule
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -226,11 +227,11 @@ def _says(result: PackageResult) -> tuple[str, ...]:
     """Remarks on a package, in the words of a summary; nothing where all is well."""
     parts: list[str] = []
     if result.errors:
-        parts.append(count(result.errors, "error"))
+        parts.append(count_text(result.errors, "error"))
     if result.warnings:
-        parts.append(count(result.warnings, "warning"))
+        parts.append(count_text(result.warnings, "warning"))
     if result.recreated:
-        parts.append(f"re-creates {count(len(result.recreated), 'topology', 'topologies')}")
+        parts.append(f"re-creates {count_text(len(result.recreated), 'topology', 'topologies')}")
     if _has_gangs(result):
         numbers = (
             (result.gangs_created, "created"),
@@ -239,26 +240,21 @@ def _says(result: PackageResult) -> tuple[str, ...]:
         )
         parts.append("gangs " + ", ".join([f"{number} {word}" for number, word in numbers if number]))
     if result.dropped:
-        parts.append(f"loses {count(result.dropped, 'constraint')}")
+        parts.append(f"loses {count_text(result.dropped, 'constraint')}")
     if result.other_changes:
-        parts.append(count(result.other_changes, "other change"))
+        parts.append(count_text(result.other_changes, "other change"))
     if result.no_longer_fits:
         gangs = len(result.no_longer_fits)
-        parts.append(f"{count(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}")
+        parts.append(f"{count_text(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}")
     elif result.pending:
         gangs = len(result.pending)
-        parts.append(f"{count(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
+        parts.append(f"{count_text(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
     if result.status is PackageStatus.ADDED and not parts:
-        parts.append(count(result.objects, "object"))
+        parts.append(count_text(result.objects, "object"))
     parts += count_unjudged(result.passed_over)
     if result.status is PackageStatus.IDLE and not parts:
         parts.append("there is no workload")
     return tuple(parts)
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 package`, `2000 packages`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _badness(group: PackageGroup) -> tuple[object, ...]:

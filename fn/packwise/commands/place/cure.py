@@ -16,6 +16,7 @@ from packwise.schedulers.kai.allocate import FITS, JobTree, SetPart, allocate
 from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
 from packwise.schedulers.kai.allocate.state import ClusterState, Silent, depth_of, levels_of
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -275,7 +276,7 @@ def _fewer(job: Job) -> Iterator[Cure]:
         for name, members in least.items():
             if members > fewer:
                 left, whole = members - fewer, name if job.sub_groups else "the gang"
-                change = f"{left} pod{'' if left == 1 else 's'} instead of {members} of {whole}"
+                change = f"{count_text(left, 'pod')} instead of {members} of {whole}"
                 yield Cure(change, _with_members(job, name, members - fewer))
 
 

@@ -61,6 +61,7 @@ from packwise.schedulers.kai.allocate import FITS
 from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, read_snapshot
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -149,8 +150,8 @@ def summary(placed: Placed) -> tuple[str, str]:
     fitting = sum(gang.fits for gang in placing.gangs)
     total, before, after = placing.gpus
     return (
-        f"{fitting} of {_count(len(placing.gangs), 'gang')} fit",
-        f"{_count(placing.nodes, 'node')}, {_count(total, 'GPU')}: {before} in use before, {after} then",
+        f"{fitting} of {count_text(len(placing.gangs), 'gang')} fit",
+        f"{count_text(placing.nodes, 'node')}, {count_text(total, 'GPU')}: {before} in use before, {after} then",
     )
 
 
@@ -167,7 +168,7 @@ def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterato
     where = f", in {visible(domain)}" if domain else ""
     yield (
         f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
-        f"{gang.placed_pods} of {_count(len(job.pods), 'pod')} placed{where}"
+        f"{gang.placed_pods} of {count_text(len(job.pods), 'pod')} placed{where}"
     )
     yield from _spread(gang)
     for reason in placed.reasons[index]:
@@ -192,11 +193,7 @@ def _spread(gang: GangAnswer) -> Iterator[str]:
 def moves_summary(baseline: Baseline) -> str:
     """The numbers of gangs that the change adds, removes and moves, and of those that no longer fit or fit now."""
     counts = Counter(move.fate for move in baseline.moves)
-    words = [
-        f"{counts[fate]} {singular if counts[fate] == 1 else plural}"
-        for fate, (singular, plural) in _FATES.items()
-        if counts[fate]
-    ]
+    words = [count_text(counts[fate], singular, plural) for fate, (singular, plural) in _FATES.items() if counts[fate]]
     return ", ".join(words) or "every gang stays where it is"
 
 
@@ -206,7 +203,7 @@ def move_line(placed: Placed, move: Move) -> str:
     before = where(placed.baseline.placed, move.before) if placed.baseline is not None and move.before else ""
     after = where(placed, move.after) if move.after else ""
     way = " → ".join([text for text in (before, after) if text])
-    pods = f", {_count(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
+    pods = f", {count_text(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
     return f"{_FATES[move.fate][0]}: {'' if gang is None else _name(gang)}: {way}{pods}"
 
 
@@ -214,7 +211,7 @@ def where(placed: Placed, gang: GangAnswer) -> str:
     """Where the pods of a gang go, in a few words."""
     if not gang.fits:
         return _STATES[gang.answer.state]
-    domain, pods = placed.domain_of(gang), f"{gang.placed_pods} of {_count(len(gang.gang.job.pods), 'pod')}"
+    domain, pods = placed.domain_of(gang), f"{gang.placed_pods} of {count_text(len(gang.gang.job.pods), 'pod')}"
     return f"{pods} in {visible(domain)}" if domain else f"{pods}"
 
 
@@ -250,10 +247,6 @@ def further_lines(placed: Placed) -> Iterator[str]:
     for (namespace, name), count in (placed.further or {}).items():
         full = visible(f"{namespace}/{name}")
         yield f"  {full}{' ' * (size - width(full))}  {count if count < 100 else '100 or more'}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _LISTED = {
@@ -467,8 +460,7 @@ def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:
         for pods in queued_pods(source.inventory, source.topologies, source.settings):
             workloads.setdefault(pods.scheduler, set()).add(pods.workload)
     for scheduler, places in workloads.items():
-        number = "1 workload" if len(places) == 1 else f"{len(places)} workloads"
-        verb = "is" if len(places) == 1 else "are"
+        number, verb = count_text(len(places), "workload"), "is" if len(places) == 1 else "are"
         yield f"note: {number} that {scheduler} queues {verb} not placed: its algorithm is not simulated"
 
 

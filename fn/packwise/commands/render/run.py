@@ -18,6 +18,7 @@ from packwise.cli.inputs import read_inputs
 from packwise.cli.reader import contents_of, error_result
 from packwise.cli.rendered_files import LIST, outcome_of, plan_folder, refuse_same_target, render_inputs, stream_of
 from packwise.cli.write import apply, lock_folder, refuse_lists_within, refuse_no_folder, remove_left, survey
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -197,16 +198,12 @@ def _stale(changes: Changes, folder: Path) -> Iterator[str]:
 
 def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str | None) -> str:
     if not changes.contents and not changes.removed:
-        return f"{folder.as_posix()} is up to date: {_files(len(plan.contents))}"
+        return f"{folder.as_posix()} is up to date: {count_text(len(plan.contents), 'file')}"
     parts: list[str] = []
     if plan.generated:
         parts.append(f"{len(plan.generated)} new object{'s' if len(plan.generated) > 1 else ''}")
     if changes.removed:
-        parts.append(f"{_files(len(changes.removed))} removed")
+        parts.append(f"{count_text(len(changes.removed), 'file')} removed")
     more = f" ({', '.join(parts)})" if parts else ""
     note = "" if one_by_one is None else f", one by one since the folder cannot be replaced at once: {one_by_one}"
-    return f"wrote {_files(len(changes.contents))} to {folder.as_posix()}{more}{note}"
-
-
-def _files(number: int) -> str:
-    return "1 file" if number == 1 else f"{number} files"
+    return f"wrote {count_text(len(changes.contents), 'file')} to {folder.as_posix()}{more}{note}"

@@ -24,6 +24,7 @@ from packwise.cli.findings_text import sentence
 from packwise.cli.inputs import COMMIT
 from packwise.commands.check.formats import finding_fields
 from packwise.schedulers.kai.allocate import FITS
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -132,11 +133,6 @@ def deepest_level(domains: Sequence[DomainBox]) -> int:
             break
         domains, depth = below, depth + 1
     return depth
-
-
-def count_text(number: int, noun: str) -> str:
-    """`1 gang`, `2 gangs`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _WIDTH = 960

@@ -20,6 +20,7 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
 from packwise.revisions.grove import ALPHA_8
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.topology.known import DOMAINS, ListedTopology, new_label
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,7 +91,7 @@ def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
 
 
 def _lines(proposal: LevelProposal) -> Iterator[str]:
-    nodes = _count(proposal.nodes, "node")
+    nodes = count_text(proposal.nodes, "node")
     yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
     yield from _head()
     for level in proposal.levels:
@@ -111,17 +112,13 @@ def _lines(proposal: LevelProposal) -> Iterator[str]:
 
 
 def _counts(level: ProposedLevel, nodes: int) -> str:
-    counts = f"{_count(level.domains, 'domain')}, {_count(level.nodes, 'node')}"
+    counts = f"{count_text(level.domains, 'domain')}, {count_text(level.nodes, 'node')}"
     missing = nodes - level.nodes
-    return counts if not missing else f"{counts}; {_count(missing, 'node')} without it, outside of the topology"
+    return counts if not missing else f"{counts}; {count_text(missing, 'node')} without it, outside of the topology"
 
 
 def _scalar(key: str) -> str:
     return key if _PLAIN.fullmatch(key) else json.dumps(key)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _HINTS: tuple[tuple[str, str], ...] = (

@@ -27,6 +27,7 @@ from packwise.schedulers.kai.allocate.scene import (
 from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -402,7 +403,7 @@ def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
     if answer.state == "pending" and groups:
         yield (
             f"nothing is evicted here; KAI's preempt, reclaim and consolidation may make room: "
-            f"{_count(groups, 'running PodGroup')} can be evicted"
+            f"{count_text(groups, 'running PodGroup')} can be evicted"
         )
 
 
@@ -421,13 +422,13 @@ def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
     waiting = {key for key in snapshot.waiting if not any(_is_of(key, gang) for gang in own)}
     if waiting:
         yield (
-            f"{_count(len(waiting), 'other PodGroup')} in the cluster has pods that wait; KAI may place them first, "
-            "which is not counted"
+            f"{count_text(len(waiting), 'other PodGroup')} in the cluster has pods that wait; KAI may place them "
+            "first, which is not counted"
         )
     ending = sum(pod.is_ending for pod in snapshot.pods)
     if ending:
         yield (
-            f"{_count(ending, 'pod')} of the cluster is being deleted and counts as running; KAI counts on its room"
+            f"{count_text(ending, 'pod')} of the cluster is being deleted and counts as running; KAI counts on its room"
             if ending == 1
             else f"{ending} pods of the cluster are being deleted and count as running; KAI counts on their room"
         )
@@ -505,7 +506,3 @@ def _is_kept(bound: BoundPod, snapshot: Snapshot) -> bool:
     classes = snapshot.priorities or Priorities()
     default = _PRIORITY if classes.default is None else classes.default
     return classes.by_name.get(group.priority_class, default) >= NOT_PREEMPTIBLE
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
