@@ -23,7 +23,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
-    ("account", "confined", "extras", "findings", "globs", "kubernetes", "lenient", "wording"),
+    ("account", "confined", "extras", "findings", "globs", "kubernetes", "lenient", "nearest", "wording"),
     ("fields", "objects"),
     ("revisions",),
     ("keys", "validate"),

@@ -1,4 +1,4 @@
-"""The role of a file in a repository, judged or left out for a reason, and the configuration nearest to it.
+"""The role of a file in a repository: judged, or left out for a reason.
 
 Pure functions of paths and texts; `packwise.cli` walks the disk or a commit and asks them.
 """
@@ -17,7 +17,7 @@ from packwise.globs import Globs
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
 
@@ -344,89 +344,3 @@ def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) ->
         if by is not None:
             ignored[file] = by
     return ignored
-
-
-class Traits(Record):
-    """The parts of a file that count: a TopologyRender (`settings`), a topology section, a workload."""
-
-    settings: bool = False
-    topology: bool = False
-    workloads: bool = False
-
-    @property
-    def configures(self) -> bool:
-        """True if the file holds a configuration."""
-        return self.settings or self.topology
-
-    def __or__(self, other: Traits) -> Traits:
-        return Traits(
-            self.settings or other.settings, self.topology or other.topology, self.workloads or other.workloads
-        )
-
-
-def _folders_above(path: str) -> Iterator[str]:
-    """The folders that `path` is in, the nearest first."""
-    while path not in ("", "/"):
-        path = posixpath.dirname(path)
-        yield path
-
-
-def nearest_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
-    """The folder whose configuration each of `files` is judged by; None: it is judged without.
-
-    Several operators' configurations in a folder without workloads are no cluster's: each is judged alone, by itself.
-    """
-    alone = _samples(files)
-    chosen = configured_folders({path: Traits() if path in alone else traits for path, traits in files.items()})
-    return chosen | {path: path for path in alone}
-
-
-def _samples(files: Mapping[str, Traits]) -> list[str]:
-    """The files of operators' configurations that stand beside each other, and nothing below them that they are for."""
-    beside: dict[str, list[str]] = {}
-    for path, traits in files.items():
-        if traits.configures:
-            beside.setdefault(posixpath.dirname(path), []).append(path)
-    used = {nearest_folder_among(beside, path) for path, traits in files.items() if traits.workloads}
-    return [
-        path
-        for folder, paths in beside.items()
-        if len(paths) > 1 and folder not in used and not any(files[path].settings for path in paths)
-        for path in paths
-    ]
-
-
-def configured_folders(files: Mapping[str, Traits]) -> dict[str, str | None]:
-    """As `nearest_folders`, where every configuration is a cluster's."""
-    configured: dict[str, Traits] = {}
-    for path, traits in files.items():
-        if traits.configures:
-            folder = posixpath.dirname(path)
-            configured[folder] = configured.get(folder, Traits()) | traits
-    nearest = {path: nearest_folder_among(configured, path) for path in files}
-    used = {nearest[path] for path, traits in files.items() if traits.workloads}
-    taken = _completing(configured, used)
-    chosen = {path: taken.get(folder, folder) if folder is not None else None for path, folder in nearest.items()}
-    folders = {folder for folder in chosen.values() if folder is not None}
-    if len(folders) == 1:
-        (only,) = folders
-        return dict.fromkeys(files, only)
-    return chosen
-
-
-def nearest_folder_among(folders: Container[str], path: str) -> str | None:
-    """The nearest of `folders` that `path` is in; None where it is in none of them."""
-    return next((folder for folder in _folders_above(path) if folder in folders), None)
-
-
-def _completing(configured: Mapping[str, Traits], used: set[str | None]) -> dict[str, str]:
-    """The folders without workloads whose operator's configuration completes that of a folder above.
-
-    That one has packwise's settings and no topology, and there is no second candidate for it.
-    """
-    candidates: dict[str, list[str]] = {}
-    for folder, traits in configured.items():
-        above = nearest_folder_among(configured, folder)
-        if folder not in used and not traits.settings and above is not None and not configured[above].topology:
-            candidates.setdefault(above, []).append(folder)
-    return {folders[0]: above for above, folders in candidates.items() if len(folders) == 1}

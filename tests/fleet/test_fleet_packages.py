@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.commands.fleet.packages import PackageClient, Packages, configuration_of
+from packwise.commands.fleet.packages import PackageClient, Packages
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD
 from tests.fleet.trees import FLEET, FUNCTION, KPTFILE, overlay, tree
 
@@ -464,12 +464,7 @@ def test_a_package_reads_the_configuration_above_it_and_what_is_built_is_in_no_o
 
 
 def test_the_configuration_above_configures_the_build() -> None:
-    files = tree(ABOVE)
-
-    item = configuration_of(files, "c/x/llm", KUSTOMIZE).item
-
-    assert item is not None
-    assert item.file == "c/x/topology.yaml"
+    assert Packages(tree(ABOVE), "").package("c/x/llm").around == ("c/x/topology.yaml",)
 
 
 @pytest.mark.parametrize(
@@ -505,14 +500,13 @@ def test_a_configuration_above_the_root_counts(
     packages = Packages(tree(ABOVE | more), root)
 
     assert packages.clients == clients
-    for folder, client in clients.items():
+    for folder in clients:
         package = packages.package(folder)
         is_own = f"{folder}/topology.yaml" in more
         above = "t.yaml" if "t.yaml" in more else "c/x/topology.yaml"
         assert (above in package.files) is (root != "c/x/app" or not is_own)
         assert bool(package.problems) is ("- ]" in (ABOVE | more)["c/x/topology.yaml"])
-        item = configuration_of(tree({path: (ABOVE | more)[path] for path in package.files}), folder, client).item
-        assert package.problems or is_own or (item is not None and item.file == above)
+        assert package.around == (() if is_own else (above,))
 
 
 def test_an_unreadable_configuration_above_is_an_error_of_what_it_is_for() -> None:

@@ -29,7 +29,8 @@ from packwise.cli.reader import (
     items_of,
     readable_items,
 )
-from packwise.discovery import KUSTOMIZATIONS, Traits, nearest_folder_among, nearest_folders
+from packwise.discovery import KUSTOMIZATIONS
+from packwise.nearest import UNREADABLE, Traits, nearest_folder, nearest_folders
 from packwise.objects import identity
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import clusters
@@ -74,7 +75,7 @@ def path_of(file: InputFile) -> str:
 def traits_of(file: InputFile) -> Traits:
     """The traits of a file by which the nearest configuration is looked for; objects that cannot be read have none."""
     if is_broken_configuration(file):
-        return Traits(settings=True, topology=True)
+        return UNREADABLE
     traits = clusters.traits_of(readable_items(file))
     return traits.replace(workloads=True) if file.foreign else traits
 
@@ -114,7 +115,7 @@ class _Search:
         start = folder_of(path.identity)
         if start in self._looked:
             return
-        folder = self._nearest(start, top_of(start))
+        folder = nearest_folder(path.identity, self._holds_configuration, top_of(start))
         self._looked[start] = folder
         if folder is None:
             if path.is_named:
@@ -141,24 +142,15 @@ class _Search:
         """True if a configuration stands above the file."""
         return self._looked.get(folder_of(at)) is not None
 
-    def _nearest(self, start: str, top: str) -> str | None:
-        """The nearest folder from `start` up to `top` that holds a configuration."""
-        for folder in (start, *map(str, Path(start).parents)):
-            if folder in self._configured:
-                return folder
-            if not self._is_read_whole(folder) and self._holds_configuration(folder):
-                self._configured.add(folder)
-                return folder
-            if folder == top:
-                break
-        return None
-
     def _is_read_whole(self, folder: str) -> bool:
         return any(contains(named, folder) for named in self._folders)
 
     def _holds_configuration(self, folder: str) -> bool:
-        self._keep(_yaml_files(folder), _CONFIGURATION, only_configured=True)
-        return any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items())
+        if folder not in self._configured and not self._is_read_whole(folder):
+            self._keep(_yaml_files(folder), _CONFIGURATION, only_configured=True)
+            if any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items()):
+                self._configured.add(folder)
+        return folder in self._configured
 
     def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
         for path in paths:
@@ -725,7 +717,7 @@ def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None
     only = next(iter(known), None) if len(set(folders.values())) == 1 else None
     by_folder: dict[str | None, list[InputFile]] = {}
     for path, file in before.items():
-        folder = only or folders.get(path, nearest_folder_among(known, path))
+        folder = only or folders.get(path, nearest_folder(path, known.__contains__))
         by_folder.setdefault(folder, []).append(file)
     return by_folder
 

@@ -9,8 +9,8 @@ import posixpath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
-from packwise.discovery import Traits, configured_folders
 from packwise.findings.finding import Finding
+from packwise.nearest import Traits, nearest_folders
 from packwise.objects import identity, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
@@ -77,7 +77,8 @@ def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
     by_path: dict[str, list[KubeObject]] = {}
     for item in items:
         by_path.setdefault(_path(item), []).append(item)
-    return configured_folders({path: traits_of(own) for path, own in by_path.items()})
+    # A client that sends operators' configurations along means them.
+    return nearest_folders({path: traits_of(own) for path, own in by_path.items()}, takes_samples=True)
 
 
 def _path(item: KubeObject) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections import Counter
 from enum import StrEnum
 
 from krmfn.fieldpath import FieldError
@@ -12,6 +13,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
+from packwise.cli.input_paths import InputPath
+from packwise.cli.inputs import traits_of
+from packwise.cli.reader import decode
 from packwise.commands.doctor.clients import (
     KPTFILE,
     ClientProblem,
@@ -29,13 +33,16 @@ from packwise.commands.fleet.kustomization import (
     same_name,
 )
 from packwise.commands.fleet.tree import SAYING, below, mapping_at, objects_at, unreadable_at
-from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST, nearest_folder_among
+from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
+from packwise.nearest import UNREADABLE, Traits, configurations_by_folder, nearest_folder
+from packwise.objects import taken_apart
 from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import QUEUE_NAME
-from packwise.settings.configuration import has_topology, is_settings, kai_names
+from packwise.pipeline import clusters
+from packwise.settings.configuration import kai_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import FileTree
@@ -64,30 +71,37 @@ class PackageClient(StrEnum):
     KPT = "kpt"
 
 
-class PackageConfiguration(Record):
-    """The configuration of packwise in a package, beside its items: the object, and whether packwise only validates."""
+class FunctionConfiguration(Record):
+    """The configuration by which a client runs packwise, None without one, and whether packwise only validates."""
 
-    item: KubeObject | None = None
+    item: KubeObject | None
     validates: bool = False
 
 
 class FleetPackage(Record):
-    """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way."""
+    """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way.
+
+    Of the `files`, those `around` hold configurations that judge what is rendered, and are not rendered themselves.
+    """
 
     folder: str
     client: PackageClient
     files: tuple[str, ...]
     problems: tuple[ClientProblem, ...] = ()
+    around: tuple[str, ...] = ()
 
 
-def configuration_of(tree: FileTree, folder: str, client: PackageClient) -> PackageConfiguration:
-    """The configuration of the package in `folder`, where its client brings that along. Raises YamlError."""
+def function_configuration(tree: FileTree, folder: str, client: PackageClient) -> FunctionConfiguration | None:
+    """The configuration in `folder` that the client sends along; None where it runs no packwise. Raises YamlError."""
     if client is PackageClient.KUSTOMIZE:
         return _of_kustomization(tree, folder)
-    if client is PackageClient.KPT:
-        return _of_kptfile(tree, folder)
-    # A folder with a configuration has it among its items.
-    return _nearest(tree, _folders_above(folder))
+    return _of_kptfile(tree, folder) if client is PackageClient.KPT else None
+
+
+def configurations_in(tree: FileTree, paths: Iterable[str]) -> tuple[KubeObject, ...]:
+    """The configurations in files; a function's is for the build that runs it."""
+    items = taken_apart([item for path in paths for item in objects_at(tree, path)])
+    return tuple(filter(_is_configuration, items))
 
 
 class Packages:
@@ -96,11 +110,13 @@ class Packages:
     __slots__ = (
         "_above",
         "_built",
+        "_configurations",
         "_folders",
         "_kustomizations",
         "_left_out",
         "_mentioning",
         "_outer",
+        "_samples",
         "_tree",
         "clients",
     )
@@ -111,29 +127,57 @@ class Packages:
         self._built: dict[str, FleetPackage] = {}
         self._left_out: tuple[set[str], set[str]] = set(), set()
         self._mentioning: set[str] = set()
-        # Files of the configuration above, by the folders of kustomizations that have none of their own.
+        # Files of configurations, by the folder whose files they judge; by the kustomizations that are below these.
+        self._configurations: dict[str, list[str]] = {}
         self._above: dict[str, list[str]] = {}
-        self._outer = self._configuration_above(root)
+        self._outer: list[str] = []
+        # Operators' configurations that judge nothing.
+        self._samples: set[str] = set()
         self.clients: dict[str, PackageClient] = {}
         self.clients = dict(sorted(self._clients(tree.files_below(root), root).items()))
         self._folders = list(self.clients)
 
-    def _configuration_above(self, root: str) -> dict[str, list[str]]:
-        """The files of the nearest configuration above the root, by their folder."""
-        for folder in _folders_above(root):
-            named = [path for path in self._tree.files_in(folder) if path.endswith(SUFFIXES)]
-            own = [path for path in named if _holds(self._tree, path, _CONFIGURATION) and self._configures(path)]
-            if own:
-                self._mentioning.update(own)
-                return {folder: own}
-        return {}
+    def _traits_outside(self, root: str) -> dict[str, Traits]:
+        """The traits of the files of the nearest configuration above the root, and of those that may complete it."""
+        above = nearest_folder(root, lambda folder: bool(self._configuring(self._tree.files_in(folder))))
+        if above is None:
+            return {}
+        traits = self._configuring(self._tree.files_in(above))
+        if any(each.topology for each in traits.values()):
+            return traits
+        paths = self._tree.listing(above).files_below(above)
+        return traits | self._configuring([path for path in paths if not _is_within_folder(path, root)])
+
+    def _configuring(self, paths: Iterable[str]) -> dict[str, Traits]:
+        """The traits of those of the files that hold a configuration."""
+        configuring: dict[str, Traits] = {}
+        for path in paths:
+            if path.endswith(SUFFIXES) and _holds(self._tree, path, _CONFIGURATION):
+                self._mentioning.add(path)
+                traits = self._traits(path)
+                if traits.configures:
+                    configuring[path] = traits
+        return configuring
+
+    def _is_used(self, folder: str, configured: Mapping[str, int], root: str) -> bool:
+        """True if a workload has no nearer configuration than those of the folder; `configured` counts those of each.
+
+        The one above the root is asked about for what is in the root, and several beside a kustomization for its build.
+        """
+        if _is_below(root, folder) or (configured[folder] > 1 and file_of(self._tree, folder) is not None):
+            return True
+        tree = self._tree if _is_within_folder(folder, root) else self._tree.listing(folder)
+        own = (path for path in tree.files_below(folder) if path.endswith(SUFFIXES))
+        return any(
+            nearest_folder(path, configured.__contains__) == folder and _has_workloads(self._tree, path) for path in own
+        )
 
     def _clients(self, paths: Sequence[str], root: str) -> dict[str, PackageClient]:
         rendered = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == RENDERED_LIST}
         charts = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == _CHART}
         self._left_out = rendered, charts
         clients: dict[str, PackageClient] = {}
-        configured: dict[str, list[str]] = {}
+        configuring: dict[str, Traits] = {}
         taken: set[str] = set()
         kustomizations: list[str] = []
         for path in paths:
@@ -153,29 +197,39 @@ class Packages:
                 if named is not None:
                     taken |= named
                     clients.setdefault(folder, PackageClient.KPT)
-            elif name.endswith(SUFFIXES) and _holds(self._tree, path, _CONFIGURATION):
-                self._mentioning.add(path)
-                if self._configures(path):
-                    configured.setdefault(folder, []).append(path)
-        for folder, files in configured.items():
-            if folder not in clients and not taken.issuperset(files):
+            else:
+                configuring |= self._configuring([path])
+        free = {posixpath.dirname(path) for path in configuring.keys() - taken}
+        configuring = {path: traits for path, traits in configuring.items() if posixpath.dirname(path) in free}
+        configuring |= self._traits_outside(root)
+        configured = Counter(map(posixpath.dirname, configuring))
+        self._configurations = configurations_by_folder(
+            configuring, lambda folder: self._is_used(folder, configured, root)
+        )
+        self._samples = set(configuring).difference(*self._configurations.values())
+        outer = nearest_folder(root, self._configurations.__contains__)
+        self._outer = [] if outer is None else self._configurations[outer]
+        for folder in self._configurations:
+            if folder not in clients and _is_within_folder(folder, root):
                 has_build = file_of(self._tree, folder) is not None
                 clients[folder] = PackageClient.KUSTOMIZE if has_build else PackageClient.FOLDER
-        free = {folder: files for folder, files in configured.items() if not taken.issuperset(files)}
-        clients = self._with_builds_below(clients, free | self._outer, kustomizations)
+        clients = self._with_builds_below(clients, kustomizations)
         if root not in clients and self._outer and self._is_package(root, clients):
             clients[root] = PackageClient.FOLDER
         return clients
 
     def _with_builds_below(
-        self, clients: dict[str, PackageClient], configured: Mapping[str, list[str]], kustomizations: Sequence[str]
+        self, clients: dict[str, PackageClient], kustomizations: Sequence[str]
     ) -> dict[str, PackageClient]:
         """The packages, and the outermost kustomizations below a configuration: it is theirs, as `check` has it.
 
         A folder of which nothing is left then is no package of its own.
         """
+        configured = self._configurations
         bounds = configured.keys() | {folder for folder, client in clients.items() if client is PackageClient.KPT}
-        nearest = {folder: nearest_folder_among(bounds, folder) for folder in kustomizations if folder not in clients}
+        nearest = {
+            folder: nearest_folder(folder, bounds.__contains__) for folder in kustomizations if folder not in clients
+        }
         below_any = {folder: above for folder, above in nearest.items() if above is not None and above in configured}
         if not below_any:
             return clients
@@ -189,8 +243,7 @@ class Packages:
 
     def _is_package(self, root: str, clients: Mapping[str, PackageClient]) -> bool:
         """True if files of the root that no client builds hold workloads, for which the configuration above is."""
-        above = [path for paths in self._outer.values() for path in paths]
-        names = kai_names([item for path in above for item in objects_at(self._tree, path)])
+        names = kai_names([item for path in self._outer for item in objects_at(self._tree, path)])
         words = (*_WORKLOAD, *[name.encode() for name in names])
         return any(path.endswith(SUFFIXES) and _holds(self._tree, path, words) for path in self._unbuilt(root, clients))
 
@@ -205,7 +258,9 @@ class Packages:
         if clients[folder] is not PackageClient.FOLDER:
             return True
         own = self._own_files(folder, [other for other in clients if other != folder and _is_below(other, folder)])
-        return any(path.endswith(SUFFIXES) and not (self._mentions(path) and self._configures(path)) for path in own)
+        return any(
+            path.endswith(SUFFIXES) and not (self._mentions(path) and self._traits(path).configures) for path in own
+        )
 
     def _own_files(self, folder: str, inner: Iterable[str]) -> list[str]:
         """The files of a folder without those of the packages in it, and without what these build on."""
@@ -221,32 +276,33 @@ class Packages:
         client = self.clients[folder]
         if client is PackageClient.KUSTOMIZE:
             return self._built.get(folder) or self._kustomize_package(folder)
-        inner = {other for other in below(self._folders, folder) if other != folder}
-        own = self._own_files(folder, inner)
-        outer: list[str] = []
-        if (
-            self._outer
-            and client is PackageClient.FOLDER
-            and not any(self._mentions(path) and self._configures(path) for path in own)
-        ):
-            own, outer = (
-                self._unbuilt(folder, self._folders),
-                [path for paths in self._outer.values() for path in paths],
-            )
+        around: list[str] = []
+        if client is PackageClient.FOLDER and folder not in self._configurations:
+            own = self._unbuilt(folder, self._folders)
+            around = [path for path in self._outer if path not in own]
+        else:
+            own = self._own_files(folder, {other for other in below(self._folders, folder) if other != folder})
+        # kpt sends everything along.
+        own = [path for path in own if client is PackageClient.KPT or path not in self._samples]
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
         problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is PackageClient.KPT else []
-        problems += self._unreadable(outer)
-        read = sorted({*files, *outer, *_above(self._tree, folder)})
-        return FleetPackage(folder, client, tuple(read), tuple(problems))
+        problems += self._unreadable(around)
+        read = sorted({*files, *around, *_above(self._tree, folder)})
+        return FleetPackage(folder, client, tuple(read), tuple(problems), tuple(around))
 
     def _kustomize_package(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
-        beside = [path for path in _beside(self._tree, folder) if self._mentions(path) and self._configures(path)]
-        configuring = [*beside, *self._above.get(folder, ())]
+        # What the kustomization lists comes out of its build.
+        configuring = self._configurations.get(folder) or self._above.get(folder)
+        if configuring is None:
+            configuring = list(self._configuring(_beside(self._tree, folder)))
+        around = tuple(path for path in configuring if path not in files)
         files.update(configuring)
         problems += self._unreadable(configuring)
-        return FleetPackage(folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)))
+        return FleetPackage(
+            folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)), around
+        )
 
     def _unreadable(self, paths: Iterable[str]) -> list[ClientProblem]:
         """Problems of configurations that cannot be read."""
@@ -264,11 +320,10 @@ class Packages:
         is_known = self.clients and name.endswith(SUFFIXES) and name not in KUSTOMIZATIONS
         return not (is_known and not self._is_left_out(folder)) and _holds(self._tree, path, _CONFIGURATION)
 
-    def _configures(self, path: str) -> bool:
-        """True if the file has a configuration, or one that cannot be read, which is an error of its package."""
-        if any(_is_configuration(item) for item in objects_at(self._tree, path)):
-            return True
-        return bool(unreadable_at(self._tree, path, _CONFIGURATION))
+    def _traits(self, path: str) -> Traits:
+        """The traits of the configuration in a file; one that cannot be read is an error of its package."""
+        traits = clusters.traits_of(configurations_in(self._tree, [path]))
+        return UNREADABLE if not traits.configures and unreadable_at(self._tree, path, _CONFIGURATION) else traits
 
     def _named_by_kustomization(self, folder: str) -> set[str]:
         """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
@@ -342,8 +397,16 @@ def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
 
 def _is_configuration(item: KubeObject) -> bool:
     try:
-        return (is_settings(item) or has_topology(item)) and _FUNCTION not in item.annotations
+        return clusters.traits_of([item]).configures and _FUNCTION not in item.annotations
     except FieldError:
+        return False
+
+
+def _has_workloads(tree: FileTree, path: str) -> bool:
+    """True if the file can be read, and holds workloads."""
+    try:
+        return traits_of(decode(tree.read(path), InputPath(path))).workloads
+    except (OSError, FieldError):
         return False
 
 
@@ -373,40 +436,26 @@ def _unfit(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
         yield ClientProblem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
 
 
-def _of_kustomization(tree: FileTree, folder: str) -> PackageConfiguration:
+def _of_kustomization(tree: FileTree, folder: str) -> FunctionConfiguration | None:
     file = file_of(tree, folder) or folder
     entries = [entry for entry in plugin_entries(tree, folder, mapping_at(tree, file)) if entry.is_packwise]
     for field in PLUGINS:
         chosen = [entry for entry in entries if entry.field == field]
         if chosen:
-            return PackageConfiguration(chosen[0].objects[0], validates=field == "validators")
-    # What the kustomization lists comes out of its build.
-    return _nearest(tree, (folder, *_folders_above(folder)), set(Kustomizations(tree).inputs(folder).files))
+            return FunctionConfiguration(chosen[0].objects[0], validates=field == "validators")
+    return None
 
 
-def _nearest(tree: FileTree, folders: Iterable[str], listed: Container[str] = ()) -> PackageConfiguration:
-    """The configuration in the first of the folders that has one, but for what is `listed`."""
-    for at in folders:
-        beside = [(path, item) for path in _beside(tree, at) for item in objects_at(tree, path)]
-        configuring = [(path, item) for path, item in beside if _is_configuration(item)]
-        if configuring:
-            items = [item for path, item in configuring if path not in listed]
-            settings = [item for item in items if is_settings(item)] or items
-            return PackageConfiguration(settings[0] if settings else None)
-    return PackageConfiguration()
-
-
-def _folders_above(folder: str) -> Iterator[str]:
-    while folder:
-        folder = posixpath.dirname(folder)
-        yield folder
+def _is_within_folder(path: str, folder: str) -> bool:
+    """True if the path is the folder, or below it."""
+    return path == folder or _is_below(path, folder)
 
 
 def _is_below(folder: str, other: str) -> bool:
     return not other or folder.startswith(f"{other}/")
 
 
-def _of_kptfile(tree: FileTree, folder: str) -> PackageConfiguration:
+def _of_kptfile(tree: FileTree, folder: str) -> FunctionConfiguration:
     path = posixpath.join(folder, KPTFILE)
     own = [(role, entry) for role, entry in _functions(tree, path) if _is_packwise(entry)]
     role, entry = min(own, key=lambda each: each[0] != "mutators")
@@ -421,7 +470,7 @@ def _of_kptfile(tree: FileTree, folder: str) -> PackageConfiguration:
         metadata: dict[str, Value] = {"name": "function-input"}
         value: dict[str, Value] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": values}
         item = KubeObject.cut(Source(dumps(value), (), 1, 1, path), value)
-    return PackageConfiguration(item, validates=role == "validators")
+    return FunctionConfiguration(item, validates=role == "validators")
 
 
 def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[ClientProblem]:

@@ -43,12 +43,16 @@ _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL
 
 
 class PackageSide(Record):
-    """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it."""
+    """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it.
+
+    Of the `files`, those `around` hold configurations that judge what is rendered, and are not rendered themselves.
+    """
 
     folder: str
     client: PackageClient
     files: tuple[tuple[str, bytes], ...]
     problems: tuple[ClientProblem, ...] = ()
+    around: tuple[str, ...] = ()
 
 
 class Request(Record):
@@ -266,11 +270,12 @@ class _Outline(Record):
     paths: tuple[str, ...]
     digests: bytes
     problems: tuple[ClientProblem, ...] = ()
+    around: tuple[str, ...] = ()
 
     def parts(self) -> list[object]:
         """All of it, as JSON has values."""
         problems = [[each.file, each.message, each.line, each.column] for each in self.problems]
-        return [self.folder, self.client.value, self.paths, self.digests.hex(), problems]
+        return [self.folder, self.client.value, self.paths, self.digests.hex(), problems, self.around]
 
 
 class Requests:
@@ -372,14 +377,15 @@ def _outline(rooted: Rooted, below: str) -> _Outline | None:
             paths.append(path)
         except OSError as error:
             problems.append(_unreadable(path, error))
-    return _Outline(package.folder, package.client, tuple(paths), b"".join(digests), tuple(problems))
+    return _Outline(package.folder, package.client, tuple(paths), b"".join(digests), tuple(problems), package.around)
 
 
 def _outline_of(side: PackageSide | None) -> _Outline | None:
     if side is None:
         return None
     digests = b"".join([sha256(data).digest() for _, data in side.files])
-    return _Outline(side.folder, side.client, tuple(path for path, _ in side.files), digests, side.problems)
+    paths = tuple(path for path, _ in side.files)
+    return _Outline(side.folder, side.client, paths, digests, side.problems, side.around)
 
 
 def _side(rooted: Rooted, below: str) -> PackageSide | None:
@@ -394,7 +400,7 @@ def _side(rooted: Rooted, below: str) -> PackageSide | None:
             files.append((path, rooted.tree.read(path)))
         except OSError as error:
             problems.append(_unreadable(path, error))
-    return PackageSide(package.folder, package.client, tuple(files), tuple(problems))
+    return PackageSide(package.folder, package.client, tuple(files), tuple(problems), package.around)
 
 
 def _package(rooted: Rooted, below: str) -> FleetPackage | None:

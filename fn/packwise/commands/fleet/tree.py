@@ -63,6 +63,10 @@ class FileTree(Protocol):
         """The sorted paths of the files directly in a folder that the root of the tree is in; no hidden ones."""
         ...
 
+    def listing(self, root: str) -> FileTree:
+        """The same tree, with the files in another folder listed."""
+        ...
+
 
 class MemoryTree:
     """A tree whose files are in memory."""
@@ -93,6 +97,10 @@ class MemoryTree:
     def files_in(self, folder: str) -> Sequence[str]:
         """As `FileTree` has it."""
         return files_directly_in(folder, self._paths)
+
+    def listing(self, root: str) -> MemoryTree:  # noqa: ARG002
+        """As `FileTree` has it: all files are listed."""
+        return self
 
 
 def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
@@ -295,6 +303,10 @@ class DiskTree:
             names = [entry.name for entry in opened if entry.is_file(follow_symlinks=False)]
         return files_directly_in(folder, [posixpath.join(folder, name) for name in names])
 
+    def listing(self, root: str) -> DiskTree:
+        """As `FileTree` has it."""
+        return DiskTree(str(self._top), root)
+
     def read(self, path: str) -> bytes:
         """As `FileTree` has it."""
         kept = self._contents.get(path)
@@ -404,7 +416,7 @@ class CommitTree:
         return next(iter(self._commit.blobs.values()), "")
 
     def listing(self, root: str) -> CommitTree:
-        """The same commit, with the files in another folder listed."""
+        """As `FileTree` has it."""
         return CommitTree(self._commit, root, self._disk)
 
     def is_file(self, path: str) -> bool:

@@ -31,7 +31,7 @@ from packwise.commands.diff.change import Action
 from packwise.commands.diff.difference import diff, state_after, state_before
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
-from packwise.commands.fleet.packages import PackageClient, PackageConfiguration, configuration_of
+from packwise.commands.fleet.packages import PackageClient, configurations_in, function_configuration
 from packwise.commands.fleet.requests import Answer, lost_result, payload_of
 from packwise.commands.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
 from packwise.commands.fleet.tree import SAYING, DiskTree, MemoryTree
@@ -83,9 +83,14 @@ def read_side(side: PackageSide, kustomize: str) -> SideRead:
         return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))
     try:
-        configuration = configuration_of(tree, side.folder, side.client)
+        function = function_configuration(tree, side.folder, side.client)
+        if function is None:
+            configured = Configured(context=configurations_in(tree, side.around))
+        else:
+            configured = Configured() if function.item is None else Configured.of(function.item)
+        read = SideRead(side, configured=configured, validates=function is not None and function.validates)
         if side.client is not PackageClient.KUSTOMIZE:
-            return _read_files(side, configuration)
+            return _read_files(read)
         # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
         copy = copy_of(tree, side.folder)
         if copy.problems:
@@ -101,20 +106,13 @@ def read_side(side: PackageSide, kustomize: str) -> SideRead:
         return SideRead(side, results=(result,), is_kept=False)
     except FieldError as error:
         return SideRead(side, results=(error_result(error),))
-    return SideRead(side, (built,), _configuration_for(configuration), configuration.validates, _unreadable(built))
+    return read.replace(files=(built,), results=_unreadable(built))
 
 
-def _read_files(side: PackageSide, configuration: PackageConfiguration) -> SideRead:
+def _read_files(read: SideRead) -> SideRead:
     reader = Reader()
-    files = reader.read_contents(_folder_contents(side))
-    return SideRead(
-        side,
-        tuple(files),
-        _configuration_for(configuration),
-        configuration.validates,
-        tuple(reader.results),
-        tuple(reader.left_out),
-    )
+    files = reader.read_contents(_folder_contents(read.side))
+    return read.replace(files=tuple(files), results=tuple(reader.results), left_out=tuple(reader.left_out))
 
 
 def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
@@ -128,10 +126,6 @@ def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
         InputPath(str(path), str(path.relative_to(target)), left_out.get(path), is_named=False): contents[path]
         for path in files
     }
-
-
-def _configuration_for(configuration: PackageConfiguration) -> Configured:
-    return Configured() if configuration.item is None else Configured.of(configuration.item)
 
 
 def _unreadable(file: InputFile) -> tuple[Result, ...]:
