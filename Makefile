@@ -225,11 +225,11 @@ $(E2E_TOOLS): KUBE := k8s.io/component-base/version
 $(E2E_TOOLS): VERSION := $(call version,$(KUBERNETES))
 $(E2E_TOOLS):
 	mkdir -p $(@D)/manifests
-	set -- $(MANIFESTS); [ $$# = 0 ] || \
-	  install -m 644 "$$(cd $(CONTROL_PLANE) && $(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(@D)/manifests
-# `make e2e` and `make image-release` may build crane at the same time.
+# `make e2e` and `make image-release` may build crane at the same time. The build has downloaded the module of the manifests.
 	part=$(CURDIR)/$@.$$$$; cd $(CONTROL_PLANE) && $(GO) build -mod=readonly -trimpath -o $$part -ldflags "-s -w -X $(KUBE).gitVersion=$(VERSION) \
-	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE) && mv $$part $(CURDIR)/$@
+	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE) && \
+	  set -- $(MANIFESTS) && { [ $$# = 0 ] || install -m 644 "$$($(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(CURDIR)/$(@D)/manifests; } && \
+	  mv $$part $(CURDIR)/$@
 
 # How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
 SECONDS ?= 120
