@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from itertools import pairwise
+from types import NoneType, UnionType
 
 from krmfn.fieldpath import FieldError, FieldPath, describe, format_path, parse_path, unknown_field
 from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.result import Result, ResultField
 from krmfn.yamltext import read
 
 if TYPE_CHECKING:
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.result import Result
     from krmfn.value import Value
 
     ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -150,7 +152,6 @@ def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: b
 
 def _takes_string(model: Any, path: FieldPath) -> bool:
     """True if the field at `path` is a string (or an enum or literal of strings), so that its text is its value."""
-    from enum import Enum
     from typing import Literal, get_args, get_origin
 
     annotation = _annotation(model, path)
@@ -165,7 +166,6 @@ def _takes_string(model: Any, path: FieldPath) -> bool:
 
 def _options(annotation: Any) -> list[Any]:
     """The types of a union but None; Annotated is looked through."""
-    from types import NoneType, UnionType
     from typing import Annotated, Union, get_args, get_origin
 
     origin = get_origin(annotation)
@@ -214,8 +214,6 @@ def _result(
     path = _true_path(model, detail["loc"], names_field=detail["type"] in (*_UNKNOWN, "missing"))
     message = _message(model, path, detail)
     if config is None:
-        from krmfn.result import Result, ResultField
-
         return Result(f"functionConfig: {message}", field=ResultField(format_path(path)))
     return config_result(config, path, message, places, detail["type"] in _UNKNOWN)
 
@@ -283,7 +281,6 @@ def _unknown_message(model: Any, path: FieldPath) -> str:
 
 
 def _choices(annotation: Any) -> list[str]:
-    from enum import Enum
     from typing import Literal, get_args, get_origin
 
     choices: list[str] = []

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 
+from krmfn.envelope import cut
 from krmfn.fieldpath import FieldError, FieldPath, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Location, ObjectId, Source, text_location
 from krmfn.record import Record
 from krmfn.result import ResourceRef
+from krmfn.yamltext import YamlError
 from packwise.findings.finding import Finding, Problem, Rule, from_field_error
 from packwise.objects.kinds import CLUSTER_SCOPED, GANGS, GENERATED
 
@@ -112,7 +114,6 @@ class Place(Record):
         """Where the place is, or with `key` its key; within an embedded document, where that can be told."""
         if not self.embedded and self.derived is None:
             return self.item.location(self.path)
-        from krmfn.yamltext import YamlError
         from krmfn.yamltext.places import nearest
 
         text = self.item.get(self.path) if self.derived is None else self.derived.text
@@ -133,7 +134,6 @@ class Place(Record):
         origin = self.item.origin
         if not self.embedded:
             return Location(origin.file, origin.line + max(line, 1) - 1, max(column, 1))
-        from krmfn.yamltext import YamlError
         from krmfn.yamltext.places import starts
 
         outer = self.item.location(self.path)
@@ -532,8 +532,6 @@ def _sources(item: KubeObject, number: int) -> list[Source]:
 
 def _pieces(text: str) -> list[Source]:
     """The lines of each entry of the List that `text` is; nothing where they cannot be cut."""
-    from krmfn.envelope import cut
-
     try:
         pieces = [piece.source for piece in cut(text).items]
     except ValueError:

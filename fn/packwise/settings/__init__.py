@@ -12,6 +12,7 @@ from packwise.fields import Array, Field, Flag, Number, Object, Open, Text, Text
 from packwise.objects import Place
 from packwise.placement import MAX_GANGS
 from packwise.revisions.grove import REVISIONS
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -470,8 +471,6 @@ def _rules(section: dict[str, Any]) -> tuple[RuleEntry, ...]:
 def _refuse_unknown(item: KubeObject) -> None:
     for name in item.value:
         if name not in _FIELDS:
-            from packwise.wording import closest, list_known
-
             message = f'must be a known field; got "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
             raise item.error((name,), message, key=True)
 

@@ -9,6 +9,7 @@ from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
+from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
@@ -111,8 +112,6 @@ def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]
 
 
 def _operator_document(item: KubeObject, key: str, text: str, findings: list[Finding]) -> Operator | None:
-    from krmfn.yamltext import YamlError, read
-
     place = Place(item, ("data", key), embedded=True)
     try:
         value = read(text)
@@ -456,8 +455,6 @@ def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
 
 def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
     """The texts in the data of a ConfigMap that are documents with a mapping."""
-    from krmfn.yamltext import YamlError, read
-
     data = item.get(("data",))
     documents: list[tuple[str, str, Mapping[str, Value]]] = []
     for key, text in data.items() if isinstance(data, dict) else ():

@@ -10,6 +10,7 @@ docs.github.com "SARIF support for code scanning".
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import PurePosixPath
@@ -20,7 +21,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.cli.console import json_text, visible
 from packwise.cli.findings_text import CommentPart, Section, as_lines, code, comment, count, sentence
-from packwise.commands.rules.table import RULES_BY_NAME
+from packwise.commands.rules.table import RULES_BY_NAME, explanation
 from packwise.findings.known import fingerprints
 from packwise.wording import count_text
 
@@ -87,8 +88,6 @@ def _lines(result: Result) -> list[str]:
     if "operatorMessage" in result.tags:
         lines.append(f"  operator: {result.tags['operatorMessage']}")
     if result.field is not None and result.field.proposed is not None:
-        import json
-
         lines.append(f"  help: set it to {json.dumps(result.field.proposed, ensure_ascii=False)}")
     return lines
 
@@ -241,9 +240,6 @@ def as_sarif(checked: Checked) -> str:
 
 
 def _descriptor(rule: Rule) -> dict[str, Any]:
-    # Only this format explains rules; the others do without.
-    from packwise.commands.rules.table import explanation
-
     explained = explanation(rule.name)
     command = f"packwise rules {rule.name}"
     return {

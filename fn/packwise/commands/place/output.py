@@ -40,7 +40,7 @@ from packwise.commands.place.cluster import (
     read_scenario,
     with_replicas,
 )
-from packwise.commands.place.cure import PackingVerdict
+from packwise.commands.place.cure import PackingVerdict, second_verdict
 from packwise.commands.place.placing import (
     Fate,
     common_domain,
@@ -57,7 +57,7 @@ from packwise.commands.place.placing import (
 from packwise.extras import SOLVER
 from packwise.pipeline import render
 from packwise.pipeline.registry import queued_sources
-from packwise.schedulers.kai.allocate import FITS
+from packwise.schedulers.kai.allocate import FITS, allocate
 from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, read_snapshot
@@ -408,8 +408,6 @@ def _scenario(command: PlaceGangs) -> int:
         )
     if command.output == "markdown":
         raise UsageError("-o markdown must go with workloads and --nodes; of a scenario there is text or json")
-    from packwise.schedulers.kai.allocate import allocate
-
     try:
         session = allocate(read_scenario(cast("Mapping[str, Value]", value)))
     except ScenarioError as error:
@@ -496,8 +494,6 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
     if not SOLVER.is_installed:
         raise UsageError(f"--exact must have its library: {SOLVER.advice}")
-    from packwise.commands.place.cure import second_verdict
-
     pending = [index for index, gang in enumerate(placing.gangs) if gang.answer.state == "pending"]
     if len(pending) > MOST_EXACT:
         say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])

@@ -483,9 +483,6 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
-    # Few changes come by here.
-    from packwise.frontends.grove.rules.update import CLIQUE_ROLLING, GROUP_ROLLING
-
     checks = (Scope(cliques_of, CLIQUE_ROLLING), Scope(groups_of, GROUP_ROLLING))
     known = {problem.path for _, problem in run(checks, change.pcs, context)}
     whole = PodCliqueSet.read(default(merged, context.revision, create=False))

@@ -12,9 +12,11 @@ from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,
     anchor_podgang,
+    asks_for_lpu,
     base_podgang,
     group_podgang,
     grouped_clique,
+    is_split,
     queues_of,
     resolve_queue,
     resolve_topology,
@@ -230,8 +232,6 @@ class _GangBuilder:
 
     def split(self, schedulers: Schedulers | None) -> None:
         """Leaves the cliques to KAI that the gangs' scheduler leaves to it."""
-        from packwise.frontends.grove.podcliqueset import asks_for_lpu, is_split
-
         if is_split(self._scheduler, schedulers):
             self._left_to_kai = frozenset(clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique))
 

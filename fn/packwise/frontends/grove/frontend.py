@@ -11,7 +11,9 @@ from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of, has_errors
 from packwise.frontends.grove.admission import (
     RECORD_NOTE,
+    STORED,
     Admitted,
+    EarlierRender,
     History,
     admit,
     all_rules,
@@ -23,8 +25,14 @@ from packwise.frontends.grove.admission import (
     scheduled_pods,
 )
 from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise, pod_specs
-from packwise.frontends.grove.build_gangs import build_gangs, count_entries, plans_of_template
-from packwise.frontends.grove.podcliqueset import PodCliqueSet, chosen_topology, resolve_topology
+from packwise.frontends.grove.build_gangs import build_gangs, count_entries, plans_of_entries, plans_of_template
+from packwise.frontends.grove.podcliqueset import (
+    NAME_RULES,
+    PodCliqueSet,
+    chosen_topology,
+    long_names,
+    resolve_topology,
+)
 from packwise.frontends.grove.rules import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
@@ -44,7 +52,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.frontends import FrontEnd
-    from packwise.frontends.grove.admission import EarlierRender
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.objects import Inventory
@@ -286,9 +293,7 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
 
 
 def _before(inventory: Inventory, release: Revision | None) -> EarlierRender:
-    """The time before the change; nothing is imported for the releases that fill in nothing that stays."""
-    from packwise.frontends.grove.admission import EarlierRender
-
+    """The time before the change."""
     return EarlierRender.of(inventory, release)
 
 
@@ -480,9 +485,6 @@ class _Planner:
         """The plans of the workload's gangs, and findings about the PodGangMaps that they follow."""
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
-        from packwise.frontends.grove.build_gangs import plans_of_entries
-        from packwise.frontends.grove.podcliqueset import long_names
-
         entries = self._epochs.entries(workload, pcs)
         if entries.placeholders:
             self.placeholders.append(workload)
@@ -560,9 +562,7 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 def rule_table() -> list[Rule]:
     """Every rule of this front end."""
-    from packwise.frontends.grove.admission import STORED
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
-    from packwise.frontends.grove.podcliqueset import NAME_RULES
 
     rules = (*EPOCH_RULES, *NAME_RULES, *all_rules())
     return [*RULES, *rules, *rules_of(ADVICE), *rules_of(STORED), *POD_RULES]

@@ -8,7 +8,9 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
+from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules import TEMPLATE
+from packwise.frontends.grove.rules.topology import constraint_places
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement
 
@@ -127,9 +129,6 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
 
 def _pack_required(workload: KubeObject) -> KubeObject:
     """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
-    from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.frontends.grove.rules.topology import constraint_places
-
     for place in constraint_places(PodCliqueSet.read(workload.value)):
         path, constraint = (*place.path, "packDomain"), place.constraint
         if constraint is None or not constraint.pack_domain:

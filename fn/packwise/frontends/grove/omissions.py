@@ -10,6 +10,7 @@ from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet, resolv
 from packwise.objects import Origin, Place, identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.placement import Omission
+from packwise.revisions.grove import RECORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,7 +108,5 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
 
 def _mirroring() -> str:
     """A sentence that names the first release whose PodGangs have the labels and annotations of their workload."""
-    from packwise.revisions.grove import RECORDS
-
     first = next(record for record in RECORDS if record.mirrors_metadata)
     return f"{first.releases[0] if first.releases else first.name} is the first release that repeats them"
