@@ -279,9 +279,10 @@ class Inputs(Record):
     applied: Literal["folder", "file"] = "file"
 
     @property
-    def kustomizations(self) -> tuple[str, ...]:
-        """The names of the kustomizations among the files."""
-        return kustomizations_among(self.files)
+    def group(self) -> Group:
+        """The group of all files."""
+        kustomizations = kustomizations_among(self.files)
+        return Group(self.package, files=self.files, applied=self.applied, kustomizations=kustomizations)
 
     def text_of(self, name: str | None) -> str | None:
         """The text of the file of that name, of stdin for None; None for a file that was not read."""

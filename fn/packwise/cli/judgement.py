@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
-    from packwise.cli.inputs import Checkup, Group, Inputs
+    from packwise.cli.inputs import Checkup, Group
     from packwise.objects import Identity
     from packwise.pipeline import Rendered
     from packwise.select import Package
@@ -50,14 +50,14 @@ def has_repeated(results: Iterable[Result]) -> bool:
     return any(result.tags.get("rule") == ONCE.name for result in results)
 
 
-def variants_as_one(results: Iterable[Result], read: Group | Inputs) -> tuple[Result, ...]:
+def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
     """The results; where all of it is asked about at once, its variants are one error, which names one to ask about."""
     results = tuple(results)
-    layers = layers_of(read) if has_repeated(results) else []
+    layers = layers_of(group) if has_repeated(results) else []
     if len(layers) < 2:
         return results
     twice = {finding.subject for layer in layers for finding in repetitions(layer)}
-    of_variants = [finding for finding in repetitions(read.package.items) if finding.subject not in twice]
+    of_variants = [finding for finding in repetitions(group.package.items) if finding.subject not in twice]
     texts = {str(finding.to_result()) for finding in of_variants}
     if not texts.intersection(map(str, results)):
         return results
@@ -66,7 +66,7 @@ def variants_as_one(results: Iterable[Result], read: Group | Inputs) -> tuple[Re
     are = "1 object is a variant of another" if number == 1 else f"{number} objects are variants of others"
     message = (
         f"must stand in the input once; {are}, which no client applies together: name the file or folder of "
-        f"one, as {' or '.join(_places_of(first.subject, read.package.items))}"
+        f"one, as {' or '.join(_places_of(first.subject, group.package.items))}"
     )
     others = [result for result in results if str(result) not in texts]
     return (*others, first.replace(message=message).to_result())
@@ -84,7 +84,7 @@ def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[
     return places
 
 
-def layers_of(group: Group | Inputs) -> list[tuple[KubeObject, ...]]:
+def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
     """The items of the group in layers: of objects that are variants of one another, each has one.
 
     The first layer has everything that is no later variant; a later one has nothing else than variants.
@@ -181,7 +181,7 @@ def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:
 class _Clients:
     """Who applies the file of an item: each key stands for something that one client applies at once."""
 
-    def __init__(self, group: Group | Inputs) -> None:
+    def __init__(self, group: Group) -> None:
         self._applied = group.applied
         self._kustomizations = [real(name) for name in group.kustomizations]
         self._keys: dict[str, frozenset[tuple[str, str]]] = {}

@@ -59,7 +59,7 @@ def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
     rendered = render(inputs.package, writes=writes)
     missed = rules_missed_by(inputs.results)
     results = [result for result in rendered.results if result.tags.get("rule") not in missed]
-    return rendered.replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs)]))
+    return rendered.replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs.group)]))
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:

@@ -461,8 +461,8 @@ def diff(command: Diff) -> int:
 
 
 def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
-    old = sorted_state(state_before(before.package), before)
-    new = sorted_state(state_after(after.package, before.package), after)
+    old = sorted_state(state_before(before.package), before.group)
+    new = sorted_state(state_after(after.package, before.package), after.group)
     # What no file is blamed for is the same of both.
     unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
     return Comparison(
@@ -481,9 +481,9 @@ def _names(command: Diff) -> tuple[str, str]:
     return before, after
 
 
-def sorted_state(state: State, read: Group | Inputs) -> State:
-    """The state of what was read, its errors sorted; of variants one says which to name."""
-    return state.replace(results=sort_results(variants_as_one(state.results, read)))
+def sorted_state(state: State, group: Group) -> State:
+    """The state of a group, its errors sorted; of variants one says which to name."""
+    return state.replace(results=sort_results(variants_as_one(state.results, group)))
 
 
 _PRINTERS: dict[DiffFormat, Callable[[Comparison], str]] = {
