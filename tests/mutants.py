@@ -40,6 +40,7 @@ TESTS = (
     "tests/cli/test_cli_fix.py",
     "tests/cli/test_cli_osmo.py",
     "tests/cli/test_cli_place.py",
+    "tests/cli/test_cli_place_clusters.py",
     "tests/cli/test_cli_topologies.py",
     "tests/diff/test_comparable.py",
     "tests/diff/test_fields.py",
@@ -63,7 +64,7 @@ TESTS = (
 COPIES = {"src": "fn", "docs": "docs", "examples": "examples", "testdata": "testdata", "tests": "tests"}
 """What the tests need, by the name that mutmut wants."""
 
-SETTINGS = f"""\
+SETTINGS = """\
 [tool.pytest.ini_options]
 testpaths = ["tests"]
 pythonpath = ["."]
@@ -72,10 +73,10 @@ markers = ["client", "e2e", "slow"]
 
 [tool.mutmut]
 source_paths = ["src"]
-only_mutate = {[f"src/packwise/{group}" if group.endswith(".py") else f"src/packwise/{group}/*" for group in GROUPS]}
+only_mutate = {files}
 also_copy = ["docs", "examples", "testdata"]
 pytest_add_cli_args = ["-m", "not (client or e2e or slow or hypothesis)"]
-pytest_add_cli_args_test_selection = {list(TESTS)}
+pytest_add_cli_args_test_selection = {tests}
 """
 
 HEAD = """\
@@ -109,13 +110,14 @@ def mutmut(*words: str, check: bool = True) -> str:
     return done.stdout
 
 
-def prepare() -> None:
-    """The code, its tests and their data as they are now, and nothing of an earlier run: mutmut keeps deleted files."""
+def prepare(groups: Iterable[str]) -> None:
+    """Copies the code, its tests and their data as they are now; mutmut would keep what an earlier run left."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     for name, source in COPIES.items():
         shutil.copytree(ROOT / source, WORK / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (WORK / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+    files = [f"src/packwise/{group}" if group.endswith(".py") else f"src/packwise/{group}/*" for group in groups]
+    (WORK / "pyproject.toml").write_text(SETTINGS.format(files=files, tests=list(TESTS)), encoding="utf-8")
 
 
 def statuses() -> dict[str, str]:
@@ -124,13 +126,13 @@ def statuses() -> dict[str, str]:
     return dict(line.strip().split(": ", 1) for line in lines if "__mutmut_" in line)
 
 
-def chosen(names: Iterable[str], sample: int) -> list[str]:
-    """As many mutants of each group, `sample` together, always the same ones of the same code; 0: all."""
-    by_group = [[name for name in sorted(names) if fnmatch(name, pattern)] for pattern in GROUPS.values()]
+def choose(names: Iterable[str], groups: Iterable[str], sample: int, seed: int) -> list[str]:
+    """As many mutants of each group, `sample` together, the same ones of the same code for one seed; 0: all."""
+    by_group = [[name for name in sorted(names) if fnmatch(name, GROUPS[group])] for group in groups]
     if not sample:
         return [name for group in by_group for name in group]
-    each = -(-sample // len(GROUPS))
-    return [name for group in by_group for name in Random(SEED).sample(group, min(each, len(group)))]  # noqa: S311
+    each = -(-sample // len(by_group))
+    return [name for group in by_group for name in Random(seed).sample(group, min(each, len(group)))]  # noqa: S311
 
 
 def survivor(name: str) -> Survivor:
@@ -175,19 +177,22 @@ def lines(survivors: Iterable[Survivor]) -> Iterator[str]:
 def main() -> int:
     """Runs the mutants and writes the page; 1 where fewer than nine in ten are killed."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="*", metavar="group", help=f"of {', '.join(GROUPS)}; else all of them")
     parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen at random with a fixed seed")
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--only", default="*", help="a pattern of mutants' names")
     given = parser.parse_args()
-    prepare()
+    groups = given.groups or list(GROUPS)
+    prepare(groups)
     # No name of a mutant: they are made, and the tests run once, to know which come by which function.
     mutmut("run", "none", check=False)
-    names = [name for name in chosen(statuses(), given.sample) if fnmatch(name, given.only)]
+    names = choose([name for name in statuses() if fnmatch(name, given.only)], groups, given.sample, given.seed)
     mutmut("run", "--max-children", given.jobs, *names)
     after = statuses()
     found = {name: after[name] for name in names}
     survivors = [survivor(name) for name, status in found.items() if status not in ("killed", "timeout")]
-    if given.only == "*":
+    if (groups, given.only, given.seed) == (list(GROUPS), "*", SEED):
         PAGE.write_text(page(found, survivors, given.sample), encoding="utf-8")
     killed = len(found) - len(survivors)
     print(f"{killed} of {len(found)} mutants killed; {sum(bool(one.reason) for one in survivors)} mean the same")

@@ -567,11 +567,32 @@ def test_objects_that_pods_need_are_a_note_where_nobody_shows_the_kind(place: An
     ]
 
 
+def test_namespaces_of_the_input_are_there_too(place: Any) -> None:
+    selector: Any = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+    text = workload(gpus=1, affinity={"podAntiAffinity": term(**selector)})
+    busy = running("busy", "n0", gpus=1, metadata={"labels": {"x": "y"}})
+    listed = {"kind": "Namespace", "metadata": {"name": "ns"}}
+    own = "apiVersion: v1\nkind: Namespace\nmetadata: {name: other, labels: {team: a}}\n"
+
+    assert place(text, node("n0"), queue("q"), busy, listed).state == "allocated"
+    assert place(f"{text}---\n{own}", node("n0"), queue("q"), busy, listed).state == "pending"
+
+
 def test_objects_of_the_input_are_there_too(place: Any) -> None:
     config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine, namespace: ns}\n"
     text = workload(container={"envFrom": [{"configMapRef": {"name": "mine"}}]})
 
     assert place(f"{text}---\n{config_map}", node("n0"), queue("q"), CONFIG_MAP).state == "allocated"
+
+
+def test_a_pod_for_one_node_goes_to_it(place: Any) -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    chosen = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    text = workload(affinity={"nodeAffinity": chosen})
+
+    assert place(text, node("n0"), node("n1"), queue("q")).nodes == {("w-0-a", "n1"): 1}
+    nowhere = place(text, node("n0"), queue("q"))
+    assert "1 node(s) didn't match Pod's node affinity/selector" in nowhere.message
 
 
 def test_what_the_cluster_decides_is_a_note(place: Any) -> None:
@@ -593,6 +614,7 @@ def test_a_gang_that_does_not_fit_says_what_may_be_evicted(place: Any) -> None:
 
     answer = place(workload(), *items)
 
+    assert place(workload(), *items, node("n1")).notes == []
     assert answer.notes == [
         "nothing is evicted here; KAI's preempt, reclaim and consolidation may make room: 1 running PodGroup can be "
         "evicted"
@@ -604,7 +626,7 @@ def test_a_gang_that_does_not_fit_says_what_may_be_evicted(place: Any) -> None:
     [
         ({"quota": -1}, {"quota": -1}, False),
         ({"quota": 8}, {"quota": 8}, True),
-        ({"limit": -1}, {"overQuotaWeight": 2}, True),
+        ({"overQuotaWeight": 1}, {"overQuotaWeight": 2}, True),
     ],
 )
 def test_queues_that_compete_by_fair_share_are_a_note(place: Any, first: Any, second: Any, is_noted: bool) -> None:

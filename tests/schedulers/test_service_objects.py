@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.result import Severity
+from packwise.findings.finding import Finding
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.kai import KAI
 from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of
@@ -12,8 +13,8 @@ from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of
 LEAF = PodSet("workers", None, 2, Bounds(), ORIGIN)
 
 
-def findings_of(spec: str, *sets: PodSet) -> list[tuple[str, Severity, str]]:
-    """Rule, severity and message of every finding about a gang of these sets."""
+def check_gang(spec: str, *sets: PodSet) -> list[Finding]:
+    """Every finding about a gang of these sets."""
     gang = Gang(
         name="training",
         namespace="osmo",
@@ -29,8 +30,12 @@ def findings_of(spec: str, *sets: PodSet) -> list[tuple[str, Severity, str]]:
         priority_class="normal",
     )
     placement = Placement(gang, "workflow training", SUBJECT, emit_by_default=True)
-    findings = KAI.objects(input_of(spec, [placement])).findings
-    return [(finding.rule, finding.severity, finding.message) for finding in findings]
+    return list(KAI.objects(input_of(spec, [placement])).findings)
+
+
+def findings_of(spec: str, *sets: PodSet) -> list[tuple[str, Severity, str]]:
+    """Rule, severity and message of every finding about a gang of these sets."""
+    return [(finding.rule, finding.severity, finding.message) for finding in check_gang(spec, *sets)]
 
 
 def test_a_gang_that_kai_takes() -> None:
@@ -46,6 +51,12 @@ def test_a_gang_that_kai_refuses(spec: str, severity: Severity) -> None:
         'becomes subgroup "workers" of PodGroup osmo/training: name must be unique among the subgroups; got "workers" '
         "again: KAI refuses it",
     )]  # fmt: skip
+
+
+def test_refusals_of_a_gang_stand_in_kais_order() -> None:
+    findings = check_gang("  apply: true\n", LEAF, LEAF, LEAF.replace(name="Leaders"))
+
+    assert [(finding.order, "unique" in finding.message) for finding in findings] == [(0, False), (1, True)]
 
 
 @pytest.mark.parametrize(("spec", "count"), [

@@ -163,7 +163,7 @@ def test_lists_of_names(text: str, names: list[str]) -> None:
     assert names_of(text) == names
 
 
-@pytest.mark.parametrize("text", ["a[", "a]", "a[1", "a[[1]]", "a[]", "a[1-]", "a[-1]", "a[1;2]", "a[1-2-3]"])
+@pytest.mark.parametrize("text", ["a[", "a]", "a[1", "a[[1]]", "a[[1]", "a[]", "a[1-]", "a[-1]", "a[1;2]", "a[1-2-3]"])
 def test_a_list_that_cannot_be_read(text: str) -> None:
     with pytest.raises(SlurmError, match=r"must have ranges as in n\[001-128,130\]"):
         names_of(text)

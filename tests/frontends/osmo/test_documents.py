@@ -161,6 +161,27 @@ def test_what_is_wrong_with_a_section_stands_at_its_line(is_labelled: bool, end:
     )
 
 
+@pytest.mark.parametrize(("key", "advice"), [
+    *[(key, "put it below `workflow`") for key in ("resources", "groups", "tasks", "timeout", "labels")],
+    ("pools", "drop it"),
+])  # fmt: skip
+def test_a_section_that_belongs_below_the_workflow_is_told_so(key: str, advice: str) -> None:
+    (found,) = [each for each in rendered(POOL, f"{flow()}{key}: []\n").results if f'got "{key}"' in each.message]
+
+    assert found.message.endswith(advice)
+
+
+@pytest.mark.parametrize("is_grouped", [False, True])
+def test_a_file_of_this_machine_is_told_at_its_task(is_grouped: bool) -> None:
+    task = "{name: t, image: i, command: [c], files: [{path: /a, localpath: 1}]}"
+    tasks = f"groups: [{{name: g, tasks: [{task}]}}]" if is_grouped else f"tasks: [{task}]"
+
+    said = rendered(POOL, f"workflow:\n  name: w\n  {tasks}\n").said()
+
+    owner = "workflow.groups[0]" if is_grouped else "workflow"
+    assert f"{owner}.tasks[0].files[0].localpath" in [path for _, path, _ in said]
+
+
 TEMPLATES = """\
       gpu:
         metadata:
