@@ -84,13 +84,7 @@ def run(
     )
 
 
-def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:
-    cliques = source / "packwise" / "frontends" / "grove" / "rules" / "cliques.py"
-    row = '        Check(Rule("autoscaling-max-replicas",'
-    edit(
-        cliques,
-        "\n\nAUTOSCALING = (\n",
-        """
+CAP = """
 
 def _cap(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     most = scaled.scaling.max_replicas
@@ -100,14 +94,22 @@ def _cap(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
 
 
 AUTOSCALING = (
-""",
-    )
-    edit(
-        cliques,
-        row,
-        f'        Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap),\n{row}',
-    )
+"""
+CAPPED = 'maxReplicas: must be at most 1000; got "5000" [autoscaling-cap]'
+
+
+def add_rule(source: Path, releases: str = "") -> None:
+    """Adds the rule autoscaling-cap, of all releases unless `releases` says since or until when."""
+    cliques = source / "packwise" / "frontends" / "grove" / "rules" / "cliques.py"
+    row = '        Check(Rule("autoscaling-max-replicas",'
+    rule = f'Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap{releases}),'
+    edit(cliques, "\n\nAUTOSCALING = (\n", CAP)
+    edit(cliques, row, f"        {rule}\n{row}")
     edit(cliques, "\nfrom packwise.findings.finding import ", "\nfrom packwise.findings.finding import Problem, ")
+
+
+def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:
+    add_rule(source)
     explanations = source / "packwise" / "commands" / "rules" / "explanations"
     (explanations / "autoscaling-cap.yaml").write_text("why: Clusters end.\nfix: Lower maxReplicas.\n", "utf-8")
 
@@ -115,8 +117,21 @@ AUTOSCALING = (
     explained = run(source, "grep-244-multi", "rules", "autoscaling-cap")
 
     assert checked.returncode == 1
-    assert 'maxReplicas: must be at most 1000; got "5000" [autoscaling-cap]' in checked.stdout
+    assert CAPPED in checked.stdout
     assert "Clusters end." in explained.stdout
+
+
+@pytest.mark.parametrize(("releases", "have_it"), [
+    (', since=ALPHA_8', [False, True, True]),
+    (', until=ALPHA_9', [True, True, False]),
+    (', since=ALPHA_8, until=ALPHA_9', [False, True, False]),
+])  # fmt: skip
+def test_a_rule_says_since_and_until_when_releases_have_it(source: Path, releases: str, have_it: list[bool]) -> None:
+    add_rule(source, releases)
+
+    checked = [run(source, f"v0.1.0-alpha.{number}", "check", "-").stdout for number in (7, 8, 9)]
+
+    assert [CAPPED in text for text in checked] == have_it
 
 
 READ = """

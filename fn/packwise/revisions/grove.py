@@ -178,8 +178,8 @@ class Revision(Record):
     releases: tuple[str, ...]
     """The tags of Grove that do all of this, oldest first; each is a name of the revision too. Empty: a design."""
 
-    rulebook: str
-    """The key of the webhook's rules in the front end's tables: whose webhook judges workloads."""
+    judged_by: str
+    """Of a design, the release whose webhook judges its workloads; empty where it is older than all of them."""
 
     workload_api: str
     """The key of the workloads' fields in `API_FIELDS`, or in the front end's table: whose API they are written in."""
@@ -329,6 +329,11 @@ class Revision(Record):
         """True if constraints name the topology, and say `pack`; otherwise they say `packDomain` alone."""
         return self.chooses_topology and self.topology_name_field is None
 
+    @property
+    def webhook(self) -> str:
+        """The tag of the release whose webhook judges workloads; empty where it is older than all of them."""
+        return self.releases[0] if self.releases else self.judged_by
+
     def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
         """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
         return self.replace(
@@ -363,7 +368,7 @@ _DISABLED_CONSTRAINTS = ConditionCase(
 DESIGN_1 = Revision(
     name="design-1",
     releases=(),
-    rulebook="design",
+    judged_by="",
     workload_api="alpha7",
     configuration_key="topology",
     chosen_by_key=True,
@@ -460,7 +465,6 @@ DESIGN_2 = DESIGN_1.replace(
 GREP_244 = DESIGN_2.replace(
     name="grep-244",
     releases=("v0.1.0-alpha.7",),
-    rulebook="alpha7",
     configuration_key="topologyAwareScheduling",
     chosen_by_key=False,
     named_by_configuration=False,
@@ -490,6 +494,7 @@ GREP_244 = DESIGN_2.replace(
 GREP_244_MULTI = GREP_244.replace(
     name="grep-244-multi",
     releases=(),
+    judged_by="v0.1.0-alpha.7",
     chosen_by_key=True,
     needs_levels=True,
     workload_keys=("clusterTopologyName",),
@@ -513,7 +518,6 @@ GREP_244_MULTI = GREP_244.replace(
 ALPHA_8 = GREP_244.replace(
     name="v0.1.0-alpha.8",
     releases=("v0.1.0-alpha.8",),
-    rulebook="alpha8",
     workload_api="alpha8",
     workload_keys=("resourceSharing", "resourceClaimTemplates"),
     scheduler_profiles=True,
@@ -525,7 +529,6 @@ ALPHA_8 = GREP_244.replace(
 ALPHA_9 = GREP_244_MULTI.replace(
     name="v0.1.0-alpha.9",
     releases=("v0.1.0-alpha.9",),
-    rulebook="alpha9",
     workload_api="alpha9",
     chosen_by_key=False,
     needs_levels=False,
@@ -555,7 +558,6 @@ ALPHA_9 = GREP_244_MULTI.replace(
 ALPHA_10 = ALPHA_9.replace(
     name="v0.1.0-alpha.10",
     releases=("v0.1.0-alpha.10", "v0.1.0-alpha.11"),
-    rulebook="alpha10",
     workload_api="head",
     deprecates_pack_domain=True,
     scheduler_backends=("kai-scheduler", "default-scheduler", "volcano", "lpx-scheduler"),
@@ -567,14 +569,12 @@ ALPHA_10 = ALPHA_9.replace(
 ALPHA_12_RC1 = ALPHA_10.replace(
     name="v0.1.0-alpha.12-rc1",
     releases=("v0.1.0-alpha.12-rc1",),
-    rulebook="alpha12-rc1",
 )
 """A clique without a name is one error."""
 
 UPSTREAM = ALPHA_12_RC1.replace(
     name="upstream",
     releases=("v0.1.0-alpha.12-rc2",),
-    rulebook="head",
     chosen_by_topologies=True,
     podgroups_by_operator=True,
 )
@@ -591,7 +591,6 @@ ALPHA_12 = UPSTREAM.replace(
 ALPHA_14_RC1 = ALPHA_12.replace(
     name="v0.1.0-alpha.14-rc1",
     releases=("v0.1.0-alpha.14-rc1",),
-    rulebook="alpha14-rc1",
     workload_api="alpha14-rc1",
 )
 """Its share of alpha.14 is not known: this release candidate is judged as alpha.13, with warnings."""
@@ -599,7 +598,6 @@ ALPHA_14_RC1 = ALPHA_12.replace(
 ALPHA_14 = ALPHA_12.replace(
     name="v0.1.0-alpha.14",
     releases=("v0.1.0-alpha.14",),
-    rulebook="alpha14",
     workload_api="alpha14",
     follows_references=True,
     empty_podgroups=False,
@@ -644,6 +642,18 @@ _PLACES = {
     for name in (record.name, *record.releases)
 }
 _AFTER_ALL = (len(RECORDS), 0)
+
+
+_ORDER = {tag: place for place, tag in enumerate([tag for record in RECORDS for tag in record.releases])}
+
+
+def is_within(tag: str, since: Revision | None, until: Revision | None) -> bool:
+    """True if the release with this tag is `since` or came after it, and came before `until`; None is no bound.
+
+    An empty tag came before all.
+    """
+    place = _ORDER.get(tag, -1)
+    return (since is None or _ORDER[since.webhook] <= place) and (until is None or place < _ORDER[until.webhook])
 
 
 def precedes(revision: Revision, other: Revision) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.grove.admission import DESIGN, all_rules
-from packwise.frontends.grove.rules import Check, Context, Node, Scope
-from packwise.frontends.grove.rules.update import update_rules
+from packwise.frontends.grove.admission import all_rules
+from packwise.frontends.grove.rules import Check, Context, Rulebook, Scope, itself
+from packwise.revisions.grove import ALPHA_12_RC1, ALPHA_14, GREP_244
 
 from .cases import load_cases, outcome, problems_of
 
@@ -50,32 +50,27 @@ def test_annotations_that_are_too_large() -> None:
     assert [finding["operator"] for finding in found] == [text]
 
 
-def names_of(nodes: tuple[Node, ...]) -> list[Any]:
-    """The names of rules; those that run for each part of the workload in a list of their own."""
-    return [names_of(node.nodes) if isinstance(node, Scope) else node.rule.name for node in nodes]
-
-
 def no_problems(_subject: Any, _context: Context) -> Iterable[Problem]:
     return ()
 
 
-def test_what_an_api_adds_to_an_update_has_its_place() -> None:
+def test_a_rule_says_since_and_until_when_releases_have_it() -> None:
     one, two, three, four = [Check[Any](Rule(name, "", ""), no_problems) for name in ("one", "two", "three", "four")]
+    nodes = (
+        one.replace(until=GREP_244),
+        two,
+        Scope(itself, (three.replace(since=ALPHA_12_RC1), four), since=GREP_244, until=ALPHA_14),
+    )
+    releases = ("", "v0.1.0-alpha.7", "v0.1.0-alpha.11", "v0.1.0-alpha.12-rc1", "v0.1.0-alpha.13", "v0.1.0-alpha.14")
+    books = {release: Rulebook(nodes, (), (), (), (), ()).of(release).constraints for release in releases}
 
-    assert names_of(update_rules(one, clique=(two,), group=(three,), rest=(four,))) == [
-        "update-clique-count",
-        [
-            "update-clique-name",
-            "update-clique-order",
-            "update-clique-role",
-            "update-clique-min-available",
-            "update-clique-starts-after",
-            "two",
-        ],
-        "update-startup-type",
-        "update-group-count",
-        ["update-group-name", "update-group-members", "update-group-min-available", "three"],
-        "one",
-        "four",
-    ]
-    assert update_rules() == DESIGN.update
+    below = (two, Scope(itself, (four,)))
+    with_three = (two, Scope(itself, (three, four)))
+    assert books == {
+        "": (one, two),
+        "v0.1.0-alpha.7": below,
+        "v0.1.0-alpha.11": below,
+        "v0.1.0-alpha.12-rc1": with_three,
+        "v0.1.0-alpha.13": with_three,
+        "v0.1.0-alpha.14": (two,),
+    }

@@ -8,6 +8,8 @@ next render tells by it whether a known workload is unchanged or was edited.
 
 from __future__ import annotations
 
+from functools import cache
+
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
@@ -44,7 +46,6 @@ from packwise.frontends.grove.rules.cliques import (
     CLIQUE_SHARING,
     CLIQUE_SIZE,
     CLIQUES_ANY,
-    CLIQUES_ANY_HEAD,
     CLIQUES_UNIQUE,
     DEPENDENCIES,
     DEPENDENCY_GRAPH,
@@ -64,37 +65,21 @@ from packwise.frontends.grove.rules.metadata import (
     GROUP_NAME_LENGTH,
     METADATA,
     MNNVL,
-    MNNVL_BOTH,
-    MNNVL_BOTH_UPDATE,
-    MNNVL_GROUP,
-    MNNVL_GROUP_UPDATE,
     MNNVL_UPDATE,
 )
-from packwise.frontends.grove.rules.schedulers import (
-    BACKEND_ENABLED,
-    BACKEND_SUPPORTED,
-    KAI_QUEUE,
-    KAI_QUEUE_BESIDE_LPX,
-    OTHER_SCHEDULERS,
-    SCHEDULER_NAMES,
-)
-from packwise.frontends.grove.rules.topology import DESIGN_TOPOLOGY, PACK, TOPOLOGY, constraints_at
+from packwise.frontends.grove.rules.schedulers import BACKEND, SCHEDULER_NAMES
+from packwise.frontends.grove.rules.topology import CONSTRAINTS, constraints_at
 from packwise.frontends.grove.rules.update import (
     CLIQUE_ROLLING,
-    DOMAIN_UPDATE,
     GROUP_ROLLING,
-    NAMED_UPDATE,
-    PACK_UPDATE,
     UNDETERMINED,
     UPDATE,
-    sharing_update,
-    update_rules,
 )
 from packwise.frontends.grove.schema import check_shape
 from packwise.objects import PART_OF, identity, json_object, json_string
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
-from packwise.revisions.grove import GREP_244_MULTI, REVISIONS
+from packwise.revisions.grove import ALPHA_12_RC1, GREP_244_MULTI, REVISIONS
 from packwise.topology.known import Level
 
 if TYPE_CHECKING:
@@ -104,23 +89,13 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
-    from packwise.frontends.grove.rules import Node
     from packwise.objects import Index, Inventory, Origin
     from packwise.placement import Gang, PodSet
     from packwise.revisions.grove import Revision
 
 __all__ = [
-    "ALPHA7",
-    "ALPHA_8",
-    "ALPHA_9",
-    "ALPHA_10",
-    "ALPHA_12_RC1",
-    "ALPHA_14",
-    "ALPHA_14_RC1",
-    "DESIGN",
-    "HEAD",
     "RECORD_NOTE",
-    "RULEBOOKS",
+    "RULES",
     "STORED",
     "Admitted",
     "Context",
@@ -138,14 +113,11 @@ __all__ = [
     "is_new",
     "keep_preferred",
     "live_replicas",
-    "name_first",
-    "name_last",
     "record_of",
     "rulebook",
     "scheduled_pods",
     "validate_create",
     "validate_update",
-    "whole_rules",
     "with_record",
 ]
 
@@ -203,13 +175,11 @@ def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
     return {(constraint.kind, constraint.name, constraint.domain) for constraint in constraints_at(pcs)}
 
 
-# The rulebooks of Grove's webhook, a release each: what it checks, and in which order.
+# The rules of Grove's webhook, in its order. A rule that not all releases have says since and until when they have it.
 #
 # Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to
-# #2.6, #4. Each says what it does otherwise than the one before.
+# #2.6, #4.
 
-
-_CLIQUE_SPEC = (*CLIQUE_SIZE, *DEPENDENCIES, *AUTOSCALING, *POD_SPEC)
 _NAME_CONSTRAINTS = (*CLIQUE_NAME_DNS, *CLIQUE_NAME_LENGTH)
 
 
@@ -217,135 +187,45 @@ def _with_name(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
     return (at,) if at.clique.name.strip() else ()
 
 
-def name_last(*sharing: Node) -> tuple[Node, ...]:
-    """Rules of a clique that end with what its name must be, also where it is blank. `sharing`: of resources."""
-    return (*CLIQUE_NAME, *CLIQUE_METADATA, *sharing, *_CLIQUE_SPEC, *_NAME_CONSTRAINTS)
+def _each_clique(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
+    return (at,)
 
 
-def name_first(*sharing: Node) -> tuple[Node, ...]:
-    """Rules of a clique that begin with its name, of which a blank one is one error."""
-    return (*CLIQUE_NAME, Scope(_with_name, _NAME_CONSTRAINTS), *CLIQUE_METADATA, *sharing, *_CLIQUE_SPEC)
-
-
-def whole_rules(
-    *,
-    clique: tuple[Node, ...],
-    schedulers: tuple[Node, ...],
-    sharing: tuple[Node, ...] = (),
-    cliques_any: tuple[Node, ...] = CLIQUES_ANY,
-    group: tuple[Node, ...] = (),
-) -> tuple[Node, ...]:
-    """The rules in the webhook's order: `clique` for each clique, `schedulers` among the cliques.
-
-    `sharing` are those of the resources of the whole set, `cliques_any` that there is a clique, `group` what comes
-    last for each scaling group.
-    """
-    return (
-        Scope(itself, (*METADATA, *SET, *sharing, *cliques_any)),
-        Scope(cliques_of, clique),
-        Scope(itself, (*CLIQUES_UNIQUE, *schedulers, *DEPENDENCY_GRAPH)),
-        Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *group)),
+RULES = Rulebook(
+    constraints=CONSTRAINTS,
+    whole=(
+        Scope(itself, (*METADATA, *SET, *SET_SHARING, *CLIQUES_ANY)),
+        Scope(cliques_of, (
+            *CLIQUE_NAME,
+            # Of a clique without a name, the name is one error; until then it is one of a wrong name, too.
+            Scope(_with_name, _NAME_CONSTRAINTS, since=ALPHA_12_RC1),
+            *CLIQUE_METADATA,
+            *CLIQUE_SHARING,
+            *CLIQUE_SIZE,
+            *DEPENDENCIES,
+            *AUTOSCALING,
+            *POD_SPEC,
+            Scope(_each_clique, _NAME_CONSTRAINTS, until=ALPHA_12_RC1),
+            *CLIQUE_ROLLING,
+        )),
+        Scope(itself, (*CLIQUES_UNIQUE, *ONE_SCHEDULER, *SCHEDULER_NAMES, *DEPENDENCY_GRAPH)),
+        Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *GROUP_ROLLING, *GROUP_SHARING)),
         Scope(itself, (*GROUPS_TOGETHER, *TERMINATION)),
-    )
-
-
-ALPHA7 = Rulebook(
-    constraints=TOPOLOGY,
-    whole=whole_rules(clique=name_last(), schedulers=ONE_SCHEDULER),
+        *UNDETERMINED,
+    ),
     mnnvl=MNNVL,
     mnnvl_update=MNNVL_UPDATE,
     update=UPDATE,
-)
-"""The rules of that webhook."""
-
-
-DESIGN = ALPHA7.replace(constraints=DESIGN_TOPOLOGY, update=update_rules())
-"""The rules of the webhook of the first two designs."""
-
-ALPHA_8 = Rulebook(
-    constraints=TOPOLOGY,
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        clique=name_last(*CLIQUE_SHARING),
-        schedulers=SCHEDULER_NAMES,
-        group=GROUP_SHARING,
-    ),
-    mnnvl=MNNVL_BOTH,
-    mnnvl_update=MNNVL_BOTH_UPDATE,
-    update=sharing_update(*DOMAIN_UPDATE),
-)
-"""The rules of that webhook. Its schedulers ask for nothing."""
-
-
-ALPHA_9 = ALPHA_8.replace(
-    constraints=PACK,
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        cliques_any=CLIQUES_ANY_HEAD,
-        clique=name_last(*CLIQUE_SHARING),
-        schedulers=SCHEDULER_NAMES,
-        group=GROUP_SHARING,
-    ),
-    mnnvl=MNNVL_GROUP,
-    mnnvl_update=MNNVL_GROUP_UPDATE,
-    update=sharing_update(*NAMED_UPDATE),
-    backend=BACKEND_SUPPORTED,
-)
-"""The rules of alpha.9's webhook."""
-
-ALPHA_10 = ALPHA_9.replace(
-    update=sharing_update(*NAMED_UPDATE, *PACK_UPDATE),
-    backend=(*BACKEND_ENABLED, *OTHER_SCHEDULERS),
-)
-"""Of alpha.10's and alpha.11's: Volcano and LPX refuse what they do not know."""
-
-ALPHA_12_RC1 = ALPHA_10.replace(
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        cliques_any=CLIQUES_ANY_HEAD,
-        clique=name_first(*CLIQUE_SHARING),
-        schedulers=SCHEDULER_NAMES,
-        group=GROUP_SHARING,
-    ),
-)
-"""Of alpha.12-rc1's: a clique without a name is one error."""
-
-HEAD = ALPHA_12_RC1.replace(backend=(*BACKEND_ENABLED, *KAI_QUEUE, *OTHER_SCHEDULERS))
-"""Of HEAD's, alpha.12's and alpha.13's: KAI wants a queue."""
-
-
-ALPHA_14_RC1 = HEAD.replace(whole=(*HEAD.whole, *UNDETERMINED))
-"""Those of HEAD's webhook, and warnings of what this release candidate may or may not know."""
-
-ALPHA_14 = HEAD.replace(
-    whole=whole_rules(
-        sharing=SET_SHARING,
-        cliques_any=CLIQUES_ANY_HEAD,
-        clique=(*name_first(*CLIQUE_SHARING), *CLIQUE_ROLLING),
-        schedulers=SCHEDULER_NAMES,
-        group=(*GROUP_ROLLING, *GROUP_SHARING),
-    ),
-    backend=(*HEAD.backend, *KAI_QUEUE_BESIDE_LPX),
-)
-"""The rules of alpha.14's webhook: rolling updates, and KAI beside LPX."""
-
-RULEBOOKS: Mapping[str, Rulebook] = {
-    "design": DESIGN,
-    "alpha7": ALPHA7,
-    "alpha8": ALPHA_8,
-    "alpha9": ALPHA_9,
-    "alpha10": ALPHA_10,
-    "alpha12-rc1": ALPHA_12_RC1,
-    "head": HEAD,
-    "alpha14-rc1": ALPHA_14_RC1,
-    "alpha14": ALPHA_14,
-}
-"""Every rulebook by the key that a revision's record has."""
+    backend=BACKEND,
+)  # fmt: skip
 
 
 def rulebook(revision: Revision) -> Rulebook:
     """The rules of the revision's webhook."""
-    return RULEBOOKS[revision.rulebook]
+    return _rulebook(revision.webhook)
+
+
+_rulebook = cache(RULES.of)
 
 
 # Rules about what a cluster holds beside the files, and an apply leaves there: replicas, preferences, updates, pods.

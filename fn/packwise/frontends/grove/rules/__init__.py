@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
-from krmfn.record import Record
+from krmfn.record import Record, as_dict
 from packwise.findings.finding import Problem, Stage
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.revisions.grove import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,18 +78,28 @@ class Context(Record):
 
 
 class Check(Record, Generic[S]):
-    """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only."""
+    """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only.
+
+    `since` and `until`: the first release that has it, and the first that has it no more.
+    """
 
     rule: Rule
     problems: Callable[[S, Context], Iterable[Problem]]
     create_only: bool = False
+    since: Revision | None = None
+    until: Revision | None = None
 
 
 class Scope(Record, Generic[S]):
-    """Checks that run once for each part of a subject, all of them for one part before the next part."""
+    """Checks that run once for each part of a subject, all of them for one part before the next part.
+
+    `since` and `until` as of a check.
+    """
 
     parts: Callable[[S, Context], Iterable[Any]]
     nodes: tuple[Node, ...]
+    since: Revision | None = None
+    until: Revision | None = None
 
 
 Node: TypeAlias = "Check[Any] | Scope[Any]"
@@ -128,7 +139,7 @@ class Update(Record):
 
 
 class Rulebook(Record):
-    """The rules of one webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
+    """The rules of the webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
 
     `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
     """
@@ -138,12 +149,22 @@ class Rulebook(Record):
     mnnvl: tuple[Node, ...]
     mnnvl_update: tuple[Node, ...]
     update: tuple[Node, ...]
-    backend: tuple[Node, ...] = ()
+    backend: tuple[Node, ...]
 
     @property
     def create(self) -> tuple[Node, ...]:
         """The rules of a new PodCliqueSet."""
         return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
+
+    def of(self, release: str) -> Rulebook:
+        """The rules that the webhook of the release with this tag has; an empty one stands for a webhook before all."""
+        return Rulebook(**{part: _nodes_of(nodes, release) for part, nodes in as_dict(self).items()})
+
+
+def _nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
+    kept = [node.replace(since=None, until=None) for node in nodes if is_within(release, node.since, node.until)]
+    below = [node.replace(nodes=_nodes_of(node.nodes, release)) if isinstance(node, Scope) else node for node in kept]
+    return (*below,)
 
 
 def itself(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:

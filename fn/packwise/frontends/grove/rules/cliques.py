@@ -30,6 +30,7 @@ from packwise.kubernetes.validation import (
     is_dns_subdomain,
     parse_duration,
 )
+from packwise.revisions.grove import ALPHA_8, ALPHA_9
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -165,11 +166,11 @@ SET = (
 )
 """Rules of the set's own fields."""
 
-CLIQUES_ANY = (Check(_ANY, _any_clique),)
+CLIQUES_ANY = (
+    Check(_ANY, _any_clique, until=ALPHA_9),
+    Check(_ANY, _any_clique_without_text, since=ALPHA_9),
+)
 """Runs before the cliques are looked at one by one."""
-
-CLIQUES_ANY_HEAD = (Check(_ANY, _any_clique_without_text),)
-"""The same for an operator that has no words for it."""
 
 CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "spec/grove.md#r05"), _missing_name),)
 """Runs first for each clique."""
@@ -193,7 +194,7 @@ CLIQUES_UNIQUE = (
 """Rules among the cliques."""
 
 SAME_SCHEDULER = Rule("one-scheduler", "All cliques name the same scheduler.", "spec/grove.md#r29")
-ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler),)
+ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler, until=ALPHA_8),)
 """Runs after these, where the operator knows no scheduler profiles."""
 
 TERMINATION = (
@@ -750,15 +751,15 @@ _SHARING = (
 
 SET_SHARING = (
     Check(Rule("claim-template", "A resourceClaimTemplate has a name and requests a device.", _SOURCE),
-          _claim_templates),
+          _claim_templates, since=ALPHA_8),
     Check(Rule("claim-templates-unique", "No two resourceClaimTemplates have the same name.", _SOURCE),
-          _claim_templates_unique),
-    Scope(_of_set, _SHARING),
+          _claim_templates_unique, since=ALPHA_8),
+    Scope(_of_set, _SHARING, since=ALPHA_8),
 )  # fmt: skip
 """Of the set: run before the cliques."""
 
-CLIQUE_SHARING = (Scope(_of_clique, _SHARING),)
+CLIQUE_SHARING = (Scope(_of_clique, _SHARING, since=ALPHA_8),)
 """Of a clique: run before its spec."""
 
-GROUP_SHARING = (Scope(_of_group, _SHARING),)
+GROUP_SHARING = (Scope(_of_group, _SHARING, since=ALPHA_8),)
 """Of a scaling group: run after its numbers."""

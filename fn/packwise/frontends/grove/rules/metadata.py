@@ -24,6 +24,7 @@ from packwise.frontends.grove.rules import (
 )
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, go_quote
+from packwise.revisions.grove import ALPHA_8, ALPHA_9
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -413,31 +414,23 @@ _UPDATE = Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "spec/grove
 _GROUP_UPDATE = Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "spec/grove.md#u13")
 _OF_SET = "PodCliqueSet creation"
 
-MNNVL = (Scope(_set_only, (_VALUE, _FEATURE)),)
-"""Rules of a new PodCliqueSet's auto-mnnvl."""
-
-MNNVL_UPDATE = (Check(_UPDATE, _immutable(_of_set, _AUTO, _OF_SET)),)
-"""Runs with the whole-object rules of an update, before the other update rules."""
-
-MNNVL_BOTH = (
+MNNVL = (
+    Scope(_set_only, (_VALUE, _FEATURE), until=ALPHA_8),
     Scope(_parts, (
         _VALUE,
         _FEATURE,
         Check(_NAME, _any_group_value),
         Check(_GROUP_FEATURE, _any_group_feature),
         Check(_CONFLICT, _conflict),
-    )),
+    ), since=ALPHA_8, until=ALPHA_9),
+    Scope(_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
 )  # fmt: skip
-"""Rules of both annotations of a new PodCliqueSet and its cliques."""
+"""Rules of a new PodCliqueSet: of its auto-mnnvl first, then of both annotations, then of mnnvl-group alone."""
 
-MNNVL_BOTH_UPDATE = (
-    Check(_UPDATE, _immutable(_of_parts, _AUTO, _OF_SET)),
-    Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, _OF_SET)),
+MNNVL_UPDATE = (
+    Check(_UPDATE, _immutable(_of_set, _AUTO, _OF_SET), until=ALPHA_8),
+    Check(_UPDATE, _immutable(_of_parts, _AUTO, _OF_SET), since=ALPHA_8, until=ALPHA_9),
+    Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, _OF_SET), since=ALPHA_8, until=ALPHA_9),
+    Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, "creation"), since=ALPHA_9),
 )
-"""Run as `MNNVL_UPDATE` does."""
-
-MNNVL_GROUP = (Scope(_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature))),)
-"""Rules of mnnvl-group of a new PodCliqueSet, its cliques and groups."""
-
-MNNVL_GROUP_UPDATE = (Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, "creation")),)
-"""Run as `MNNVL_UPDATE` does."""
+"""Run with the whole-object rules of an update, before the other update rules."""

@@ -10,10 +10,11 @@ from packwise.frontends.grove.rules import TEMPLATE, Check, Context, invalid, re
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_14, UPSTREAM
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from krmfn.fieldpath import FieldPath
     from packwise.findings.finding import Problem
@@ -67,7 +68,7 @@ def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
             yield invalid(_path(0), name, text, message, field=_FIELD)
 
 
-def _backend(words: str) -> Check[PodCliqueSet]:
+def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]:
     """That the first clique's scheduler has a profile: the operator says in `words` that it has none."""
 
     def problems(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
@@ -77,7 +78,7 @@ def _backend(words: str) -> Check[PodCliqueSet]:
             message = f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
             yield _refusal(_path(0), f"schedulerName {go_quote(name)} {words}", message)
 
-    return Check(_ENABLED, problems)
+    return problems
 
 
 def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
@@ -194,27 +195,25 @@ def _refusal(path: FieldPath, text: str, message: str) -> Problem:
 
 
 SCHEDULER_NAMES = (
-    Check(SAME_SCHEDULER, _same),
-    Check(_ENABLED, _not_enabled),
+    Check(SAME_SCHEDULER, _same, since=ALPHA_8),
+    Check(_ENABLED, _not_enabled, since=ALPHA_8),
 )
 """Rules among the cliques."""
 
-BACKEND_SUPPORTED = (_backend("is not a supported backend"),)
-"""The rule about the scheduler after all other rules of the whole object; it asks for nothing itself."""
+_UNSUPPORTED = _profile("is not a supported backend")
+_DISABLED = _profile("is not enabled in OperatorConfiguration")
 
-BACKEND_ENABLED = (_backend("is not enabled in OperatorConfiguration"),)
-"""The same in later words."""
-
-OTHER_SCHEDULERS = (
+BACKEND = (
+    Check(_ENABLED, _UNSUPPORTED, since=ALPHA_9, until=ALPHA_10),
+    Check(_ENABLED, _DISABLED, since=ALPHA_10),
+    Check(_QUEUE, _queue, since=UPSTREAM),
     Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.",
-               "spec/grove-releases.md#2.3.3"), _constraints),
+               "spec/grove-releases.md#2.3.3"), _constraints, since=ALPHA_10),
     Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "spec/grove-releases.md#2.3.3"),
-          _volcano_queue),
+          _volcano_queue, since=ALPHA_10),
+    Check(_QUEUE, _queue_beside_lpx, since=ALPHA_14),
 )  # fmt: skip
-"""The rules of LPX and Volcano for their workloads."""
+"""The rules of the schedulers for their workloads, after all other rules of the whole object.
 
-KAI_QUEUE = (Check(_QUEUE, _queue),)
-"""The rule of KAI where the operator makes its PodGroups."""
-
-KAI_QUEUE_BESIDE_LPX = (Check(_QUEUE, _queue_beside_lpx),)
-"""The rule of KAI where PodGroups are of workloads of LPX too."""
+KAI's wants a queue where the operator makes its PodGroups, and where they are of workloads of LPX, too.
+"""

@@ -17,6 +17,7 @@ from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import chosen_topology, resolve_topology
 from packwise.frontends.grove.rules import TEMPLATE, Check, Context, Scope, invalid, refusal, required_value
 from packwise.kubernetes.validation import Sentence, TypedText, go_quote
+from packwise.revisions.grove import ALPHA_9, GREP_244
 from packwise.topology.known import ClusterTopology, is_narrower, rank
 from packwise.wording import closest, list_known
 
@@ -292,10 +293,10 @@ _CONSTRAINED = Scope(_read_constraints, (
     Check(DOMAIN_REQUIRED, _pack_domain_required),
     Check(UNKNOWN, _pack_domain_known),
     Check(HIERARCHY, _domain_hierarchy),
-))  # fmt: skip
+), since=GREP_244, until=ALPHA_9)  # fmt: skip
 
 TOPOLOGY = (_CONSTRAINED,)
-"""Rules of a new PodCliqueSet's constraints; they come before all others."""
+"""Rules of constraints that name a packDomain."""
 
 
 _REQUIRED = "topologyName is required when topologyConstraint is set and cannot be inherited"
@@ -491,7 +492,7 @@ def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
 
 
 PACK = (
-    Check(DISABLED, _forbidden_while_disabled),
+    Check(DISABLED, _forbidden_while_disabled, since=ALPHA_9),
     Scope(_read_packs, (
         Scope(_nameless, (
             Check(DOMAIN_REQUIRED, _domain_required),
@@ -507,9 +508,9 @@ PACK = (
         Check(HIERARCHY, _hierarchy),
         Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.",
                    "spec/grove.md#4.3.1", Severity.WARNING), _redundant),
-    )),
+    ), since=ALPHA_9),
 )  # fmt: skip
-"""Rules of a new PodCliqueSet's constraints; they come before all others."""
+"""Rules of constraints that name their topologies."""
 
 
 class _DesignConstraints(Record):
@@ -586,11 +587,13 @@ def _refusal(constraint: ConstraintAt, message: str, text: str) -> Problem:
     return refusal((*constraint.path, "packDomain"), message, Sentence(text))
 
 
-DESIGN_TOPOLOGY = (
+CONSTRAINTS = (
     Scope(_design_constraints, (
         Check(DISABLED, _design_disabled),
         Check(UNKNOWN, _design_domain_known),
         Check(HIERARCHY, _design_hierarchy),
-    )),
+    ), until=GREP_244),
+    *TOPOLOGY,
+    *PACK,
 )  # fmt: skip
-"""Rules of a PodCliqueSet's constraints, where they are new or changed."""
+"""Rules of a PodCliqueSet's constraints, where they are new or may change; they come before all others."""

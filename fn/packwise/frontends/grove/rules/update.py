@@ -34,6 +34,7 @@ from packwise.kubernetes.validation import (
     go_quote,
     parse_duration,
 )
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_14, ALPHA_14_RC1, GREP_244
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         ScalingGroup,
         TopologyConstraint,
     )
-    from packwise.frontends.grove.rules import Node
     from packwise.revisions.grove import Revision
 
 _CLIQUES = "spec.template.cliques"
@@ -249,24 +249,6 @@ def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet
     return () if before == after else (update.new,)
 
 
-def update_rules(
-    *constraints: Node, clique: tuple[Node, ...] = (), group: tuple[Node, ...] = (), rest: tuple[Node, ...] = ()
-) -> tuple[Node, ...]:
-    """Rules of an update, in the operator's order; they run when the new object itself is valid.
-
-    `constraints` are those of topology constraints; `clique`, `group` and `rest` what an API adds for its own fields.
-    """
-    return (
-        Check(Rule("update-clique-count", "No clique is added or removed.", "spec/grove.md#u01"), _clique_count),
-        Scope(_clique_changes, (*_CLIQUE, *clique)),
-        Check(Rule("update-startup-type", "cliqueStartupType never changes.", "spec/grove.md#u07"), _startup_type),
-        Check(Rule("update-group-count", "No scaling group is added or removed.", "spec/grove.md#u08"), _group_count),
-        Scope(_group_changes, (*_GROUP, *group)),
-        *constraints,
-        *rest,
-    )
-
-
 _CLIQUE = (
     Check(Rule("update-clique-name", "No clique is renamed.", "spec/grove.md#u02"), _clique_known),
     Check(Rule("update-clique-order", "Ordered cliques keep their places.", "spec/grove.md#u03"), _clique_order),
@@ -279,18 +261,6 @@ _GROUP = (
     Check(Rule("update-group-members", "A group's cliqueNames never change.", "spec/grove.md#u10"), _group_members),
     Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "spec/grove.md#u11"), _group_min),
 )
-DOMAIN_UPDATE = (Check(CONSTRAINT, _constraints),)
-"""Rules of an update where a constraint is a packDomain."""
-
-UPDATE = (
-    *update_rules(
-        *DOMAIN_UPDATE,
-        Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
-                   "spec/designs.md#7.2"), _topology_name),
-    ),
-    Scope(_with_other_topology, TOPOLOGY),
-)  # fmt: skip
-"""Rules of an update where a workload may choose another topology."""
 
 
 _NAME = "topologyName"
@@ -451,21 +421,6 @@ def _deprecated_names(update: Update, _context: Context) -> Iterator[Problem]:
             yield Problem((*place.path, "packDomain"), message)
 
 
-NAMED_UPDATE = (
-    Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5.2"),
-          _contradiction),
-    Check(CONSTRAINT, _changed_constraints),
-    Scope(_with_mended_names, PACK),
-)  # fmt: skip
-"""Rules of an update where constraints name their topologies."""
-
-PACK_UPDATE = (
-    Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
-               "spec/grove.md#5.1", Severity.WARNING), _deprecated_names),
-)  # fmt: skip
-"""Run after these, where a constraint has required and preferred domains."""
-
-
 def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and old.scheduler != new.scheduler:
@@ -503,28 +458,38 @@ def _same(
         yield invalid(path, value, "field is immutable", f"must stay as it was; {RECREATE}", field=field)
 
 
-_CLIQUE_SHARING = (
-    Check(Rule("update-scheduler", "schedulerName never changes.", "spec/grove.md#u14"), _clique_scheduler),
-    Check(
-        Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "spec/grove.md#u14"), _clique_sharing
-    ),
-)
-_GROUP_SHARING = (
-    Check(
-        Rule("update-group-sharing", "A group's resourceSharing never changes.", "spec/grove.md#u11"), _group_sharing
-    ),
-)
-_SET = (
-    Check(
-        Rule("update-claim-templates", "resourceClaimTemplates never change.", "spec/grove.md#5.3"), _claim_templates
-    ),
-    Check(Rule("update-sharing", "resourceSharing never changes.", "spec/grove.md#5.3"), _sharing),
-)
-
-
-def sharing_update(*constraints: Node) -> tuple[Node, ...]:
-    """Rules of an update where resources are shared; `constraints` are those of topology constraints."""
-    return update_rules(*constraints, clique=_CLIQUE_SHARING, group=_GROUP_SHARING, rest=_SET)
+UPDATE = (
+    Check(Rule("update-clique-count", "No clique is added or removed.", "spec/grove.md#u01"), _clique_count),
+    Scope(_clique_changes, (
+        *_CLIQUE,
+        Check(Rule("update-scheduler", "schedulerName never changes.", "spec/grove.md#u14"),
+              _clique_scheduler, since=ALPHA_8),
+        Check(Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "spec/grove.md#u14"),
+              _clique_sharing, since=ALPHA_8),
+    )),
+    Check(Rule("update-startup-type", "cliqueStartupType never changes.", "spec/grove.md#u07"), _startup_type),
+    Check(Rule("update-group-count", "No scaling group is added or removed.", "spec/grove.md#u08"), _group_count),
+    Scope(_group_changes, (
+        *_GROUP,
+        Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "spec/grove.md#u11"),
+              _group_sharing, since=ALPHA_8),
+    )),
+    Check(CONSTRAINT, _constraints, since=GREP_244, until=ALPHA_9),
+    Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
+               "spec/designs.md#7.2"), _topology_name, since=GREP_244, until=ALPHA_8),
+    Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5.2"),
+          _contradiction, since=ALPHA_9),
+    Check(CONSTRAINT, _changed_constraints, since=ALPHA_9),
+    Scope(_with_mended_names, PACK, since=ALPHA_9),
+    Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
+               "spec/grove.md#5.1", Severity.WARNING), _deprecated_names, since=ALPHA_10),
+    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "spec/grove.md#5.3"),
+          _claim_templates, since=ALPHA_8),
+    Check(Rule("update-sharing", "resourceSharing never changes.", "spec/grove.md#5.3"),
+          _sharing, since=ALPHA_8),
+    Scope(_with_other_topology, TOPOLOGY, since=GREP_244, until=ALPHA_8),
+)  # fmt: skip
+"""Rules of an update, in the operator's order; they run when the new object itself is valid."""
 
 
 # The rollingUpdate of cliques and scaling groups, by the updateStrategy.
@@ -635,10 +600,10 @@ _DEADLINE = Rule("rolling-update-deadline", "progressDeadline is greater than 0.
 
 _ROLLED = (Check(_FORBIDDEN, _on_delete), Check(_MAX, _max_unavailable), Check(_DEADLINE, _deadline))
 
-CLIQUE_ROLLING = (Check(_MEMBER, _member), Scope(_clique, _ROLLED))
+CLIQUE_ROLLING = (Check(_MEMBER, _member, since=ALPHA_14), Scope(_clique, _ROLLED, since=ALPHA_14))
 """Runs last for each clique."""
 
-GROUP_ROLLING = (Scope(_group, _ROLLED),)
+GROUP_ROLLING = (Scope(_group, _ROLLED, since=ALPHA_14),)
 """Runs after the numbers of each scaling group."""
 
 UNDETERMINED = (
@@ -650,6 +615,8 @@ UNDETERMINED = (
             Severity.WARNING,
         ),
         _unsure_fields,
+        since=ALPHA_14_RC1,
+        until=ALPHA_14,
     ),
 )
 """Warnings where it is not known which rules a release has."""
