@@ -100,6 +100,21 @@ def test_a_gang_that_does_not_fit_shows_what_is_missing_and_where(
     assert_expected("place/pending.json", as_json.stdout)
 
 
+@pytest.mark.parametrize("command", ["place", "report", "comment"])
+def test_gangs_of_other_schedulers_are_counted_and_not_placed(tmp_path: Path, call: Call, command: str) -> None:
+    for path in (ROOT / "examples" / "disaggregated-inference").glob("*.yaml"):
+        text = path.read_text("utf-8").replace("kai-scheduler", "default-scheduler")
+        write(tmp_path, {f"in/{path.name}": text})
+    options = ["-o", "drawing.svg"] if command == "report" else []
+
+    ran = call(command, "in", "--nodes", str(ROOT / "examples" / "nodes.yaml"), *options)
+
+    note = "4 gangs that default-scheduler schedules are not placed: its algorithm is not simulated"
+    said = (f"note: {note}\n", ran.messages) if command != "comment" else (f"Note: `{note}`\n", ran.stdout)
+    assert ran.code == 0
+    assert said[0] in said[1]
+
+
 def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(tmp_path: Path, call: Call) -> None:
     """No level is required: there is none to name."""
     examples = ROOT / "examples"

@@ -48,6 +48,7 @@ from packwise.commands.place.placing import (
     level_word,
     more_replicas,
     moves,
+    not_placed,
     place_gangs,
     reasons,
     situation,
@@ -56,7 +57,6 @@ from packwise.commands.place.placing import (
 )
 from packwise.extras import SOLVER
 from packwise.pipeline import render
-from packwise.pipeline.registry import queued_sources
 from packwise.schedulers.kai.allocate import FITS, allocate
 from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.commands.place import PlaceGangs
     from packwise.commands.place.cure import Second
@@ -91,7 +90,7 @@ class Placed(Record):
 
     `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
     the gang. `baseline` is the state before the change under review, None where nobody named one.
-    `coverage` is what was judged of the input.
+    `coverage` is what was judged of the input. `not_placed` says of what no scheduler is simulated.
     """
 
     situation: Situation
@@ -102,6 +101,7 @@ class Placed(Record):
     seconds: Mapping[int, Second] = {}
     baseline: Baseline | None = None
     coverage: Coverage = Coverage()
+    not_placed: tuple[str, ...] = ()
 
     def domain_of(self, gang: GangAnswer) -> str:
         """The domain that the nodes of the gang share; "" where they share none, or there are none."""
@@ -271,6 +271,7 @@ def part_of_placing(placed: Placed, command: str) -> CommentPart:
     baseline = placed.baseline
     if baseline is not None:
         lead.append(f"From {code(baseline.name)}: {code(moves_summary(baseline))}")
+    lead += [f"Note: {code(text)}" for text in placed.not_placed]
     return CommentPart(lead, list(_sections(placed, baseline)), command)
 
 
@@ -444,22 +445,8 @@ def _workloads(command: PlaceGangs) -> int:
         placed = placed.replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
     if not show(_text_of(placed, command)):
         return 1
-    say([*_queued_elsewhere(rendered), coverage.line])
+    say([*(f"note: {text}" for text in placed.not_placed), coverage.line])
     return int(not placing.fits or bool(exit_code(inputs.results)))
-
-
-def _queued_elsewhere(rendered: Rendered) -> Iterator[str]:
-    """That workloads are placed by schedulers whose algorithm nobody simulates here."""
-    source = rendered.scheduled
-    if source is None:
-        return
-    workloads: dict[str, set[KubeObject]] = {}
-    for queued_pods in queued_sources():
-        for pods in queued_pods(source.inventory, source.topologies, source.settings):
-            workloads.setdefault(pods.scheduler, set()).add(pods.workload)
-    for scheduler, places in workloads.items():
-        number, verb = count_text(len(places), "workload"), "is" if len(places) == 1 else "are"
-        yield f"note: {number} that {scheduler} queues {verb} not placed: its algorithm is not simulated"
 
 
 def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
@@ -472,6 +459,7 @@ def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
         {node.name: node for node in there.scene.nodes},
         placing,
         tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs),
+        not_placed=tuple(not_placed(rendered)),
     )
 
 

@@ -11,16 +11,20 @@ from enum import StrEnum
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.objects import gang_identities
+from packwise.pipeline.registry import queued_sources
+from packwise.placement import Gang
 from packwise.schedulers.kai import NO_TAINT_NAMES
 from packwise.schedulers.kai.allocate import FITS, Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS, Job, Scene
 from packwise.schedulers.kai.allocate.state import ROOT, add_amounts
-from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
+from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, queues, topologies
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from packwise.objects import Identity
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate import JobAnswer, SessionAnswer
@@ -114,6 +118,27 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
         names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
     )
     return Situation(add_notes(gangs, scene, snapshot), scene, words, evictable(others, snapshot))
+
+
+def not_placed(rendered: Rendered) -> list[str]:
+    """Notes on the gangs and workloads that other schedulers place, whose algorithms are not simulated."""
+    source = rendered.scheduled
+    if source is None:
+        return []
+    of_others: Counter[str] = Counter()
+    for placement in source.placements:
+        if isinstance(placement.node, Gang) and not is_of_kai(placement.node):
+            of_others[placement.node.scheduler] += placement.node.alike
+    queued: dict[str, set[KubeObject]] = {}
+    for queued_pods in queued_sources():
+        for pods in queued_pods(source.inventory, source.topologies, source.settings):
+            queued.setdefault(pods.scheduler, set()).add(pods.workload)
+    counts = [(count, "gang", f"{scheduler} schedules") for scheduler, count in of_others.items()]
+    counts += [(len(workloads), "workload", f"{scheduler} queues") for scheduler, workloads in queued.items()]
+    because = "not placed: its algorithm is not simulated"
+    return [
+        f"{count_text(count, noun)} that {who} {'is' if count == 1 else 'are'} {because}" for count, noun, who in counts
+    ]
 
 
 def place_gangs(situation: Situation) -> Placing:

@@ -23,7 +23,15 @@ from packwise.commands.diff.difference import State, state_after, state_before
 from packwise.commands.diff.difference import diff as compare
 from packwise.commands.diff.output import Comparison, changed_kinds, notes
 from packwise.commands.place.cluster import read_cluster, read_nodes
-from packwise.commands.place.placing import common_domain, free_after, place_gangs, reasons, situation, topology_of
+from packwise.commands.place.placing import (
+    common_domain,
+    free_after,
+    not_placed,
+    place_gangs,
+    reasons,
+    situation,
+    topology_of,
+)
 from packwise.commands.report.drawing import Drawn, as_html, as_mermaid, as_svg
 from packwise.commands.topologies.overview import has_sources
 from packwise.objects import PLACEHOLDER, gang_identities, without_epoch
@@ -476,7 +484,8 @@ def report(command: ReportOptions) -> int:
     if any(output.file is not None for output in command.outputs):
         # The drawing says it too, and is open nowhere yet.
         say([Drawn(picture).headline])
-    say([coverage_of(inputs.files, inputs.left_out, rendered).line])
+    notes = [f"note: {text}" for text in not_placed(rendered)] if command.nodes else []
+    say([*notes, coverage_of(inputs.files, inputs.left_out, rendered).line])
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 

@@ -62,6 +62,11 @@ class GangJob(Record):
         return self.replace(gang=self.gang.replace(name=name, alike=1), job=self.job.replace(name=name))
 
 
+def is_of_kai(gang: Gang) -> bool:
+    """True if KAI schedules the gang, which is placed; other schedulers are not simulated."""
+    return gang.scheduler in ("", "kai-scheduler")
+
+
 def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]:
     """The jobs of all gangs that KAI schedules, in the order of creation. Raises TooManyPodsError."""
     topology_of = topology_names(source)
@@ -78,7 +83,7 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
     total = 0
     for placement in source.placements:
         gang = placement.node
-        if not isinstance(gang, Gang) or gang.scheduler not in ("", "kai-scheduler"):
+        if not isinstance(gang, Gang) or not is_of_kai(gang):
             continue
         total += gang.alike * sum(_size(pods) for pods in gang.leaves)
         if total > MAX_PODS:
