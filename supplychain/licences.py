@@ -7,7 +7,7 @@ from importlib.metadata import metadata
 
 from supplychain.locks import ROOT
 
-__all__ = ["allowed", "licence_of"]
+__all__ = ["licence_of", "licences"]
 
 PAGE = ROOT / "docs" / "dependencies.md"
 _ROW = re.compile(r"^\| `([A-Za-z0-9.+ -]+)` \| ([a-z0-9, -]+) \|", re.MULTILINE)
@@ -37,7 +37,7 @@ def licence_of(name: str) -> str:
     raise LookupError(f"{name} names no licence in its metadata: read its LICENSE, and decide by hand")
 
 
-def allowed() -> dict[str, str]:
+def licences() -> dict[str, str]:
     """The licence of each library of a run, by the page."""
     section = PAGE.read_text(encoding="utf-8").partition("## Licences")[2].partition("\n## ")[0]
     return {name: licence for licence, names in _ROW.findall(section) for name in names.split(", ")}

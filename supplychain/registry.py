@@ -26,7 +26,7 @@ from supplychain.standins import stand_in
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-__all__ = ["BILL", "PROVENANCE", "Repository", "attached", "main", "provenance", "published", "wrong"]
+__all__ = ["BILL", "PROVENANCE", "Repository", "attached", "main", "provenance", "publish", "wrong"]
 
 BILL = "application/vnd.cyclonedx+json"
 PROVENANCE = "application/vnd.in-toto+json"
@@ -44,7 +44,7 @@ class Repository(NamedTuple):
     name: str
 
     def manifest(self, reference: str) -> bytes | None:
-        """What stands under a tag or a digest; None where nothing does."""
+        """The manifest with a tag or a digest; None for one that the registry has not."""
         return self._get(f"manifests/{reference}")
 
     def blob(self, digest: str) -> bytes:
@@ -123,7 +123,7 @@ def digest_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def published(image: str, repository: Repository, tag: str) -> str:
+def publish(image: str, repository: Repository, tag: str) -> str:
     """Pushes an image of the store; returns the digest of its manifest."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "digest"
@@ -164,7 +164,7 @@ def provenance(name: str, digest: str) -> Json:
 
 
 def wrong(repository: Repository, digest: str) -> list[str]:
-    """What is wrong with the image of that digest as a registry has it: its labels, its referrers, their contents."""
+    """The faults of the image of that digest as a registry has it: in its labels, its referrers, their contents."""
     manifest = repository.manifest(digest)
     if manifest is None or digest_of(manifest) != digest:
         return [f"manifest {digest}: must be there, with that digest"]
@@ -205,7 +205,7 @@ def main() -> None:
     """Pushes, attaches, verifies; prints the name by which clients run the image."""
     host, _, name = sys.argv[1].partition("/")
     repository, image = Repository(host, name), name_of(FUNCTION)
-    digest = published(image, repository, image.rpartition(":")[2])
+    digest = publish(image, repository, image.rpartition(":")[2])
     attached(repository, digest)
     found = wrong(repository, digest)
     for line in found:

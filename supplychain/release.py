@@ -100,7 +100,7 @@ def wrong_references(named: Iterable[Reference], version: str, tags: Collection[
 
 
 def bills_absent(wheel: Path, bill: Path) -> list[str]:
-    """What is wrong with the bill of materials in a wheel (PEP 770)."""
+    """The faults of the bill of materials in a wheel (PEP 770)."""
     with zipfile.ZipFile(wheel) as archive:
         inside = [name for name in archive.namelist() if ".dist-info/sboms/" in name and name.endswith(f"/{bill.name}")]
         if len(inside) == 1 and archive.read(inside[0]) == bill.read_bytes():
@@ -109,7 +109,7 @@ def bills_absent(wheel: Path, bill: Path) -> list[str]:
 
 
 def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
-    """What the Dockerfile copies and the context has not, by `.dockerignore` and the `files` of the repository."""
+    """The paths that the Dockerfile copies and the context lacks, by `.dockerignore` and the repository's `files`."""
     kept = [line[1:] for line in ignore.splitlines() if line.startswith("!")]
     sources: list[str] = []
     for line in dockerfile.replace("\\\n", " ").splitlines():
@@ -171,8 +171,8 @@ def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _tagged(tag: str, version: str) -> list[str]:
-    """What is wrong with a release of this tree as `tag`; nothing where none was asked for."""
+def _tag_faults(tag: str, version: str) -> list[str]:
+    """The faults of a release of this tree as `tag`; none where no tag was asked for."""
     if not tag:
         return []
     wrong = [] if tag == f"v{version}" else [f"tag {tag}: must be v{version}, the version in pyproject.toml"]
@@ -201,7 +201,7 @@ def main() -> None:
             (ROOT / ".dockerignore").read_text(encoding="utf-8"),
             files,
         ),
-        *_tagged(tag, version),
+        *_tag_faults(tag, version),
         *_built(folder),
         *_native_wheels(folder),
     ]

@@ -35,7 +35,7 @@ class Distribution(NamedTuple):
     bill: Path
 
     def project(self) -> dict[str, Any]:
-        """What its `pyproject.toml` says of it."""
+        """The table `project` of its `pyproject.toml`."""
         return tomllib.loads((self.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 

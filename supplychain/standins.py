@@ -40,7 +40,7 @@ class _Standin(NamedTuple):
 
 
 def stand_in(image: str) -> str | None:
-    """What buildah takes for an image of a registry, in the words of its `--build-context`; None where nothing does."""
+    """The stand-in for an image of a registry, in the words of buildah's `--build-context`; None for other images."""
     return next((build() for name, build in _STANDINS if name.match(image)), None)
 
 

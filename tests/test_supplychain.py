@@ -13,7 +13,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from krmfn.yamltext.native import VERSION
 from supplychain.audit import Audit, read_report, verdict
 from supplychain.crates import BILL, CORE, bill_of_crates, licences_of_crates, locked_crates
-from supplychain.licences import allowed, licence_of
+from supplychain.licences import licence_of, licences
 from supplychain.locks import RUNTIME, read_lock
 from supplychain.sbom import DISTRIBUTIONS, KRMFN, PACKWISE, Distribution, bill_of_materials
 from tests.places import ROOT, missing
@@ -34,7 +34,7 @@ def scopes(distribution: Distribution) -> dict[str, set[str]]:
 
 
 def test_the_page_allows_what_the_libraries_say_of_themselves() -> None:
-    assert allowed() == {name: licence_of(name) for name in LOCKED}
+    assert licences() == {name: licence_of(name) for name in LOCKED}
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda each: each.bill.name)

@@ -11,7 +11,7 @@ import pytest
 
 from supplychain.engine import absent
 from supplychain.image import FUNCTION, name_of
-from supplychain.registry import Repository, published
+from supplychain.registry import Repository, publish
 from tests.e2e.tools import built
 from tests.image.containers import call
 from tests.places import missing
@@ -70,4 +70,4 @@ def repository(registry: str) -> Repository:
 @pytest.fixture(scope="session")
 def digest(function: str, repository: Repository) -> str:
     """Of the image as it was pushed."""
-    return published(function, repository, "0.1.0")
+    return publish(function, repository, "0.1.0")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from supplychain.image import FUNCTION, build, name_of
-from supplychain.registry import Repository, published
+from supplychain.registry import Repository, publish
 from tests.image.containers import call
 from tests.places import ROOT
 
@@ -43,4 +43,4 @@ def test_a_second_build_gives_the_same_digest(
 
     first = call(["podman", "image", "inspect", "--format", "{{.Id}}", function]).stdout.decode().strip()
     assert again == first
-    assert published(name, repository, "again") == digest
+    assert publish(name, repository, "again") == digest
