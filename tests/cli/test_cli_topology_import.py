@@ -161,6 +161,15 @@ def test_the_proposal_is_a_configuration(call: Call, tmp_path: Path) -> None:
     assert call("place", "in", "--nodes", "nodes.json").code == 0
 
 
+def test_a_file_without_nodes_is_named_as_it_was(tmp_path: Path, call: Call) -> None:
+    write(tmp_path, {"pods.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"})
+
+    ran = call("topology", "import", "pods.yaml")
+
+    text = 'error: "pods.yaml" must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none'
+    assert (ran.code, ran.stdout, ran.stderr.splitlines()[0]) == (2, "", text)
+
+
 def test_nodes_without_such_labels(call: Call) -> None:
     ran = call("topology", "import", "-", stdin=json.dumps(node("n0")))
 

@@ -56,12 +56,12 @@ _ZIP = b"PK\x03\x04"
 _IN_ZIP = "snapshot.json"
 
 
-def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]]) -> Snapshot:
-    """The cluster of `objects`, which stand in `paths`. Raises UsageError where they show none."""
+def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], option: str = "--nodes ") -> Snapshot:
+    """The cluster of `objects`, which stand in the `paths` of the option. Raises UsageError where they show none."""
     try:
         return read_snapshot(objects)
     except SnapshotError as error:
-        raise UsageError(f"--nodes {_quoted_list(paths)} {error}") from None
+        raise UsageError(f"{option}{_quoted_list(paths)} {error}") from None
 
 
 def _quoted_list(paths: Sequence[str]) -> str:

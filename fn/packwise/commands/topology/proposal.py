@@ -40,7 +40,7 @@ def topology(command: ImportTopology) -> int:
     topologies = [] if any(each.get("kind") == "Node" for each in objects) else _topologies(objects)
     if topologies:
         return 0 if show("".join([f"{line}\n" for line in _lines_of(topologies)])) else 1
-    proposal = propose(read_cluster(command.paths, objects).nodes)
+    proposal = propose(read_cluster(command.paths, objects, option="").nodes)
     if not proposal.levels:
         raise UsageError(
             "the nodes must have a label by whose values domains are told apart, as topology.kubernetes.io/zone; got "
