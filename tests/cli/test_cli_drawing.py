@@ -430,6 +430,24 @@ def test_notes_about_gangs_stand_in_every_format(tmp_path: Path, call: Call) -> 
         assert note in call(words[0], "in", "--nodes", "nodes.json", *words[1:]).stdout
 
 
+@pytest.mark.parametrize("kind", ["html", "svg", "mermaid"])
+@pytest.mark.parametrize("kai", [0, 1])
+def test_gangs_of_other_schedulers_are_noted_in_every_format(tmp_path: Path, call: Call, kind: str, kai: int) -> None:
+    """Beside a gang of KAI's, and where there is none."""
+    other = workload("web").replace("containers:", "schedulerName: default-scheduler\n          containers:")
+    texts = {"topology.yaml": CONFIG, "other.yaml": other, **({"own.yaml": workload("own")} if kai else {})}
+    write(tmp_path, {"nodes.json": cluster(), **{f"in/{name}": text for name, text in texts.items()}})
+    note = "1 gang that default-scheduler schedules is not placed: its algorithm is not simulated"
+
+    drawn = call("report", "in", "--nodes", "nodes.json", "-o", kind)
+    without_nodes = call("report", "in", "-o", kind)
+
+    assert f"{kai} of {kai} gang" in drawn.stdout
+    assert note in drawn.stdout
+    assert f"note: {note}\n" in drawn.messages
+    assert "not simulated" not in without_nodes.stdout
+
+
 def test_an_epoch_that_nothing_tells_yet_is_in_no_title(tmp_path: Path, call: Call) -> None:
     config = """\
 apiVersion: packwise.dev/v1alpha1

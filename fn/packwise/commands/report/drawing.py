@@ -210,8 +210,12 @@ class _Canvas:
             f"{count_text(len(picture.nodes), 'node')}, {count_text(gpus, 'GPU')}: {taken} of gangs, by their numbers; "
             f"{used} in use by other pods, hatched; {gpus - taken - used} free"
         )
-        self._write(_PAD, 26 + _LINE, about if picture.nodes else "no nodes were given", "m l")
-        return 26 + _LINE + _PAD
+        lines = [about if picture.nodes else "no nodes were given", *(f"note: {note}" for note in picture.notes)]
+        y = 26
+        for line in lines:
+            y += _LINE
+            self._write(_PAD, y, line, "m l")
+        return y + _PAD
 
     def cluster(self, drawn: TopologyMap, y: float) -> float:
         """The domains of a topology, and the nodes in none."""
@@ -376,7 +380,7 @@ _RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
 def as_mermaid(drawn: Drawn) -> str:
     """The chart; of many nodes, only the domains are drawn, and where that is too long too, the headline alone."""
     text = "".join([f"{line}\n" for line in _Chart(drawn).lines()])
-    return text if len(text) <= LIMIT else f'flowchart LR\n  headline(["{_label(drawn.headline)}"])\n'
+    return text if len(text) <= LIMIT else f'flowchart LR\n  headline(["{_headline_label(drawn)}"])\n'
 
 
 class _Chart:
@@ -387,7 +391,7 @@ class _Chart:
     """
 
     def __init__(self, drawn: Drawn) -> None:
-        self._headline = _label(drawn.headline)
+        self._headline = _headline_label(drawn)
         self._picture = drawn.picture
         self._map = next(iter(drawn.picture.maps), None)
         self._with_nodes = len(drawn.picture.nodes) <= _MOST_MERMAID_NODES
@@ -457,6 +461,11 @@ class _Chart:
         return f'{indent}n{index}["{_label(box.name)}: {text}"]{colour}'
 
 
+def _headline_label(drawn: Drawn) -> str:
+    """The headline, and the notes below it."""
+    return "<br>".join([_label(drawn.headline), *(f"note: {_label(note)}" for note in drawn.picture.notes)])
+
+
 def _gang_label(number: int, gang: GangBox) -> str:
     verdict, domain = verdict_of(gang), place_of(gang)
     text = f"{number + 1} {_label(f'{gang.namespace}/{gang.title}')}"
@@ -491,6 +500,7 @@ def as_html(drawn: Drawn) -> str:
         "title": html.escape(visible(f"packwise report: {' '.join(drawn.picture.paths)}")),
         "headline": html.escape(drawn.headline),
         "about": html.escape(visible(_about(drawn))),
+        "notes": "".join([f'\n    <p class="about">Note: {escape(visible(note))}</p>' for note in drawn.picture.notes]),
         "style": style,
         "script": script,
         "data": _script_json(_Data(drawn).value()),

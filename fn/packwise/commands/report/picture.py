@@ -267,7 +267,8 @@ class Picture(Record):
 
     `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
     whether the gangs before the change are known, and not only its objects. `changes` is None where the states could
-    not be compared. `facts` say what the picture is of: releases, when the cluster was looked at, the commit.
+    not be compared. `facts` say what the picture is of: releases, when the cluster was looked at, the commit; `notes`
+    say of which gangs nobody looked where they go.
     """
 
     paths: tuple[str, ...]
@@ -279,6 +280,7 @@ class Picture(Record):
     has_before: bool = False
     changes: tuple[Changed, ...] | None = None
     facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def picture_of(
@@ -290,6 +292,7 @@ def picture_of(
     baseline: str | None = None,
     changes: tuple[Changed, ...] | None = None,
     facts: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Picture:
     """The picture of these states. Gangs that the change takes away follow those that there are."""
     pairs = _pairs(after, before)
@@ -323,6 +326,7 @@ def picture_of(
         has_before=before is not None,
         changes=changes,
         facts=facts,
+        notes=notes,
     )
 
 
@@ -484,8 +488,7 @@ def report(command: ReportOptions) -> int:
     if any(output.file is not None for output in command.outputs):
         # The drawing says it too, and is open nowhere yet.
         say([Drawn(picture).headline])
-    notes = [f"note: {text}" for text in not_placed(rendered)] if command.nodes else []
-    say([*notes, coverage_of(inputs.files, inputs.left_out, rendered).line])
+    say([*(f"note: {text}" for text in picture.notes), coverage_of(inputs.files, inputs.left_out, rendered).line])
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 
@@ -507,6 +510,7 @@ def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapsho
         baseline=command.named.baseline,
         changes=comparison.changes,
         facts=tuple(_facts(rendered, snapshot, command.source_url)),
+        notes=tuple(not_placed(accepted)) if snapshot.nodes else (),
     )
     return picture, after.placing is None or after.placing.fits
 
