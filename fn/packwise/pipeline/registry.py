@@ -1,19 +1,26 @@
 """The front ends and the schedulers: one line each.
 
 A new front end is a folder in `frontends/` and a line here; a new scheduler, a folder in `schedulers/` and a line here.
-Nothing else in packwise lists them.
+Nothing else in packwise lists them. Grove's and KAI's are part of every render; an input pays for the import of another
+only where there is something for it.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise import frontends as osmo_documents
 from packwise.frontends import has_candidates
+from packwise.frontends.grove import frontend as grove
 from packwise.objects.kinds import DYNAMO_GRAPH, KUEUE_TOPOLOGY
+from packwise.schedulers import kai
+from packwise.schedulers.grove import GROVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from krmfn.value import Value
     from packwise.findings.finding import Rule
@@ -77,143 +84,66 @@ class SchedulerEntry(Record):
         return any(index.has_word(self.word) for index in indices if index is not None)
 
 
-def _grove() -> FrontEnd:
-    from packwise.frontends.grove.frontend import GROVE
-
-    return GROVE
-
-
-def _grove_rules() -> Iterable[Rule]:
-    from packwise.frontends.grove.frontend import rule_table
-
-    return rule_table()
-
-
-def _grove_omissions() -> OmissionsOf:
-    from packwise.frontends.grove.omissions import omissions
-
-    return omissions
-
-
-def _osmo() -> FrontEnd:
-    from packwise.frontends.osmo.frontend import OSMO
-
-    return OSMO
-
-
-def _osmo_omissions() -> OmissionsOf:
-    from packwise.frontends.osmo.omissions import omissions
-
-    return omissions
-
-
-def _osmo_rules() -> Iterable[Rule]:
-    from packwise.frontends.osmo.rules import RULES
-
-    return RULES
+def _importer(place: str) -> Callable[[], Any]:
+    """A function that imports what stands at `place`, a module of packwise and a name in it, when it is called."""
+    module, _, name = place.partition(":")
+    return lambda: getattr(import_module(f"packwise.{module}"), name)
 
 
 def _dynamo() -> FrontEnd:
     from packwise.frontends.dynamo.convert import MAIN
     from packwise.frontends.dynamo.frontend import dynamo
-    from packwise.frontends.grove.frontend import grove_for
 
-    return dynamo(grove_for(MAIN))
+    return dynamo(grove.grove_for(MAIN))
 
 
 def _dynamo_omissions() -> OmissionsOf:
     from packwise.frontends.dynamo.omissions import omissions
+    from packwise.frontends.grove.omissions import omissions as of_grove
 
-    return omissions(_grove_omissions())
-
-
-def _dynamo_rules() -> Iterable[Rule]:
-    from packwise.frontends.dynamo.rules import RULES
-
-    return RULES
-
-
-def _workloads() -> FrontEnd:
-    from packwise.frontends.workloads.frontend import WORKLOADS
-
-    return WORKLOADS
-
-
-def _workload_rules() -> Iterable[Rule]:
-    from packwise.frontends.workloads.rules import RULES
-
-    return RULES
+    return omissions(of_grove)
 
 
 def _has_osmo_documents(inventory: Inventory) -> bool:
     return bool(osmo_documents.document_places(inventory))
 
 
-def _podgangs() -> Scheduler:
-    from packwise.schedulers.grove import GROVE
-
-    return GROVE
-
-
-def _kai() -> Scheduler:
-    from packwise.schedulers.kai import KAI
-
-    return KAI
-
-
-def _kai_rules() -> Iterable[Rule]:
-    from packwise.schedulers.kai import rule_table
-
-    return rule_table()
-
-
-def _volcano() -> Scheduler:
-    from packwise.schedulers.volcano import VOLCANO
-
-    return VOLCANO
-
-
-def _kueue() -> Scheduler:
-    from packwise.schedulers.kueue import KUEUE
-
-    return KUEUE
-
-
-def _kueue_rules() -> Iterable[Rule]:
-    from packwise.schedulers.kueue.check import RULES
-
-    return RULES
-
-
-def _kueue_queued() -> QueuedPodsOf:
-    from packwise.schedulers.kueue.chain import queued_pods
-
-    return queued_pods
-
-
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
-    FrontEndEntry(_grove, _grove_rules, omissions=_grove_omissions),
     FrontEndEntry(
-        _osmo,
-        _osmo_rules,
-        osmo_documents.is_document,
-        osmo_documents.may_be_document,
-        _has_osmo_documents,
-        omissions=_osmo_omissions,
+        load=lambda: grove.GROVE,
+        rules=grove.rule_table,
+        omissions=_importer("frontends.grove.omissions:omissions"),
     ),
-    FrontEndEntry(_dynamo, _dynamo_rules, kind=DYNAMO_GRAPH.key, omissions=_dynamo_omissions),
-    FrontEndEntry(_workloads, _workload_rules, has_objects=has_candidates),
+    FrontEndEntry(
+        load=_importer("frontends.osmo.frontend:OSMO"),
+        rules=_importer("frontends.osmo.rules:RULES"),
+        is_document=osmo_documents.is_document,
+        may_be_document=osmo_documents.may_be_document,
+        has_documents=_has_osmo_documents,
+        omissions=_importer("frontends.osmo.omissions:omissions"),
+    ),
+    FrontEndEntry(
+        load=_dynamo,
+        rules=_importer("frontends.dynamo.rules:RULES"),
+        kind=DYNAMO_GRAPH.key,
+        omissions=_dynamo_omissions,
+    ),
+    FrontEndEntry(
+        load=_importer("frontends.workloads.frontend:WORKLOADS"),
+        rules=_importer("frontends.workloads.rules:RULES"),
+        has_objects=has_candidates,
+    ),
 )
 """Every front end, in the order in which their workloads are rendered."""
 
 SCHEDULERS: tuple[SchedulerEntry, ...] = (
-    SchedulerEntry(_kai, _kai_rules),
-    SchedulerEntry(_podgangs, tuple),
-    SchedulerEntry(_volcano, tuple, "volcano"),
+    SchedulerEntry(load=lambda: kai.KAI, rules=kai.rule_table),
+    SchedulerEntry(load=lambda: GROVE, rules=tuple),
+    SchedulerEntry(load=_importer("schedulers.volcano:VOLCANO"), rules=tuple, backend="volcano"),
     SchedulerEntry(
-        _kueue,
-        _kueue_rules,
-        queued=_kueue_queued,
+        load=_importer("schedulers.kueue:KUEUE"),
+        rules=_importer("schedulers.kueue.check:RULES"),
+        queued=_importer("schedulers.kueue.chain:queued_pods"),
         webhook="Kueue's webhook",
         word="kueue",
         emit_word=KUEUE_TOPOLOGY.emit_word,
