@@ -14,6 +14,7 @@ from typing import Any
 
 from packwise.cli import parsers
 from packwise.commands.rules.table import RULES_BY_NAME, explanation, refusal
+from packwise.commands.schema.write import schema_text, topologyrender_schema
 from packwise.findings.finding import Rule
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.keys import FORMS, KEYS, Key, Part, parts_of, where
@@ -33,7 +34,6 @@ from packwise.schedulers.kueue.request import (
     TOPOLOGY_KEYS,
     UNCONSTRAINED,
 )
-from packwise.settings.schema import json_schema
 
 __all__ = ["pages"]
 
@@ -361,7 +361,7 @@ def pages() -> dict[str, str]:
         "reference/revisions.md": revisions_page(),
         "reference/keys.md": keys_page(),
         "reference/configuration.md": configuration_page(),
-        "reference/topologyrender.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
+        "reference/topologyrender.schema.json": schema_text(topologyrender_schema()),
     }
 
 
@@ -663,7 +663,7 @@ def code_block(language: str, text: str) -> str:
 
 def configuration_page() -> str:
     """A table of fields for the spec and for each part of it."""
-    schema = json_schema()
+    schema = topologyrender_schema()
     parts: dict[str, Any] = {"spec": schema["properties"]["spec"], **schema["$defs"]}
     return CONFIGURATION_HEAD + "\n".join(section(name, part) for name, part in parts.items())
 

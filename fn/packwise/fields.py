@@ -27,7 +27,7 @@ _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
 class Number(Record):
-    """An integer of `bits` bits, `least` and `most` at the bounds; `go` is its Go type.
+    """An integer of `bits` bits (0: of any), `least` and `most` at the bounds; `go` is its Go type.
 
     `reads_decimals`: 2.0 is 2, as to Kubernetes.
     """

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from krmfn import ConfigError, KubeObject, ResourceList, Severity
+from packwise.commands.schema.write import topologyrender_schema
 from packwise.settings import API_VERSION, KIND, load
-from packwise.settings.schema import json_schema
 
 from .calling import render
 from .mangling import DISABLED, EVERYTHING, SPEC, listed, mangled, mangled_packages
@@ -38,7 +38,7 @@ spec:
 IN_JSON = [flow_list([UNCONSTRAINED], config(revision="design-2"), indent=indent) for indent in (None, 2, -1)]
 """A workload whose conditions go: that revision has none for workloads without constraints."""
 
-VALIDATOR: Any = Draft202012Validator(json_schema())
+VALIDATOR: Any = Draft202012Validator(topologyrender_schema())
 
 whole = settings(max_examples=settings().max_examples // 2)
 """A few whole renders cost what a hundred examples of another law do."""

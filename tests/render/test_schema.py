@@ -10,14 +10,14 @@ from jsonschema import Draft202012Validator
 
 from krmfn import ConfigError, KubeObject
 from krmfn.yamltext import read, split_documents
+from packwise.commands.schema.write import topologyrender_schema
 from packwise.objects.kinds import GENERATED
 from packwise.revisions.kueue import RELEASES
 from packwise.settings import KIND, SPEC, load
-from packwise.settings.schema import json_schema
 from tests.places import ROOT
 from tests.schemas import schema_errors
 
-SCHEMA = json_schema()
+SCHEMA = topologyrender_schema()
 
 # An example that names every setting.
 FULL = """
@@ -77,7 +77,7 @@ def refusals(value: Any) -> list[str]:
     return sorted({".".join(map(str, error.absolute_path)) for error in errors})
 
 
-def test_it_is_a_json_schema() -> None:
+def test_it_is_a_topologyrender_schema() -> None:
     assert schema_errors(SCHEMA, Draft202012Validator.META_SCHEMA) == []
 
 

@@ -1,7 +1,7 @@
 """packwise's own configuration, a TopologyRender: its fields with their types, defaults and meaning, and its records.
 
-What is wrong with a configuration, its JSON Schema (`packwise.settings.schema`) and its page in the documentation come
-from the table `SPEC`; the steps see the frozen records. Source: spec/packwise.md#2.
+What is wrong with a configuration, its JSON Schema and its page in the documentation come from the table `SPEC`; the
+steps see the frozen records. Source: spec/packwise.md#2.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ _LIMITS = Object(
     summary="How much one run may render: more is an error, before memory and repository fill.",
     fields={
         "gangs": Field(
-            Number(least=1),
+            Number(bits=0, least=1),
             default=MAX_GANGS,
             summary="Gangs and entries of gangs of all workloads together: PodGangs and their podgroups, PodGroups and "
             "their subgroups, Pods.",

@@ -10,14 +10,14 @@ import jsonschema
 import pytest
 
 from krmfn.yamltext import read, split_documents
-from packwise.frontends.grove.schema.jsonschema import json_schema
+from packwise.commands.schema.write import podcliqueset_schema
 from packwise.revisions.grove import REVISIONS
 from tests.golden.cases import GOLDEN
 from tests.places import ROOT
 from tests.schemas import schema_errors
 
 VALIDATORS: dict[str, Any] = {
-    name: jsonschema.Draft202012Validator(json_schema(revision)) for name, revision in REVISIONS.items()
+    name: jsonschema.Draft202012Validator(podcliqueset_schema(revision)) for name, revision in REVISIONS.items()
 }
 
 ANSWERED = {"alpha7": "v0.1.0-alpha.7", "head": "upstream"}
@@ -36,7 +36,7 @@ def workloads(text: str) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_it_is_a_schema(revision: str) -> None:
-    assert schema_errors(json_schema(REVISIONS[revision]), jsonschema.Draft202012Validator.META_SCHEMA) == []
+    assert schema_errors(podcliqueset_schema(REVISIONS[revision]), jsonschema.Draft202012Validator.META_SCHEMA) == []
 
 
 EXAMPLES = {

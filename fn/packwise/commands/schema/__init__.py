@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import (
-    Command,
-    UsageError,
-)
+from packwise.cli.arguments import Command, UsageError
 from packwise.cli.console import show
 from packwise.revisions.grove import RECORDS, REVISIONS
 from packwise.wording import known_names
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
-    from typing import Any
-
-    from packwise.revisions.grove import Revision
 
 _DESCRIPTION = """\
 Prints a JSON Schema (draft 2020-12) by which editors check and complete files: of packwise's configuration, or of the
@@ -60,37 +51,27 @@ def _read(parsed: argparse.Namespace) -> SchemaOptions:
     return SchemaOptions(parsed.name, parsed.revision)
 
 
-def schema(command: SchemaOptions) -> int:
-    """Prints the schema, or which there are; returns the exit code. Raises UsageError where none has that name."""
-    if command.name is None:
-        if command.revision is not None:
+def _run(command: SchemaOptions) -> int:
+    """Prints the schema, or the list of them; returns the exit code. Raises UsageError where none has that name."""
+    name, revision = command.name, command.revision
+    if name is None:
+        if revision is not None:
             raise UsageError("--revision must go with a kind: packwise schema PodCliqueSet --revision …")
         return 0 if show(_LISTING) else 1
-    if command.name not in SCHEMAS:
-        raise UsageError(f'there is no schema "{command.name}"{known_names(command.name, tuple(SCHEMAS))}')
-    if command.name == "TopologyRender" and command.revision is not None:
+    if name not in SCHEMAS:
+        raise UsageError(f'there is no schema "{name}"{known_names(name, SCHEMAS)}')
+    if name == "TopologyRender" and revision is not None:
         raise UsageError("--revision must go with PodCliqueSet: there is one TopologyRender for all releases")
-    revision = RECORDS[-1] if command.revision is None else REVISIONS[command.revision]
-    return 0 if show(json.dumps(SCHEMAS[command.name](revision), ensure_ascii=False, indent=2) + "\n") else 1
+    from packwise.commands.schema.write import podcliqueset_schema, schema_text, topologyrender_schema
+
+    if name == "TopologyRender":
+        return 0 if show(schema_text(topologyrender_schema())) else 1
+    record = RECORDS[-1] if revision is None else REVISIONS[revision]
+    return 0 if show(schema_text(podcliqueset_schema(record))) else 1
 
 
-def _topologyrender(_: Revision) -> dict[str, Any]:
-    from packwise.settings.schema import json_schema
-
-    return json_schema()
-
-
-def _podcliqueset(revision: Revision) -> dict[str, Any]:
-    from packwise.frontends.grove.schema.jsonschema import json_schema
-
-    return json_schema(revision)
-
-
-SCHEMAS: dict[str, Callable[[Revision], dict[str, Any]]] = {
-    "TopologyRender": _topologyrender,
-    "PodCliqueSet": _podcliqueset,
-}
-"""The kinds that have a schema, and what makes it for a release of Grove."""
+SCHEMAS = ("TopologyRender", "PodCliqueSet")
+"""The kinds that have a schema."""
 
 _LISTING = f"""\
 TopologyRender  the configuration of packwise
@@ -106,4 +87,4 @@ and this as the first line of the file that is to be checked:
 """
 
 
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, schema)
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)
