@@ -6,20 +6,21 @@ import re
 from contextlib import suppress
 from marshal import dumps
 
-from krmfn.fieldpath import FieldError, FieldPath, describe, format_path
+from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.kubeobject import KubeObject, Source, is_client_key
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import changed_entry, remove_value, set_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
+    from krmfn.kubeobject import KubeObject, Source
     from krmfn.value import Value
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
+_marshalled: Callable[[Any, int], bytes] = dumps
 _NOT_IN_PLACE = (
     "must be written in block style, an entry on each line, without anchors and aliases, to be changed without a "
     "change beside it"
@@ -31,24 +32,20 @@ def same(first: Value, other: Value) -> bool:
     # Format 2 of marshal writes every value out, with its type: equal bytes are equal JSON, in a third of the time that
     # a comparison value by value takes. It refuses types that a caller made (ValueError).
     with suppress(ValueError):
-        if dumps(cast("Any", first), 2) == dumps(cast("Any", other), 2):
+        if _marshalled(first, 2) == _marshalled(other, 2):
             return True
     return _are_same(first, other)
 
 
 def _are_same(first: Value, other: Value) -> bool:
     if isinstance(first, dict):
-        mine = first
         if not isinstance(other, dict):
             return False
-        theirs = other
-        return mine.keys() == theirs.keys() and all(_are_same(mine[key], theirs[key]) for key in mine)
+        return first.keys() == other.keys() and all(_are_same(first[key], other[key]) for key in first)
     if isinstance(first, (list, tuple)):
-        here = cast("list[Value]", first)
         if not isinstance(other, (list, tuple)):
             return False
-        there = cast("list[Value]", other)
-        return len(here) == len(there) and all(map(_are_same, here, there))
+        return len(first) == len(other) and all(map(_are_same, first, other))
     # `.nan` is not equal to itself.
     return type(first) is type(other) and (first == other or str(first) == str(other) == "nan")
 
@@ -59,7 +56,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
         raise item.error(path, f"must be a mapping; got {describe(value)}")
     if same(item.get(path, _ABSENT), value):
         return item.source if item.written else None, item.value
-    changed = cast("Mapping[str, Value]", _with(item, item.value, path, 0, value))
+    changed: Mapping[str, Value] = _with(item, item.value, path, 0, value)
     if not item.written:
         return None, changed
     source = item.source
@@ -76,7 +73,7 @@ def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Va
     text = set_value(source.text, source.root + path, value)
     if not _means(text, source, path, changed):
         return None
-    return _with_text(source, text)
+    return source.with_text(text)
 
 
 def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
@@ -87,14 +84,14 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
         return item.source if item.written else None, item.value
     while prune and len(path) > 1 and len(cast("dict[str, Value]", item.get(path[:-1]))) == 1:
         path = path[:-1]
-    changed = cast("Mapping[str, Value]", _without(item.value, path))
+    changed: Mapping[str, Value] = _without(item.value, path)
     if not item.written:
         return None, changed
     source = item.source
     try:
         text = remove_value(source.text, source.root + path, keep_comments=keep_comments)
         if _means(text, source, path, changed):
-            return _with_text(source, text), changed
+            return source.with_text(text), changed
         if keep_comments and "#" in source.text:
             raise item.error(path, _NOT_IN_PLACE)
         return None, changed
@@ -117,10 +114,6 @@ def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
     nested = {outer if key == path[-1] else key: {key: e} if key == path[-1] else e for key, e in parent.items()}
     changed = _with(item, item.value, path[:-1], 0, nested) if len(path) > 1 else nested
     return _respelt(item, path, text, changed)
-
-
-def _with_text(source: Source, text: str) -> Source:
-    return Source(text, source.root, source.line, source.column, source.file)
 
 
 def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
@@ -155,11 +148,11 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     return _respelt(item, path, text, changed)
 
 
-def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Value) -> _Edited:
+def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str, Value]) -> _Edited:
     """The source with `text`, which must mean `changed`, and that value."""
     if not _means(text, item.source, path, changed):
         raise item.error(path, _NOT_IN_PLACE)
-    return _with_text(item.source, text), cast("Mapping[str, Value]", changed)
+    return item.source.with_text(text), changed
 
 
 def _means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
@@ -179,7 +172,8 @@ def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bo
             part = part[step]
     except (YamlError, LookupError, TypeError):
         return False
-    return _holds(lines, (), {cast("str", path[depth - root - 1]): part})
+    entry: dict[Any, Value] = {path[depth - root - 1]: part}
+    return _holds(lines, (), entry)
 
 
 def _holds(text: str, root: FieldPath, value: Value) -> bool:
@@ -205,7 +199,7 @@ def _needs_others(source: Source) -> bool:
     return False
 
 
-def _with(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Value) -> Value:
+def _with(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Value) -> Any:
     if depth == len(path):
         return value
     step = path[depth]
@@ -214,7 +208,7 @@ def _with(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Valu
         mapping[step] = _with(item, mapping.get(step), path, depth + 1, value)
         return mapping
     if isinstance(step, int) and (old is None or isinstance(old, (list, tuple))):
-        entries = list(cast("list[Value]", old or []))
+        entries = list(old or ())
         if not 0 <= step <= len(entries):
             raise item.error(path[: depth + 1], f"must be one of the {len(entries)} entries, or the next one")
         new = _with(item, entries[step] if step < len(entries) else None, path, depth + 1, value)
@@ -224,7 +218,7 @@ def _with(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Valu
     raise item.error(path[:depth], f"must be {wanted} for {format_path(path)} to be set; got {describe(old)}")
 
 
-def _without(old: Any, path: FieldPath) -> Value:
+def _without(old: Any, path: FieldPath) -> Any:
     step = path[0]
     copy: Any = dict(cast("dict[str, Value]", old)) if isinstance(old, dict) else list(cast("list[Value]", old))
     if len(path) == 1:
@@ -292,64 +286,3 @@ def _reads_as(text: str, value: Value) -> bool:
         return same(read(text), value)
     except YamlError:
         return False
-
-
-_ANNOTATIONS = ("metadata", "annotations")
-
-
-def identity(item: KubeObject) -> tuple[str, str, str, str]:
-    """Group, kind, namespace and name, by which an API server tells objects apart; the version does not count."""
-    group, slash, _ = item.api_version.rpartition("/")
-    return group if slash else "", item.kind, item.namespace, item.name
-
-
-def replace(old: KubeObject, new: KubeObject) -> KubeObject:
-    """`new` with the comments, the order of fields and the spelling of `old`, and where a client has it from.
-
-    `old` itself where the values are the same; `new` in its own text where that of `old` takes no such edit.
-    """
-    wanted = _with_client_annotations(new, old)
-    try:
-        spliced = _towards(old, (), old.value, wanted.value)
-    except FieldError:
-        return wanted
-    return spliced if same(spliced.value, wanted.value) else wanted
-
-
-def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
-    """`new` with the path and index of `old`, unless it has such annotations of its own."""
-    if any(is_client_key(key) for key in new.annotations):
-        return new
-    for key, value in old.annotations.items():
-        if is_client_key(key):
-            new = new.with_annotation(key, value)
-    return new
-
-
-def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
-    """`item` with `after` at `path`, where `before` is: only what differs is set or removed."""
-    if same(before, after):
-        return item
-    if isinstance(before, dict) and isinstance(after, dict) and before and after:
-        return _mapping(item, path, before, after)
-    if isinstance(before, list) and isinstance(after, (list, tuple)) and before and after:
-        return _list(item, path, before, cast("Sequence[Value]", after))
-    return item.set(path, after)
-
-
-def _mapping(item: KubeObject, path: FieldPath, before: Mapping[str, Value], after: Mapping[str, Value]) -> KubeObject:
-    for name, value in after.items():
-        item = _towards(item, (*path, name), before[name], value) if name in before else item.set((*path, name), value)
-    for name in before:
-        if name not in after:
-            item = item.remove((*path, name))
-    return item
-
-
-def _list(item: KubeObject, path: FieldPath, before: Sequence[Value], after: Sequence[Value]) -> KubeObject:
-    for index in range(len(before) - 1, len(after) - 1, -1):
-        item = item.remove((*path, index))
-    for index, value in enumerate(after):
-        at = (*path, index)
-        item = _towards(item, at, before[index], value) if index < len(before) else item.set(at, value)
-    return item

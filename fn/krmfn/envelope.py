@@ -21,7 +21,7 @@ from krmfn.yamltext.scalars import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeGuard
 
     from krmfn.value import Scalar, Value
     from krmfn.yamltext.reader import Tree
@@ -71,7 +71,7 @@ def cut(text: str) -> Envelope:
     is_of_resources = rest.get("kind") == "ResourceList"
     if values is None and is_of_resources:
         return _without_items(text, missing="items" not in value)
-    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+    if not _are_mappings(values):
         if is_of_resources:
             raise _wrong_items(text, values)
         return Envelope(
@@ -85,7 +85,11 @@ def cut(text: str) -> Envelope:
             function_config=None,
             simple=False,
         )
-    return _envelope(text, tree, rest, cast("list[dict[str, Value]]", values))
+    return _envelope(text, tree, rest, values)
+
+
+def _are_mappings(values: Value) -> TypeGuard[list[dict[str, Value]]]:
+    return isinstance(values, list) and all(isinstance(each, dict) for each in values)
 
 
 def _wrong_items(text: str, values: Value) -> YamlError:

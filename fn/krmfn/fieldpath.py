@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import Location, ObjectId
     from krmfn.value import Value
 
-__all__ = ["NOUNS", "FieldError", "FieldPath", "describe", "format_path", "parse_path", "steps_of", "unknown_field"]
+__all__ = ["NOUNS", "FieldError", "FieldPath", "describe", "format_path", "parse_path", "unknown_field"]
 
 FieldPath: TypeAlias = tuple[str | int, ...]
 
@@ -77,11 +77,6 @@ def parse_path(text: str) -> FieldPath:
         else:
             path.append(step["key"] if step["key"] is not None else step["quoted"])
     return tuple(path)
-
-
-def steps_of(path: FieldPath | str) -> FieldPath:
-    """`path` as a tuple. Raises ValueError where it is text and no path."""
-    return parse_path(path) if isinstance(path, str) else path
 
 
 class FieldError(ValueError):

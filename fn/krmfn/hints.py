@@ -1,6 +1,6 @@
 """The names of `typing` that code needs at run time, without its import.
 
-The import takes 20 million instructions, a run of ten workloads 273 (valgrind --tool=cachegrind, Python 3.11).
+The import takes 14 million instructions, and 5 ms, of a run of ten workloads, which takes 246 (valgrind, Python 3.11).
 
 To a type checker each name is that of `typing`. Names that stand in annotations alone are imported from `typing` below
 `if TYPE_CHECKING:`, where no run comes by.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, parse_path, steps_of
+from krmfn.edit import document_text, with_name, with_nesting, with_quotes, with_value, without_value
+from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, parse_path
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.record import Record
 from krmfn.result import Severity, result_of
@@ -94,6 +95,10 @@ class Source(Record):
     column: int = 1
     file: str | None = None
     entry: FieldPath = ()
+
+    def with_text(self, text: str) -> Source:
+        """The source after an edit to `text`; what is edited stands in no List any more."""
+        return Source(text, self.root, self.line, self.column, self.file)
 
 
 class Location(Record):
@@ -305,8 +310,6 @@ class KubeObject:
         source = self.source
         if not source.root:
             return source.text
-        from krmfn.edit import document_text
-
         return document_text(source, self.value)
 
     @property
@@ -364,17 +367,17 @@ class KubeObject:
 
     def get(self, path: FieldPath | str, default: Value = None) -> Value:
         """The value at `path`; `default` where there is none, or a parent is of another type."""
-        value: Any = self.value
+        value: Value = self.value
         for step in parse_path(path) if isinstance(path, str) else path:
-            if type(step) is str:
+            if isinstance(step, str):
                 if not isinstance(value, dict) or step not in value:
                     return default
-                value = cast("dict[str, Value]", value)[step]
-            elif not isinstance(value, list) or not 0 <= cast("int", step) < len(cast("list[Value]", value)):
-                return default
+                value = value[step]
+            elif isinstance(value, list) and 0 <= step < len(value):
+                value = value[step]  # pyright: ignore[reportArgumentType] (no list is a mapping, too)
             else:
-                value = cast("list[Value]", value)[cast("int", step)]
-        return cast("Value", value)
+                return default
+        return value
 
     def string(self, path: FieldPath | str) -> str | None:
         """The string at `path`; None when absent or null. Raises FieldError when it is of another type."""
@@ -390,11 +393,11 @@ class KubeObject:
 
     def mapping(self, path: FieldPath | str) -> Mapping[str, Value] | None:
         """The mapping at `path`; None when absent or null. Raises FieldError when it is of another type."""
-        return cast("Mapping[str, Value] | None", self.typed(path, dict))
+        return self.typed(path, dict)
 
     def sequence(self, path: FieldPath | str) -> Sequence[Value] | None:
         """The list at `path`; None when absent or null. Raises FieldError when it is of another type."""
-        return cast("Sequence[Value] | None", self.typed(path, list))
+        return self.typed(path, list)
 
     def required_string(self, path: FieldPath | str) -> str:
         """The string at `path`. Raises FieldError when it is absent or of another type."""
@@ -410,11 +413,11 @@ class KubeObject:
 
     def required_mapping(self, path: FieldPath | str) -> Mapping[str, Value]:
         """The mapping at `path`. Raises FieldError when it is absent or of another type."""
-        return cast("Mapping[str, Value]", self._require(path, dict))
+        return self._require(path, dict)
 
     def required_sequence(self, path: FieldPath | str) -> Sequence[Value]:
         """The list at `path`. Raises FieldError when it is absent or of another type."""
-        return cast("Sequence[Value]", self._require(path, list))
+        return self._require(path, list)
 
     def fields(self, path: FieldPath | str = ()) -> Fields:
         """The view of the mapping at `path`, of which every error names this object, the field and its place.
@@ -423,7 +426,7 @@ class KubeObject:
         """
         from krmfn.fields import Fields
 
-        steps = steps_of(path)
+        steps = _steps(path)
         return Fields(self.mapping(steps) or _NOTHING, steps, refuse=self._raise)
 
     def _raise(self, path: FieldPath, message: str) -> NoReturn:
@@ -433,7 +436,7 @@ class KubeObject:
         """The value at `path`, None when absent or null. Raises FieldError when its type is not exactly `kind`."""
         value = self.get(path)
         if value is not None and type(value) is not kind:
-            self.refuse(steps_of(path), kind, value)
+            self.refuse(_steps(path), kind, value)
         return value
 
     def _require(self, path: FieldPath | str, kind: type[Any]) -> Any:
@@ -451,9 +454,7 @@ class KubeObject:
 
         Raises FieldError where a parent is of another type, or an anchor on the way is used elsewhere.
         """
-        from krmfn.edit import with_value
-
-        return self._splice(*with_value(self, steps_of(path), value))
+        return self._splice(*with_value(self, _steps(path), value))
 
     def remove(self, path: FieldPath | str, *, prune: bool = False, keep_comments: bool = False) -> KubeObject:
         """The object without what is at `path`; itself when there is nothing. `prune` removes emptied parents too.
@@ -461,36 +462,28 @@ class KubeObject:
         `keep_comments` leaves the comments within as lines in its place. Raises FieldError where an anchor on the way
         is used elsewhere, or a comment could not stay.
         """
-        from krmfn.edit import without_value
-
-        return self._splice(*without_value(self, steps_of(path), prune=prune, keep_comments=keep_comments))
+        return self._splice(*without_value(self, _steps(path), prune=prune, keep_comments=keep_comments))
 
     def quote(self, path: FieldPath | str) -> KubeObject:
         """The object with the plain scalar at `path` in quotes, a string; itself when it is quoted already.
 
         Raises FieldError where no scalar on one line stands there.
         """
-        from krmfn.edit import with_quotes
-
-        return self._splice(*with_quotes(self, steps_of(path)))
+        return self._splice(*with_quotes(self, _steps(path)))
 
     def rename(self, path: FieldPath | str, name: str) -> KubeObject:
         """The object with the key at `path` spelt `name`, at its place.
 
         Raises FieldError where there is no such key, or `name` stands beside it.
         """
-        from krmfn.edit import with_name
-
-        return self._splice(*with_name(self, steps_of(path), name))
+        return self._splice(*with_name(self, _steps(path), name))
 
     def nest(self, path: FieldPath | str, outer: str) -> KubeObject:
         """The object with the entry at `path` moved into a new mapping `outer`, which stands in its place.
 
         Raises FieldError where there is no such entry, or it spans lines, or `outer` stands beside it.
         """
-        from krmfn.edit import with_nesting
-
-        return self._splice(*with_nesting(self, steps_of(path), outer))
+        return self._splice(*with_nesting(self, _steps(path), outer))
 
     def with_annotation(self, key: str, value: str) -> KubeObject:
         """The object with this annotation; itself when it has it already."""
@@ -515,7 +508,7 @@ class KubeObject:
         if self._source is None and self._origin is None:
             return Location(self.file, 1, 1)
         origin, file = self.origin, self.path
-        steps = steps_of(path)
+        steps = _steps(path)
         if file is not None and origin.file is None:
             return document_location(origin, steps, file, key=key)
         return text_location(origin, steps, key=key)
@@ -525,7 +518,7 @@ class KubeObject:
 
         With `key`, the location is that of the field's name. It may be raised, or be one of the list's results.
         """
-        steps = steps_of(path)
+        steps = _steps(path)
         parts = (self.get(path) for path in _ID)
         object_id = ObjectId(*("" if part is None or isinstance(part, (dict, list)) else str(part) for part in parts))
         return FieldError(object_id, steps, message, self.location(steps, key=key))
@@ -548,15 +541,20 @@ class KubeObject:
         return self._with_text(source, value, self if self._origin is None and self.written else self._origin)
 
     def _strings(self, path: FieldPath) -> Mapping[str, str]:
-        entries = self.typed(path, dict)
-        for key, item in cast("dict[str, Value]", entries or {}).items():
+        entries: Mapping[str, Any] = self.typed(path, dict) or {}
+        for key, item in entries.items():
             if type(item) is not str:
                 self.refuse((*path, key), str, item)
-        return cast("Mapping[str, str]", entries or {})
+        return entries
 
     def _raw_annotations(self) -> Mapping[str, Value]:
         annotations = self.get(_ANNOTATIONS)
-        return cast("Mapping[str, Value]", annotations) if isinstance(annotations, dict) else _NOTHING
+        return annotations if isinstance(annotations, dict) else _NOTHING
+
+
+def _steps(path: FieldPath | str) -> FieldPath:
+    """`path` as a tuple. Raises ValueError where it is text and no path."""
+    return parse_path(path) if isinstance(path, str) else path
 
 
 def _read(source: Source) -> Mapping[str, Value]:
@@ -570,5 +568,5 @@ def _read(source: Source) -> Mapping[str, Value]:
         value = value[step]
     if not isinstance(value, dict):
         place = Location(source.file, source.line, source.column)
-        raise FieldError(None, (), f"must be a mapping; got {describe(cast('Value', value))}", place)
+        raise FieldError(None, (), f"must be a mapping; got {describe(value)}", place)
     return cast("dict[str, Value]", value)

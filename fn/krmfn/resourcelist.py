@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 
-from krmfn.edit import identity, list_entry, replace, same
+from krmfn.edit import list_entry, same
 from krmfn.envelope import Envelope, cut, fields_of
 from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
-from krmfn.kubeobject import KubeObject, Location
+from krmfn.kubeobject import KubeObject, Location, is_client_key
 from krmfn.result import Result
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import remove_value, set_value
@@ -64,32 +64,31 @@ def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] 
     if envelope.indent is None:
         return _joined_flow(envelope, items, results, expand=expand)
     head, tail = _around(envelope, results)
-    entries = entries_of(envelope, items, expand=expand)
+    entries = entries_of(envelope, envelope.indent, items, expand=expand)
     if not entries:
         return _with_empty_list(head, envelope.newline) + tail
     if not head.endswith(BREAKS):
         head += envelope.newline
     for number, entry in enumerate(entries):
         if not entry.endswith(BREAKS) and (tail or number < len(entries) - 1):
-            entries[number] = _whole(items[number], entry, envelope)
+            entries[number] = _whole(items[number], entry, envelope, envelope.indent)
     return "".join([head, *entries, tail])
 
 
-def _whole(item: KubeObject, entry: str, envelope: Envelope) -> str:
+def _whole(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str:
     """`entry`, which lacks a line break at its end, with one."""
     text = with_last_break(entry, envelope.newline)
     # What an alias brings from another item is seen when the whole is read again.
     if not envelope.simple or _reads_as(text, [item.value]):
         return text
-    return _write_item(item, cast("str", envelope.indent), envelope.newline)
+    return _write_item(item, indent, envelope.newline)
 
 
-def entries_of(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
-    """The text of each item as an entry of a list in block style; with `expand` none refers to an anchor of another.
+def entries_of(envelope: Envelope, indent: str, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
+    """The text of each item as an entry of a list in block style, whose dashes stand at `indent`.
 
-    Raises FieldError where an item has no written form.
+    With `expand` none refers to an anchor of another. Raises FieldError where an item has no written form.
     """
-    indent = cast("str", envelope.indent)
     mark, newline = indent + "-", envelope.newline
     own = {id(item) for item in envelope.items}
     entries: list[str] = []
@@ -247,7 +246,7 @@ def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool)
         follows = at >= 0 and at == before + 1 and (count > 0) == (at > 0)
         pieces.append(seams[at] if follows else (between if count else seams[0] if len(seams) > 1 else ""))
         own = at >= 0 and item.written and not item.source.root and not expand
-        pieces.append(item.source.text if own else flow(cast("Value", item.value)))
+        pieces.append(item.source.text if own else flow(item.value))
         before = at
     last = seams[len(seams) - 1]
     if not items:
@@ -399,8 +398,7 @@ class ResourceList:
         envelope = self._envelope
         if not envelope.simple or envelope.indent is None:
             return None
-
-        return entries_of(envelope, self.items)
+        return entries_of(envelope, envelope.indent, self.items)
 
     def to_text(self) -> str:
         """The list's text: what was not changed stands as it came in, byte for byte.
@@ -414,7 +412,6 @@ class ResourceList:
         items = None if _all_same(self.items, envelope.items) else self.items
         if items is None and results is None:
             return envelope.text
-
         return assemble(envelope, items, results)
 
 
@@ -466,10 +463,68 @@ def version_of(text: str, fields: Mapping[str, Value]) -> str:
         span = locate_nearest(text, ("apiVersion",))
         got = "there is none" if version is None else f"got {describe(version)}"
         raise ResourceListError(f"apiVersion must be one of {known}; {got}", span.line, span.column)
-    return cast("str", version)
+    return version
 
 
 def _results(value: Value) -> tuple[Result, ...]:
     if not isinstance(value, list):
         return ()
     return tuple(Result.from_value(entry) for entry in value)
+
+
+def identity(item: KubeObject) -> tuple[str, str, str, str]:
+    """Group, kind, namespace and name, by which an API server tells objects apart; the version does not count."""
+    group, slash, _ = item.api_version.rpartition("/")
+    return group if slash else "", item.kind, item.namespace, item.name
+
+
+def replace(old: KubeObject, new: KubeObject) -> KubeObject:
+    """`new` with the comments, the order of fields and the spelling of `old`, and where a client has it from.
+
+    `old` itself where the values are the same; `new` in its own text where that of `old` takes no such edit.
+    """
+    wanted = _with_client_annotations(new, old)
+    try:
+        spliced = _towards(old, (), old.value, wanted.value)
+    except FieldError:
+        return wanted
+    return spliced if same(spliced.value, wanted.value) else wanted
+
+
+def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
+    """`new` with the path and index of `old`, unless it has such annotations of its own."""
+    if any(is_client_key(key) for key in new.annotations):
+        return new
+    for key, value in old.annotations.items():
+        if is_client_key(key):
+            new = new.with_annotation(key, value)
+    return new
+
+
+def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
+    """`item` with `after` at `path`, where `before` is: only what differs is set or removed."""
+    if same(before, after):
+        return item
+    if isinstance(before, dict) and isinstance(after, dict) and before and after:
+        return _mapping(item, path, before, after)
+    if isinstance(before, list) and isinstance(after, (list, tuple)) and before and after:
+        return _list(item, path, before, cast("Sequence[Value]", after))
+    return item.set(path, after)
+
+
+def _mapping(item: KubeObject, path: FieldPath, before: Mapping[str, Value], after: Mapping[str, Value]) -> KubeObject:
+    for name, value in after.items():
+        item = _towards(item, (*path, name), before[name], value) if name in before else item.set((*path, name), value)
+    for name in before:
+        if name not in after:
+            item = item.remove((*path, name))
+    return item
+
+
+def _list(item: KubeObject, path: FieldPath, before: Sequence[Value], after: Sequence[Value]) -> KubeObject:
+    for index in range(len(before) - 1, len(after) - 1, -1):
+        item = item.remove((*path, index))
+    for index, value in enumerate(after):
+        at = (*path, index)
+        item = _towards(item, at, before[index], value) if index < len(before) else item.set(at, value)
+    return item

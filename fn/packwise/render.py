@@ -30,6 +30,7 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY, GENERATED, KINDS, kind_of_o
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import Any
 
     from krmfn.value import Value
     from packwise.objects import Generated, Identity, Index
@@ -52,9 +53,9 @@ def mark(
 
     `name` is the one that the object has among all that are rendered, without an epoch. Its file is below `folder`.
     """
-    value = dict(generated.value)
-    metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
-    annotations = dict(cast("Mapping[str, str]", metadata.get("annotations", {})))
+    value: dict[str, Any] = dict(generated.value)
+    metadata: dict[str, Value] = dict(value["metadata"])
+    annotations: dict[str, str] = dict(value["metadata"].get("annotations", {}))
     annotations[PATH] = f"{folder}/{_file(value, name)}" if folder else _file(value, name)
     annotations[RENDERED_FROM] = generated.source
     for note, text in generated.notes.items():
@@ -73,10 +74,10 @@ def file_of(value: Mapping[str, Value]) -> str:
     return _file(value, stable_identities([value])[0][3])
 
 
-def _file(value: Mapping[str, Value], name: str) -> str:
+def _file(value: Mapping[str, Any], name: str) -> str:
     folder, has_namespace, start = _folder(str(value["apiVersion"]), str(value["kind"]))
     if has_namespace:
-        folder = f"{folder}/{cast('Mapping[str, Value]', value['metadata'])['namespace']}"
+        folder = f"{folder}/{value['metadata']['namespace']}"
     return f"{folder}/{start}-{name}.yaml"
 
 

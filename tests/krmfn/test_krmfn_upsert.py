@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn import FieldError, KubeObject, ResourceList, Severity, Value
-from krmfn.edit import replace, same
+from krmfn.edit import same
+from krmfn.resourcelist import replace
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 FIRST = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: first}\n"

@@ -163,8 +163,8 @@ def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> lis
     out: list[str] = []
     if isinstance(value, dict):
         _mapping(value, _at(len(indent)), out, 0, literals)
-    else:
-        _sequence(cast("Sequence[Value]", value), _at(len(indent)), out, 0, literals)
+    elif isinstance(value, (list, tuple)):
+        _sequence(value, _at(len(indent)), out, 0, literals)
     return "".join(out)[1:].split("\n")
 
 
@@ -265,9 +265,9 @@ def _sequence(value: Sequence[Any], place: _LineStart, out: list[str], depth: in
 def _item(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
     """Appends an item of a list, whatever it is."""
     if isinstance(item, dict) and item:
-        _mapping(cast("Mapping[str, Value]", item), place.after_dash, out, depth + 1, literals)
+        _mapping(item, place.after_dash, out, depth + 1, literals)
     elif isinstance(item, (list, tuple)) and item:
-        _sequence(cast("Sequence[Value]", item), place.after_dash, out, depth + 1, literals)
+        _sequence(item, place.after_dash, out, depth + 1, literals)
     else:
         out.append(place.dash)
         _append_value(item, place.below, out, depth, literals)
@@ -285,12 +285,12 @@ def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, li
         out.extend([lead + line if line else "\n" for line in lines])
     elif isinstance(item, dict):
         if item:
-            _mapping(cast("Mapping[str, Value]", item), place.deeper, out, depth + 1, literals)
+            _mapping(item, place.deeper, out, depth + 1, literals)
         else:
             out.append(" {}")
     elif isinstance(item, (list, tuple)):
         if item:
-            _sequence(cast("Sequence[Value]", item), place, out, depth + 1, literals)
+            _sequence(item, place, out, depth + 1, literals)
         else:
             out.append(" []")
     else:
@@ -305,12 +305,9 @@ def flow(value: Value, *, quoted_keys: bool = True, depth: int = 0) -> str:
         return double_quoted(value)
     if isinstance(value, dict):
         name = double_quoted if quoted_keys else flow_key
-        entries = [
-            f"{name(k)}: {flow(v, quoted_keys=quoted_keys, depth=depth + 1)}"
-            for k, v in cast("Mapping[str, Value]", value).items()
-        ]
+        entries = [f"{name(k)}: {flow(v, quoted_keys=quoted_keys, depth=depth + 1)}" for k, v in value.items()]
         return f"{{{', '.join(entries)}}}"
     if isinstance(value, (list, tuple)):
-        items = [flow(v, quoted_keys=quoted_keys, depth=depth + 1) for v in cast("Sequence[Value]", value)]
+        items = [flow(v, quoted_keys=quoted_keys, depth=depth + 1) for v in value]
         return f"[{', '.join(items)}]"
     return scalar(cast("Scalar", value))

@@ -107,17 +107,18 @@ class Limits(Record):
 
         Where keys must be qualified names, only the operator looks, and its text has no detail.
         """
-        fault = self._fault(format_path(path), key)
+        fault = self._fault(path, key)
         if fault is None:
             return None
         message, kind, detail = fault
         text = OperatorError(format_path(path), kind, key, detail).text()
         return Problem(path, f'{message}; got "{key}"', text, Stage.SCHEMA)
 
-    def _fault(self, field: str, key: str) -> tuple[str, ErrorType, str] | None:
+    def _fault(self, path: FieldPath, key: str) -> tuple[str, ErrorType, str] | None:
         """packwise's message, and the API server's error type and detail."""
         if not key:
-            return "must not be empty", ErrorType.INVALID, f"{field} in body should be at least 1 chars long"
+            detail = f"{format_path(path)} in body should be at least 1 chars long"
+            return "must not be empty", ErrorType.INVALID, detail
         if len(key) > self.key_length:
             message = f"must not be longer than {self.key_length} characters"
             return message, ErrorType.TOO_LONG, f"may not be more than {self.key_length} bytes"
@@ -129,7 +130,7 @@ class Limits(Record):
                 "must be a label key: letters, digits, `-`, `_` and `.`, optionally after a prefix and `/`, each "
                 "beginning and ending with a letter or digit"
             )
-            return message, ErrorType.INVALID, f"{field} in body should match '{_PATTERN}'"
+            return message, ErrorType.INVALID, f"{format_path(path)} in body should match '{_PATTERN}'"
         return None
 
 

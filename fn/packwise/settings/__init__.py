@@ -421,7 +421,7 @@ def load(item: KubeObject) -> TopologyRender:
 
         wrong = [config_result(item, problem.path, problem.message, places, problem.at_key) for problem in problems]
         raise ConfigError(tuple(wrong))
-    return _build(item, embedded, cast("dict[str, Any]", spec))
+    return _build(item, embedded, spec)
 
 
 def _takes_text(path: FieldPath) -> bool:
@@ -429,7 +429,7 @@ def _takes_text(path: FieldPath) -> bool:
     return isinstance(kind_at(SPEC, path), Text)
 
 
-def _build(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRender:
+def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> TopologyRender:
     kai, kueue = spec.get("kai", {}), spec.get("kueue", {})
     flavors = [KueueFlavor(flavor["name"], flavor["nodeLabels"]) for flavor in kueue.get("flavors", ())]
     return _fill(TopologyRender(), spec).replace(
@@ -450,7 +450,7 @@ def _build(item: KubeObject, embedded: bool, spec: dict[str, Any]) -> TopologyRe
     )
 
 
-def _fill(default: RecordT, section: dict[str, Any]) -> RecordT:
+def _fill(default: RecordT, section: Mapping[str, Any]) -> RecordT:
     """The record with the fields of a section that have its fields' names, as Python spells them."""
     named = {"".join([f"_{c.lower()}" if c.isupper() else c for c in name]): name for name in section}
     values = {field: section[named[field]] for field in field_names(default) if field in named}
@@ -458,7 +458,7 @@ def _fill(default: RecordT, section: dict[str, Any]) -> RecordT:
     return default.replace(**values | lists)
 
 
-def _rules(section: dict[str, Any]) -> tuple[RuleEntry, ...]:
+def _rules(section: Mapping[str, Any]) -> tuple[RuleEntry, ...]:
     return tuple(
         RuleEntry(level, place, entry)
         if isinstance(entry, str)

@@ -538,9 +538,10 @@ def _quantity_fault(value: Value) -> str | None:
 
 def _is_integer(value: Value, kind: Number) -> bool:
     """True if Go reads it as an integer: 2.0 is 2 in JSON."""
-    limit = 1 << (kind.bits - 1)
-    is_whole = type(value) is int or (type(value) is float and value.is_integer())
-    return is_whole and -limit <= cast("float", value) < limit
+    if type(value) is int or (type(value) is float and value.is_integer()):
+        limit = 1 << (kind.bits - 1)
+        return -limit <= value < limit
+    return False
 
 
 def _type_text(value: Value, kind: Kind, go: str, struct: str, dotted: str) -> str:

@@ -350,7 +350,7 @@ def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
 def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
     texts = value.get(key)
     if not isinstance(texts, dict):
-        return cast("Mapping[str, str]", _EMPTY)
+        return {}
     return {name: text if isinstance(text, str) else "" for name, text in texts.items()}
 
 
