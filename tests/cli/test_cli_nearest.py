@@ -12,7 +12,7 @@ from packwise.cli.inputs import read_groups, read_inputs
 from packwise.commands.fleet.packages import PackageClient, function_configuration
 from packwise.commands.fleet.requests import Requests, Rooted
 from packwise.commands.fleet.tree import DiskTree, MemoryTree
-from packwise.commands.fleet.work import package_of, read_side
+from packwise.commands.fleet.work import package_of_side, read_side
 from packwise.pipeline import render
 from packwise.select import Package
 from tests.cli.calling import CONFIG, WORKLOAD, AssertEach, write
@@ -441,7 +441,7 @@ def fleet(at: str) -> Iterator[str]:
             items = () if function is None or function.item is None else (function.item,)
             by = "+".join(str(item.file) for item in items) or "+".join(side.around) or "its build"
         else:
-            by = judged_by(package_of(read_side(side, ""), None))
+            by = judged_by(package_of_side(read_side(side, ""), None))
         yield f"{side.folder or '.'}: {by}"
 
 

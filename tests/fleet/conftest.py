@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.cli.conftest import call
+from tests.cli.conftest import assert_each_alone, call
 
-__all__ = ["call"]
+__all__ = ["assert_each_alone", "call"]

@@ -166,8 +166,8 @@ class _Search:
                 continue
             if file is None:
                 continue
-            self._report(path, _errors_of(file, wanted))
-            file = defining(file)
+            file, errors = definitions_of(file, wanted)
+            self._report(path, errors)
             if file.documents and (not only_configured or traits_of(file).configures):
                 self.around[at] = file
 
@@ -210,6 +210,11 @@ def _relative(folder: str) -> str:
         if contains(str(above), folder):
             return Path(*[".."] * steps, Path(folder).relative_to(above)).as_posix()
     return folder
+
+
+def definitions_of(file: InputFile, wanted: re.Pattern[bytes] = _DEFINITION) -> tuple[InputFile, list[FieldError]]:
+    """The part of a file around a package by which that is judged, and the errors of what seems to be `wanted`."""
+    return defining(file), _errors_of(file, wanted)
 
 
 def defining(file: InputFile) -> InputFile:
@@ -304,7 +309,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     files, reader = asked.files, asked.reader
     is_unconfigured = _is_unconfigured(named, files, asked.chosen)
     around = _of_the_same(files, read_around(named.paths, files, reader) if is_unconfigured else ())
-    package = _package_of(files, around, asked.before, asked.chosen, asked.crds).replace(
+    package = package_of(files, around, asked.before, asked.chosen, asked.crds).replace(
         values=read_assignments(named.values),
         configured_before=configuration_before(named, around),
         is_chosen=named.config is not None,
@@ -357,7 +362,7 @@ def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
     )
 
 
-def _package_of(
+def package_of(
     files: Iterable[InputFile],
     around: Iterable[InputFile],
     before: Iterable[InputFile] | None,
@@ -463,7 +468,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
     left_out = tuple(reader.left_out[:own])
     if config is None:
         chosen = Configured(_sent_configuration(files))
-    package = _package_of(files, (), None, chosen, crds).replace(is_chosen=config is not None)
+    package = package_of(files, (), None, chosen, crds).replace(is_chosen=config is not None)
     return Inputs(
         tuple(files),
         package,
@@ -735,7 +740,7 @@ def _group(
 ) -> Group:
     """The group of `files`, judged by what is `chosen`, or by the files that are `configuring`."""
     files, around = list(files), list(around)
-    package = _package_of(files, around, before, chosen, crds).replace(is_part=is_part)
+    package = package_of(files, around, before, chosen, crds).replace(is_part=is_part)
     settings = (chosen.function_config, *chosen.context)
     names = [*(str(item.location().file) for item in settings if item is not None), *configuring]
     around_names = frozenset(str(file.path.name) for file in around)

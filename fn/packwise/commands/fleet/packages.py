@@ -42,7 +42,7 @@ from packwise.pipeline import clusters
 from packwise.settings.configuration import kai_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.commands.fleet.tree import FileTree
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
 """Words of which each configuration has one: most files have none, and need no closer look."""
+
+_DEFINITION = (*_CONFIGURATION, b"Topology", b"Queue", b"CustomResourceDefinition", b"topology_keys", b"pools")
+"""Words of which each file has one that defines what workloads name."""
 
 _WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], QUEUE_NAME.encode())
 """Words of which each workload has one, or the name of its scheduler."""
@@ -81,7 +84,8 @@ class FunctionConfiguration(Record):
 class FleetPackage(Record):
     """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way.
 
-    Of the `files`, those `around` hold configurations that judge what is rendered, and are not rendered themselves.
+    Of the `files`, those `around` hold configurations and definitions that judge what is rendered, and are not rendered
+    themselves.
     """
 
     folder: str
@@ -111,11 +115,14 @@ class Packages:
         "_above",
         "_built",
         "_configurations",
+        "_defining",
+        "_definitions",
         "_folders",
         "_kustomizations",
         "_left_out",
         "_mentioning",
         "_outer",
+        "_root",
         "_samples",
         "_tree",
         "clients",
@@ -123,13 +130,17 @@ class Packages:
 
     def __init__(self, tree: FileTree, root: str) -> None:
         self._tree = tree
+        self._root = root
         self._kustomizations = Kustomizations(tree)
         self._built: dict[str, FleetPackage] = {}
         self._left_out: tuple[set[str], set[str]] = set(), set()
         self._mentioning: set[str] = set()
-        # Files of configurations, by the folder whose files they judge; by the kustomizations that are below these.
+        # Files of configurations, by the folder whose files they judge; that folder, by the kustomizations below it.
         self._configurations: dict[str, list[str]] = {}
-        self._above: dict[str, list[str]] = {}
+        self._above: dict[str, str] = {}
+        # Files in the root that may define something; those that a configuration judges, by its folder.
+        self._defining: list[str] = []
+        self._definitions: dict[str, list[tuple[str, str]]] = {}
         self._outer: list[str] = []
         # Operators' configurations that judge nothing.
         self._samples: set[str] = set()
@@ -173,16 +184,14 @@ class Packages:
         )
 
     def _clients(self, paths: Sequence[str], root: str) -> dict[str, PackageClient]:
-        rendered = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == RENDERED_LIST}
-        charts = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == _CHART}
-        self._left_out = rendered, charts
+        self._left_out = _left_out_in(paths)
         clients: dict[str, PackageClient] = {}
         configuring: dict[str, Traits] = {}
         taken: set[str] = set()
         kustomizations: list[str] = []
         for path in paths:
             folder, name = posixpath.split(path)
-            if self._is_left_out(folder):
+            if _is_within(folder, *self._left_out):
                 continue
             if name in KUSTOMIZATIONS:
                 kustomizations.append(folder)
@@ -199,6 +208,8 @@ class Packages:
                     clients.setdefault(folder, PackageClient.KPT)
             else:
                 configuring |= self._configuring([path])
+                if path.endswith(SUFFIXES) and _holds(self._tree, path, _DEFINITION):
+                    self._defining.append(path)
         free = {posixpath.dirname(path) for path in configuring.keys() - taken}
         configuring = {path: traits for path, traits in configuring.items() if posixpath.dirname(path) in free}
         configuring |= self._traits_outside(root)
@@ -234,9 +245,9 @@ class Packages:
         if not below_any:
             return clients
         bases = set[str]().union(*[folders_named_by(self._tree, folder) for folder in kustomizations])
-        self._above = {folder: configured[above] for folder, above in below_any.items() if folder not in bases}
+        self._above = {folder: above for folder, above in below_any.items() if folder not in bases}
         built = clients | dict.fromkeys(self._above, PackageClient.KUSTOMIZE)
-        used = {below_any[folder] for folder in self._above}
+        used = set(self._above.values())
         return {
             folder: client for folder, client in built.items() if folder not in used or self._has_more(folder, built)
         }
@@ -268,7 +279,7 @@ class Packages:
         for other in self._above:
             if _is_below(other, folder):
                 reached = self._kustomizations.inputs(other).files
-                others.update(path for path in reached if path not in self._above[other])
+                others.update(path for path in reached if path not in self._configurations[self._above[other]])
         return [path for path in self._tree.files_below(folder) if path not in others]
 
     def package(self, folder: str) -> FleetPackage:
@@ -279,7 +290,9 @@ class Packages:
         around: list[str] = []
         if client is PackageClient.FOLDER and folder not in self._configurations:
             own = self._unbuilt(folder, self._folders)
-            around = [path for path in self._outer if path not in own]
+            above = nearest_folder(folder, self._configurations.__contains__)
+            if above is not None:
+                around = self._around(folder, above, own)
         else:
             own = self._own_files(folder, {other for other in below(self._folders, folder) if other != folder})
         # kpt sends everything along.
@@ -294,23 +307,54 @@ class Packages:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
         # What the kustomization lists comes out of its build.
-        configuring = self._configurations.get(folder) or self._above.get(folder)
-        if configuring is None:
+        above = folder if folder in self._configurations else self._above.get(folder)
+        if above is None:
             configuring = list(self._configuring(_beside(self._tree, folder)))
-        around = tuple(path for path in configuring if path not in files)
-        files.update(configuring)
+            around = [path for path in configuring if path not in files]
+        else:
+            configuring, around = self._configurations[above], self._around(folder, above, files)
+        files.update([*configuring, *around])
         problems += self._unreadable(configuring)
         return FleetPackage(
-            folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)), around
+            folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)), tuple(around)
         )
+
+    def _around(self, folder: str, above: str, own: Collection[str]) -> list[str]:
+        """The files by which the package in `folder` is judged, as the configuration in `above` is; not its `own`.
+
+        Definitions of another client's folder are those of another package.
+        """
+        if above not in self._definitions:
+            self._definitions[above] = list(self._definitions_below(above))
+        definitions = [path for path, nearest in self._definitions[above] if nearest in (above, folder)]
+        return [path for path in dict.fromkeys([*self._configurations[above], *definitions]) if path not in own]
+
+    def _definitions_below(self, above: str) -> Iterator[tuple[str, str]]:
+        """The files that may define what workloads name, each with the nearest folder of a configuration or client."""
+        paths, left_out = list(below(self._defining, above)), self._left_out
+        configured = set(self._configurations)
+        if not _is_within_folder(above, self._root):
+            listed = self._tree.listing(above).files_below(above)
+            outside = [path for path in listed if path.endswith(SUFFIXES) and not _is_within_folder(path, self._root)]
+            paths += [path for path in outside if _holds(self._tree, path, _DEFINITION)]
+            left_out = _left_out_in(listed)
+            configuring = self._configuring(outside).keys() - self._configurations[above]
+            configured.update(map(posixpath.dirname, configuring))
+
+        def is_bound(folder: str) -> bool:
+            is_kpt = self._tree.is_file(posixpath.join(folder, KPTFILE))
+            return is_kpt or folder in configured or file_of(self._tree, folder) is not None
+
+        for path in paths:
+            nearest = nearest_folder(path, is_bound)
+            # The configuration of a function, or of another package, counts nowhere else.
+            is_elsewhere = path in self._mentioning and any(map(_configures, objects_at(self._tree, path)))
+            if nearest is not None and not is_elsewhere and not _is_within(posixpath.dirname(path), *left_out):
+                yield path, nearest
 
     def _unreadable(self, paths: Iterable[str]) -> list[ClientProblem]:
         """Problems of configurations that cannot be read."""
         return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
-
-    def _is_left_out(self, folder: str) -> bool:
-        rendered, charts = self._left_out
-        return bool(rendered or charts) and _is_within(folder, rendered, charts)
 
     def _mentions(self, path: str) -> bool:
         """True if the file has a word of a configuration; no file is read for that twice."""
@@ -318,7 +362,7 @@ class Packages:
             return True
         folder, name = posixpath.split(path)
         is_known = self.clients and name.endswith(SUFFIXES) and name not in KUSTOMIZATIONS
-        return not (is_known and not self._is_left_out(folder)) and _holds(self._tree, path, _CONFIGURATION)
+        return not (is_known and not _is_within(folder, *self._left_out)) and _holds(self._tree, path, _CONFIGURATION)
 
     def _traits(self, path: str) -> Traits:
         """The traits of the configuration in a file; one that cannot be read is an error of its package."""
@@ -349,8 +393,20 @@ class Packages:
         return {posixpath.normpath(posixpath.join(folder, each)) for each in configs if isinstance(each, str)}
 
 
+def _left_out_in(paths: Iterable[str]) -> tuple[set[str], set[str]]:
+    """The folders among `paths` that packwise wrote, and those of charts."""
+    folders: dict[str, set[str]] = {RENDERED_LIST: set(), _CHART: set()}
+    for path in paths:
+        folder, name = posixpath.split(path)
+        if name in folders:
+            folders[name].add(folder)
+    return folders[RENDERED_LIST], folders[_CHART]
+
+
 def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
     """True if a folder is of what packwise wrote, or holds the templates of a chart."""
+    if not rendered and not charts:
+        return False
     inner = ""
     while True:
         if folder in rendered or (folder in charts and inner == "templates"):
@@ -396,10 +452,19 @@ def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
 
 
 def _is_configuration(item: KubeObject) -> bool:
+    return _configures(item) and not is_of_function(item)
+
+
+def _configures(item: KubeObject) -> bool:
     try:
-        return clusters.traits_of([item]).configures and _FUNCTION not in item.annotations
+        return clusters.traits_of([item]).configures
     except FieldError:
         return False
+
+
+def is_of_function(item: KubeObject) -> bool:
+    """True if the object configures a function, for the build that runs it."""
+    return _FUNCTION in item.annotations
 
 
 def _has_workloads(tree: FileTree, path: str) -> bool:

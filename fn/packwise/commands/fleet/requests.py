@@ -45,7 +45,8 @@ _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL
 class PackageSide(Record):
     """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it.
 
-    Of the `files`, those `around` hold configurations that judge what is rendered, and are not rendered themselves.
+    Of the `files`, those `around` hold configurations and definitions that judge what is rendered, and are not rendered
+    themselves.
     """
 
     folder: str

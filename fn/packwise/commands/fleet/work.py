@@ -23,19 +23,27 @@ from packwise.cli.arguments import STDIN, UsageError
 from packwise.cli.findings_text import coverage_of, files_covered
 from packwise.cli.git import skip_reasons
 from packwise.cli.input_paths import SUFFIXES, InputPath, from_top
-from packwise.cli.inputs import Checkup, Group, Inputs, definitions_in, documents_of, read_assignments, traits_of
+from packwise.cli.inputs import (
+    Checkup,
+    Group,
+    Inputs,
+    definitions_in,
+    definitions_of,
+    package_of,
+    read_assignments,
+    traits_of,
+)
 from packwise.cli.judgement import is_of_release, judge
-from packwise.cli.reader import InputFile, Reader, decode, error_result, items_of, readable_items
+from packwise.cli.reader import InputFile, Reader, decode, error_result
 from packwise.cli.rendered_files import RenderedFiles, outcome_of, plan_folder, render_inputs
 from packwise.commands.diff.change import Action
 from packwise.commands.diff.difference import diff, state_after, state_before
 from packwise.commands.fleet.kustomization import copy_of, file_of
 from packwise.commands.fleet.kustomize import KustomizeError, build, kustomize_version
-from packwise.commands.fleet.packages import PackageClient, configurations_in, function_configuration
+from packwise.commands.fleet.packages import PackageClient, function_configuration, is_of_function
 from packwise.commands.fleet.requests import Answer, lost_result, payload_of
 from packwise.commands.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
 from packwise.commands.fleet.tree import SAYING, DiskTree, MemoryTree
-from packwise.objects import taken_apart
 from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render import LOCAL_CONFIG
@@ -60,14 +68,20 @@ if TYPE_CHECKING:
     Blobs = tuple[tuple[str, str], ...]
 
 
+_KEPT = 64
+"""Number of files around packages whose definitions are kept."""
+
+
 class SideRead(Record):
     """A side, read. `is_kept` is whether a cache may keep an answer to it.
 
-    `crds` are those of its cluster; `values` set the variables of its templates.
+    `around` are the files that judge it and are not rendered themselves. `crds` are those of its cluster; `values` set
+    the variables of its templates.
     """
 
     side: PackageSide
     files: tuple[InputFile, ...] = ()
+    around: tuple[InputFile, ...] = ()
     configured: Configured = Configured()
     validates: bool = False
     results: tuple[Result, ...] = ()
@@ -85,10 +99,10 @@ def read_side(side: PackageSide, kustomize: str) -> SideRead:
     try:
         function = function_configuration(tree, side.folder, side.client)
         if function is None:
-            configured = Configured(context=configurations_in(tree, side.around))
+            read = _read_around(side, tree)
         else:
             configured = Configured() if function.item is None else Configured.of(function.item)
-        read = SideRead(side, configured=configured, validates=function is not None and function.validates)
+            read = SideRead(side, configured=configured, validates=function.validates)
         if side.client is not PackageClient.KUSTOMIZE:
             return _read_files(read)
         # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
@@ -106,13 +120,33 @@ def read_side(side: PackageSide, kustomize: str) -> SideRead:
         return SideRead(side, results=(result,), is_kept=False)
     except FieldError as error:
         return SideRead(side, results=(error_result(error),))
-    return read.replace(files=(built,), results=_unreadable(built))
+    return read.replace(files=(built,), results=(*read.results, *_unreadable(built)))
+
+
+def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
+    """The side with the files around it, and the errors of definitions that cannot be read."""
+    files: list[InputFile] = []
+    results: list[Result] = []
+    for path in side.around:
+        file, errors = _definitions(path, tree.read(path))
+        files.append(file)
+        results += [error_result(error) for error in errors]
+    return SideRead(side, around=tuple(files), results=tuple(results))
+
+
+@lru_cache(_KEPT)
+def _definitions(path: str, data: bytes) -> tuple[InputFile, list[FieldError]]:
+    """The definitions in a file around packages; one that is around many is read once."""
+    file, errors = definitions_of(decode(data, InputPath(path, posixpath.basename(path), is_named=False)))
+    kept = [document for document in file.documents if not any(map(is_of_function, document.items))]
+    return file.replace(documents=tuple(kept)), errors
 
 
 def _read_files(read: SideRead) -> SideRead:
     reader = Reader()
     files = reader.read_contents(_folder_contents(read.side))
-    return read.replace(files=tuple(files), results=tuple(reader.results), left_out=tuple(reader.left_out))
+    results = (*read.results, *reader.results)
+    return read.replace(files=tuple(files), results=results, left_out=tuple(reader.left_out))
 
 
 def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
@@ -143,24 +177,14 @@ def _problem(problem: ClientProblem) -> Result:
     return Result(problem.message, file=ResultFile(problem.file), tags={"rule": FIT.name, **place})
 
 
-def package_of(read: SideRead, before: SideRead | None, *, apart: bool = True) -> Package:
-    """The package that the pipeline renders; with `apart`, the entries of Lists are objects of their own."""
-    config = read.configured
-    return Package(
-        items=_entries(read.files) if apart else items_of(read.files),
-        function_config=config.function_config,
-        baseline=None if before is None or exit_code(before.results) else _entries(before.files),
-        crds=read.crds,
-        documents=documents_of(read.files),
-        documents_before=documents_of(before.files if before is not None else ()),
-        values=read.values,
-        context=config.context,
-        configured_before=None if before is None else before.configured,
-    )
-
-
-def _entries(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    return taken_apart([item for file in files for item in readable_items(file)])
+def package_of_side(read: SideRead, before: SideRead | None) -> Package:
+    """The package that the pipeline renders. A state before that has errors is none."""
+    earlier = None if before is None or exit_code(before.results) else before.files
+    package = package_of(read.files, read.around, earlier, read.configured, read.crds).replace(values=read.values)
+    if before is None:
+        return package
+    then = package_of((), before.around, None, before.configured, ())
+    return package.replace(configured_before=Configured(then.function_config, then.context))
 
 
 def locate(result: Result, read: SideRead | None) -> Result:
@@ -268,17 +292,21 @@ def _read(side: PackageSide | None, request: Request) -> SideRead | None:
 
 
 def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
-    package = package_of(after, before)
-    names = [str(item.file) for item in (package.function_config, *package.context) if item is not None]
-    names += [str(file.path.name) for file in after.files if traits_of(file).configures]
-    judgement = judge(Checkup((Group(package, tuple(names)),), after.files, after.results, after.files, after.left_out))
+    package = package_of_side(after, before)
+    chosen = (after.configured.function_config, *after.configured.context)
+    names = [str(item.file) for item in chosen if item is not None]
+    names += [str(file.path.name) for file in (*after.around, *after.files) if traits_of(file).configures]
+    # A finding about a configuration around is of the package, which may be all that it judges.
+    around = frozenset(str(file.path.name) for file in after.around).difference(names)
+    group = Group(package, tuple(names), around)
+    judgement = judge(Checkup((group,), after.files, after.results, after.files, after.left_out))
     result = _with_findings(blank, judgement.results, after).replace(objects=len(package.items))
     return _with_coverage(result, judgement.coverage)
 
 
 def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> tuple[PackageResult, FolderPlan | None]:
     """The result of a render, and what is to be written; nothing is where there are errors."""
-    package = package_of(after, before, apart=False)
+    package = package_of_side(after, before)
     rendered = render_inputs(Inputs(after.files, package, after.results, after.files), writes=True)
     coverage = coverage_of(after.files, after.left_out, rendered)
     if exit_code(rendered.results):
@@ -312,7 +340,7 @@ def _is_local(item: KubeObject) -> bool:
 
 def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
     """The changes for the scheduler; a side that is not there is empty."""
-    old, new = (Package(()) if side is None else package_of(side, None) for side in (before, after))
+    old, new = (Package(()) if side is None else package_of_side(side, None) for side in (before, after))
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old)
     difference = diff(state_before(old), state)
@@ -375,12 +403,12 @@ def _with_places(
     from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 
     try:
-        rendered, gangs = _places(package_of(after, None), nodes)
+        rendered, gangs = _places(package_of_side(after, None), nodes)
         if exit_code(rendered.results):
             return _with_findings(result, rendered.results, after)
         fitted: set[str] = set()
         if before is not None and not exit_code(before.results):
-            _, earlier = _places(package_of(before, None), nodes)
+            _, earlier = _places(package_of_side(before, None), nodes)
             fitted = {name for name, gang in earlier.items() if gang.fits}
     except (UsageError, TooManyPodsError) as error:
         return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
