@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Place
+    from packwise.objects import Index, Place
     from packwise.objects.kinds import Kind
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
@@ -82,16 +82,27 @@ _TOLERATION_RULES = (
 
 
 def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """Refusals of users' own Topologies and ResourceFlavors, by their CRDs where these are at hand."""
+    """Refusals of users' own objects: of Topologies and ResourceFlavors by their CRDs where these are at hand."""
+    if not release.serves_v1beta1:
+        yield from _check_versions(source.inventory.items, release)
     for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
         for item in source.inventory.items.of_kind(*kind.key):
             yield from _of_item(kind, item, source, release)
 
 
+def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
+    """Objects of a version that the release no longer serves, whatever their kind."""
+    served = KUEUE_TOPOLOGY.api_version
+    message = f'must be "{served}"; got "{_OLD_VERSION}", which {release.name} no longer serves'
+    for key, items in index.by_kind.items():
+        # Of other kinds the version alone is no remedy: fields have other names, as `cohort` of a ClusterQueue.
+        proposed = served if key in (KUEUE_TOPOLOGY.key, RESOURCE_FLAVOR.key) else None
+        for item in items if key[0] == KUEUE_TOPOLOGY.group else ():
+            if item.api_version == _OLD_VERSION:
+                yield Finding.of(VERSION, item, ("apiVersion",), message, proposed=proposed)
+
+
 def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    if item.api_version == _OLD_VERSION and not release.serves_v1beta1:
-        message = f'must be "{kind.api_version}"; got "{_OLD_VERSION}", which {release.name} no longer serves'
-        yield Finding.of(VERSION, item, ("apiVersion",), message, proposed=kind.api_version)
     before = source.inventory.before(item.value)
     table = topology_problems if kind is KUEUE_TOPOLOGY else flavor_problems
     own = partial(table, item.value, before, release)
