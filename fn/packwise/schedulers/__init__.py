@@ -47,25 +47,28 @@ class SchedulerObjects(Record):
 
 
 class Scheduler(Protocol):
-    """A scheduler writes objects of its own kinds from the placement model."""
+    """A scheduler writes objects of its own kinds from the placement model.
+
+    One whose objects need nothing of users' objects, or that serves one version of them, takes these methods from here.
+    """
 
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """Its objects for every placement and topology, and what it refuses in them and in users' own objects."""
         ...
 
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """`item` with what the scheduler's rendered objects need of it; itself where they need nothing.
 
         Raises FieldError where an anchor or alias is in the way.
         """
-        ...
+        return item
 
     def migrate(self, item: KubeObject) -> KubeObject:
         """One of its own objects in the API version that every known release serves; anything else as it is.
 
         Raises FieldError where an anchor or alias is in the way.
         """
-        ...
+        return item
 
 
 class QueuedPodsOf(Protocol):

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects import Origin
-    from packwise.placement import Bounds, Cluster
-    from packwise.settings import TopologyRender
+    from packwise.placement import Bounds
 
 _API_VERSION = PODGANG.api_version
 _LEVELS: Mapping[str, FieldPath] = {
@@ -27,7 +25,7 @@ _LEVELS: Mapping[str, FieldPath] = {
 }
 
 
-class _PodGangs:
+class _PodGangs(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """A PodGang for each gang of a workload whose operator makes PodGangs."""
         return SchedulerObjects(
@@ -45,14 +43,6 @@ class _PodGangs:
                 if isinstance(gang := placement.node, Gang) and gang.is_of_operator
             )
         )
-
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Itself: PodGangs need nothing of users' objects."""
-        return item
-
-    def migrate(self, item: KubeObject) -> KubeObject:
-        """Itself: Grove makes the PodGangs anew."""
-        return item
 
 
 def podgang_value(gang: Gang) -> Mapping[str, Value]:

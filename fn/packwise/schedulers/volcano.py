@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects import Origin
-    from packwise.placement import Cluster, Node, PodSet
-    from packwise.settings import TopologyRender
+    from packwise.placement import Node, PodSet
 
 DEFAULT_QUEUE = "default"
 """The queue of workloads that name none."""
@@ -27,7 +25,7 @@ DEFAULT_QUEUE = "default"
 _CLIQUE = "grove.io/podclique"
 
 
-class _Volcano:
+class _Volcano(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """A PodGroup for each gang whose pods Volcano schedules."""
         return SchedulerObjects(
@@ -37,14 +35,6 @@ class _Volcano:
                 if _is_scheduled(gang := placement.node)
             )
         )  # fmt: skip
-
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Itself: Volcano needs nothing of users' objects."""
-        return item
-
-    def migrate(self, item: KubeObject) -> KubeObject:
-        """Itself: Volcano serves one version of its PodGroups."""
-        return item
 
 
 def podgroup_value(gang: Gang) -> Mapping[str, Value]:
