@@ -32,7 +32,7 @@ def podgroup_of(
 ) -> Any:
     """The PodGroup of the gang that `podgang` is made from."""
     gang = gang_of(podgang, grouper, queue, topology)
-    return podgroup(gang, suits, annotated_topology(gang)).to_value()
+    return podgroup(gang, suits, annotated_topology(gang))
 
 
 Pair = tuple[list[dict[str, Any]], list[dict[str, Any]]]

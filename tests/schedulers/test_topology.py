@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.schedulers.kai import read_keys, topology_problems, topology_value
+from packwise.schedulers.kai import topology_problems, topology_value
+from packwise.topology.known import node_labels
 
 PATTERN = (
     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
@@ -110,7 +111,7 @@ def test_a_topology_and_its_keys() -> None:
         "metadata": {"name": "gb200", "labels": {"team": "a"}},
         "spec": {"levels": [{"nodeLabel": "example.com/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]},
     }
-    assert read_keys(value) == ["example.com/rack", "kubernetes.io/hostname"]
+    assert node_labels(value) == ["example.com/rack", "kubernetes.io/hostname"]
     assert topology_value("gb200", [])["metadata"] == {"name": "gb200"}
 
 
@@ -121,4 +122,4 @@ def test_a_topology_and_its_keys() -> None:
     ({"levels": ["a", {"nodeLabel": 1}, {"key": "b"}, {"nodeLabel": "c"}]}, ["c"]),
 ])  # fmt: skip
 def test_keys_are_read_from_what_has_the_shape(spec: Any, keys: list[str]) -> None:
-    assert read_keys({"spec": spec}) == keys
+    assert node_labels({"spec": spec}) == keys

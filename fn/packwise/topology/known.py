@@ -107,6 +107,29 @@ def read_levels(item: KubeObject) -> ClusterTopology:
     return ClusterTopology(item.name, tuple(levels))
 
 
+LABEL_PATTERN = (
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+)
+"""The pattern of a node label, and of an alias, in the Topologies of KAI and of Kueue."""
+
+LABEL = re.compile(LABEL_PATTERN.strip("^$"))
+
+
+def node_labels(value: Mapping[str, Value]) -> list[str]:
+    """The node labels of the levels of a scheduler's own Topology, broadest first; what is no text is left out."""
+    labels = [level.get("nodeLabel") for level in levels_of(value) if isinstance(level, dict)]
+    return [label for label in labels if isinstance(label, str)]
+
+
+def level_origins(levels: Place, places: Sequence[Place], field: str, rule: str) -> Mapping[FieldPath, Origin]:
+    """The origin of each part of a scheduler's Topology: `places` are those of its levels, `field` their node label."""
+    origins: dict[FieldPath, Origin] = {(): Origin(levels, rule)}
+    for position, place in enumerate(places):
+        origins["spec", "levels", position] = Origin(place, rule)
+        origins["spec", "levels", position, "nodeLabel"] = Origin(place.below(field), rule)
+    return origins
+
+
 def name_problems(name: str) -> Iterator[Problem]:
     """The API server's refusals of the name of a topology object."""
     for text in dns_subdomain(name):
@@ -288,10 +311,7 @@ class ListedTopology(Record):
     @classmethod
     def of_scheduler(cls, kind: str, item: KubeObject) -> ListedTopology:
         """A Topology of a scheduler itself, whose levels are node labels."""
-        levels = item.get(("spec", "levels"))
-        entries = [entry for entry in levels if isinstance(entry, dict)] if isinstance(levels, list) else []
-        labels = [entry.get("nodeLabel") for entry in entries]
-        return cls(kind, item.name, tuple(Level("", label) for label in labels if isinstance(label, str)), item)
+        return cls(kind, item.name, tuple(Level("", label) for label in node_labels(item.value)), item)
 
 
 # Statuses of objects: their conditions, and what a ClusterTopology's says of the scheduler's object made of it.
@@ -459,6 +479,11 @@ class KnownTopology(Record):
         topology, levels = read_levels(item), Place(item, ("spec", "levels"))
         places = tuple(levels.below(position) for position in range(len(topology.levels)))
         return cls(topology, places, levels, item, valid, references)
+
+    def key_place(self, path: FieldPath) -> Place:
+        """The place of the key that is at `path` in a scheduler's Topology; the list of levels for what is of all."""
+        position = next((step for step in path if isinstance(step, int)), None)
+        return self.levels if position is None else self.places[position].below("key")
 
 
 class KnownTopologies(Record):

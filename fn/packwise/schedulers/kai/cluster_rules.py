@@ -21,6 +21,7 @@ from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, QUEUE_LABELS
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
+from packwise.topology.known import levels_of, node_labels
 from packwise.wording import closest, near_miss
 
 if TYPE_CHECKING:
@@ -86,13 +87,10 @@ def _topologies(source: SchedulerInput) -> Iterator[_TopologyAt]:
             places = tuple(node.place.below(index, node.field) for index in range(len(node.keys)))
             yield _TopologyAt(node.name, node.keys, places)
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
-        levels = item.get(("spec", "levels"))
-        listed = levels if isinstance(levels, list) else []
-        keys = [level.get("nodeLabel") if isinstance(level, dict) else None for level in listed]
-        texts = tuple(key for key in keys if isinstance(key, str))
-        if len(texts) == len(keys):
+        keys = node_labels(item.value)
+        if len(keys) == len(levels_of(item.value)):
             places = tuple(Place(item, ("spec", "levels", index)) for index in range(len(keys)))
-            yield _TopologyAt(str(item.get(("metadata", "name"))), texts, places)
+            yield _TopologyAt(str(item.get(("metadata", "name"))), tuple(keys), places)
 
 
 def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
-from packwise.lenient import text_at
+from packwise.lenient import mapping_at, mappings, text_at
 from packwise.objects import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
@@ -459,12 +459,10 @@ def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> K
 
 def read_topology(value: Mapping[str, Value]) -> KaiTopology:
     """A Topology as the scheduler reads it; what is no text is left out."""
-    spec = value.get("spec")
-    written = spec.get("levels") if isinstance(spec, dict) else None
     levels = [
         (label, level.get("alias"))
-        for level in (written if isinstance(written, list) else ())
-        if isinstance(level, dict) and isinstance(label := level.get("nodeLabel"), str)
+        for level in mappings(mapping_at(value, "spec").get("levels"))
+        if isinstance(label := level.get("nodeLabel"), str)
     ]
     aliases = {alias: label for label, alias in levels if isinstance(alias, str) and alias}
     return KaiTopology(identity(value)[3], tuple(label for label, _ in levels), aliases)

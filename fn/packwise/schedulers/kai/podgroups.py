@@ -141,7 +141,7 @@ class _Writer:
                 continue
             written = gang
             try:
-                value = podgroup(gang, self.suits, self._topology_of(gang)).to_value()
+                value = podgroup(gang, self.suits, self._topology_of(gang))
             except MissingBindingError as error:
                 self._missing(workload, gang, error)
                 continue
@@ -304,7 +304,7 @@ def own_podgroups(
             gang = placement.node
             if not isinstance(gang, Gang):
                 continue
-            value = podgroup(gang, release, gang.topology).to_value()
+            value = podgroup(gang, release, gang.topology)
             problems = podgroup_problems(value, release, topologies)
             for finding in _findings(placement.subject, gang, value, problems):
                 if (key := (finding.path, finding.rule)) not in reported:

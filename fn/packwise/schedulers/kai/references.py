@@ -13,17 +13,15 @@ from packwise.findings.finding import Finding, Rule
 from packwise.objects import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.placement import Gang
+from packwise.schedulers import SchedulerObjects
 from packwise.schedulers.kai import (
     PROFILE,
-    KaiTopologies,
     judge_known,
-    level_origins,
-    read_keys,
     users_topologies,
     value_of,
 )
 from packwise.topology.bindings import REFERENCES
-from packwise.topology.known import Condition
+from packwise.topology.known import Condition, level_origins, node_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +62,7 @@ _IN_SYNC = Condition(_CONDITION, "False", "InSync", "All scheduler backend topol
 _DRIFTED = Condition(_CONDITION, "True", "Drift", "One or more scheduler backend topologies have drifted")
 
 
-def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> KaiTopologies:
+def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> SchedulerObjects:
     """The Topology of each binding that does not list another; the conditions of all bindings.
 
     A binding that lists a Topology of its own name means the object that is rendered of it, unless the input has that
@@ -74,12 +72,12 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
     bindings = source.topologies.by_name.values()
     conditions: dict[KubeObject, tuple[Condition, ...]] = {binding.item: () for binding in bindings}
     if PROFILE not in schedulers.names:
-        return KaiTopologies((), tuple(findings), {}, conditions)
+        return SchedulerObjects((), tuple(findings), {}, conditions)
     users = {item.name: item for item in source.inventory.items.of_kind(*TOPOLOGY.key)}
     rendered, is_applied = source.settings.emits(TOPOLOGY.name), _is_applied(schedulers, source.settings)
     generated: list[Generated] = []
     compared: list[tuple[KnownTopology, str]] = []
-    keys = {name: read_keys(item.value) for name, item in users.items()}
+    keys = {name: node_labels(item.value) for name, item in users.items()}
     for binding in bindings:
         name, reference = binding.topology.name, binding.references.get(PROFILE)
         if reference is not None and (reference != name or name in users):
@@ -94,7 +92,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
             if reference is None and is_applied:
                 findings.append(_unlisted_finding(binding))
         generated.append(_generate(binding, recreate=surely_valid))
-        keys.setdefault(name, read_keys(generated[-1].value))
+        keys.setdefault(name, node_labels(generated[-1].value))
         # The operator makes none that is listed.
         is_missing = reference is not None and not is_applied
         conditions[binding.item] = (_DRIFTED if is_missing else _IN_SYNC,)
@@ -115,7 +113,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Kai
             in_sync = levels == [level.key for level in binding.topology.levels]
             conditions[binding.item] = (_IN_SYNC if in_sync else _DRIFTED,)
             findings += [] if in_sync else [_drift_finding(binding, reference, levels)]
-    return KaiTopologies(tuple(generated), tuple(findings), {}, conditions)
+    return SchedulerObjects(tuple(generated), tuple(findings), {}, conditions)
 
 
 def _generate(binding: KnownTopology, *, recreate: bool) -> Generated:

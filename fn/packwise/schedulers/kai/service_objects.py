@@ -19,15 +19,13 @@ from packwise.schedulers.kai import (
     REFUSED,
     annotated_topology,
     judge_topology,
-    level_origins,
-    level_position,
-    read_keys,
     topology_value,
 )
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
+from packwise.topology.known import level_origins, node_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -116,7 +114,7 @@ def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> 
 
 def _value(node: Node, source: SchedulerInput) -> Mapping[str, Value]:
     if isinstance(node, Gang):
-        return podgroup(node, suited_versions(source), annotated_topology(node)).to_value()
+        return podgroup(node, suited_versions(source), annotated_topology(node))
     if isinstance(node, NodeTopology):
         return topology_value(node.name, node.keys, node.labels)
     return queue_value(node) if isinstance(node, Queue) else pod_value(node)
@@ -163,7 +161,8 @@ def _topology_findings(
     surely_valid = not problems and not findings
     rendered = source.settings.emits(TOPOLOGY.name, by_default=placement.emit_by_default)
     for problem in problems:
-        position, stage, levels = level_position(problem), problem.stage, topology.place
+        position = next((step for step in problem.path if isinstance(step, int)), None)
+        stage, levels = problem.stage, topology.place
         findings.append(
             (levels if position is None else levels.below(position, topology.field)).finding(
                 REFUSED,
@@ -191,4 +190,4 @@ def _keys_before(topology: NodeTopology, value: Mapping[str, Value], source: Sch
     if old is None:
         earlier = source.inventory.items.generated.get(identity(value))
         old = None if earlier is None else earlier.value
-    return None if old is None else tuple(read_keys(old))
+    return None if old is None else tuple(node_labels(old))

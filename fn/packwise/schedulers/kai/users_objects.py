@@ -5,18 +5,17 @@ Source: spec/kai.md#1.
 
 from __future__ import annotations
 
-import re
-
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.schedulers.kai import KNOWN, LABEL_PATTERN, LEVEL_ALIASES, NAME, Versions
+from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, Versions
 from packwise.schedulers.kai import REFUSED as TOPOLOGY_REFUSED
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
+from packwise.topology.known import LABEL, LABEL_PATTERN, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _KNOWN = Versions(LEVEL_ALIASES, KNOWN.last)
 _BEFORE = Versions(KNOWN.first, _KNOWN.first - 1)
 _LONGEST = 316
-_ALIAS = re.compile(LABEL_PATTERN)
 
 
 def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Problem]:
@@ -59,7 +57,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
     elif not alias:
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should be at least 1 chars long").text()
         yield refusal(_path(index), "must not be empty", _KNOWN, error)
-    elif not _ALIAS.fullmatch(alias):
+    elif not LABEL.fullmatch(alias):
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{LABEL_PATTERN}'").text()
         yield refusal(_path(index), f"must look like a label key; got {describe(alias)}", _KNOWN, error)
 
@@ -90,10 +88,7 @@ def _path(index: int) -> tuple[str, str, int, str]:
 
 
 def _levels(value: Mapping[str, Value]) -> list[tuple[int, Mapping[str, Value]]]:
-    spec = value.get("spec")
-    levels = spec.get("levels") if isinstance(spec, dict) else None
-    entries = levels if isinstance(levels, list) else []
-    return [(index, level) for index, level in enumerate(entries) if isinstance(level, dict)]
+    return [(index, level) for index, level in enumerate(levels_of(value)) if isinstance(level, dict)]
 
 
 def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -> Iterator[Finding]:

@@ -19,9 +19,10 @@ from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue import WORD
-from packwise.schedulers.kueue.objects import node_labels, rendered_values
+from packwise.schedulers.kueue.objects import rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
+from packwise.topology.known import node_labels
 from packwise.wording import closest, near_miss
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ Source: spec/kueue.md#5.
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from krmfn.fieldpath import format_path
@@ -29,6 +28,7 @@ from packwise.objects import Generated, Origin
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.schedulers.kueue.request import refusal
 from packwise.settings import settings_place
+from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
 from packwise.validate import judge
 
 if TYPE_CHECKING:
@@ -64,10 +64,6 @@ _LONGEST_NAME = 253
 _MOST_ENTRIES = 8
 _HOSTNAME = "kubernetes.io/hostname"
 _OLD_VERSION = "kueue.x-k8s.io/v1beta1"
-_LABEL_PATTERN = (
-    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
-)
-_LABEL = re.compile(_LABEL_PATTERN.strip("^$"))
 _NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _EFFECTS_TEXT = "supported taint effect values: 'NoSchedule', 'PreferNoSchedule', 'NoExecute'"
@@ -136,14 +132,6 @@ def _rule(path: FieldPath, field: str, message: str, text: str) -> Problem:
     return _schema(path, message, OperatorError(field, ErrorType.INVALID, Unquoted(text)))
 
 
-def node_labels(value: Mapping[str, Value] | None) -> list[str]:
-    """The node labels of a Topology's levels, broadest first; what is no text is left out."""
-    levels = value_at(value, *_LEVELS) if value is not None else None
-    entries = levels if isinstance(levels, list) else []
-    labels = [mapping(level).get("nodeLabel") for level in entries]
-    return [label for label in labels if isinstance(label, str)]
-
-
 def topology_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
@@ -158,7 +146,7 @@ def topology_problems(
         return [_wrong_type(_LEVELS, levels, "array")]
     labels = node_labels(value)
     wrong = [*_level_types(levels)] or [*_structure(labels)]
-    return wrong or list(_level_rules(labels, node_labels(before), release, is_new=before is None))
+    return wrong or list(_level_rules(labels, node_labels(before or {}), release, is_new=before is None))
 
 
 def _level_types(levels: Sequence[Value]) -> Iterator[Problem]:
@@ -193,8 +181,8 @@ def _structure(labels: Sequence[str]) -> Iterator[Problem]:
         elif not label:
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should be at least 1 chars long")
             yield _schema(path, "must be the key of a node label; got an empty text", text)
-        if label and not _LABEL.fullmatch(label):
-            text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{_LABEL_PATTERN}'")
+        if label and not LABEL.fullmatch(label):
+            text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{LABEL_PATTERN}'")
             yield _schema(path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text)
 
 
@@ -415,23 +403,14 @@ def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
 
 
 def _finding(known: KnownTopology, problem: Problem) -> Finding:
-    position = next((step for step in problem.path if isinstance(step, int)), None)
-    place = known.levels if position is None else known.places[position].below("key")
+    place = known.key_place(problem.path)
     message = f"{problem.message}: Kueue refuses the Topology that is made of it"
     return place.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)
 
 
 def _generate(known: KnownTopology, *, recreate: bool) -> Generated:
-    origins = partial(_level_origins, known)
+    origins = partial(level_origins, known.levels, known.places, "key", _SOURCE)
     return Generated(_topology(known), f"ClusterTopology {known.topology.name}", known.item, origins, recreate=recreate)
-
-
-def _level_origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
-    origins: dict[FieldPath, Origin] = {(): Origin(known.levels, _SOURCE)}
-    for position, place in enumerate(known.places):
-        origins["spec", "levels", position] = Origin(place, _SOURCE)
-        origins["spec", "levels", position, "nodeLabel"] = Origin(place.below("key"), _SOURCE)
-    return origins
 
 
 def _topology_of_flavors(known: KnownTopologies, settings: TopologyRender) -> KnownTopology | None:
