@@ -142,7 +142,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(load=_importer("schedulers.volcano:VOLCANO"), rules=tuple, backend="volcano"),
     SchedulerEntry(
         load=_importer("schedulers.kueue:KUEUE"),
-        rules=_importer("schedulers.kueue.check:RULES"),
+        rules=_importer("schedulers.kueue:RULES"),
         queued=_importer("schedulers.kueue.chain:queued_pods"),
         webhook="Kueue's webhook",
         word="kueue",

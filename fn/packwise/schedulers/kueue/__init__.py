@@ -8,31 +8,41 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
+from packwise.schedulers.kueue import admission, chain, ignored, objects, podsets
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.placement import Cluster
     from packwise.settings import TopologyRender
 
-WORD = "kueue"
-"""It stands in every text that is Kueue's business."""
+RULES = (
+    *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *ignored.RULES,
+)  # fmt: skip
+"""Every rule of Kueue, in the order in which they are checked."""
 
 _OLD_VERSION = "v1beta1"
 
 
-class _Kueue:
+class _Kueue(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input."""
-        # What mends or migrates needs neither.
-        from packwise.schedulers.kueue.check import check
-        from packwise.schedulers.kueue.objects import render_objects
-
+        items = source.inventory.items
         release = kueue_release(source.settings.kueue.version)
         writes = source.settings.emits(KUEUE_TOPOLOGY.emit_word)
-        generated, refused = render_objects(source, release) if writes else ([], [])
-        known = [item for kind in WORKLOAD_KINDS.values() for item in source.inventory.items.of_kind(*kind.key)]
+        generated, refused = objects.render_objects(source, release) if writes else ([], [])
+        jobs = podsets.jobs_of(items)
+        findings = (
+            *refused,
+            *objects.check_objects(source, release),
+            *admission.check_jobs(jobs, source.inventory, release),
+            *podsets.check_runtimes(items),
+            *chain.check_chain(source, jobs, generated, release),
+            *ignored.check_keys(items),
+            *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
+        )
+        known = [item for kind in WORKLOAD_KINDS.values() for item in items.of_kind(*kind.key)]
         queued = tuple(item for item in known if is_queued(item))
-        return SchedulerObjects(tuple(generated), (*refused, *check(source, generated, release)), workloads=queued)
+        return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """A Topology or a ResourceFlavor in the version that the named release serves."""

@@ -16,7 +16,7 @@ from packwise.kubernetes.validation import (
     dns_subdomain,
     go_json,
 )
-from packwise.lenient import mapping, value_at
+from packwise.lenient import mapping, mapping_at, mappings_in_place, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, Integration
 from packwise.schedulers.kueue.podsets import HEAD, integer
 from packwise.schedulers.kueue.request import (
@@ -63,7 +63,7 @@ _PORT = ("name", "hostPort", "containerPort", "protocol", "hostIP")
 
 def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -> Iterator[Problem]:
     """Changes of the templates and of the size of a group."""
-    now, then = mapping(value_at(value, *_LWS_TEMPLATE)), mapping(value_at(before, *_LWS_TEMPLATE))
+    now, then = mapping_at(value, *_LWS_TEMPLATE), mapping_at(before, *_LWS_TEMPLATE)
     for name in ("leaderTemplate", "workerTemplate"):
         path, field = (*_LWS_TEMPLATE, name), f"{_LWS_FIELD}.{name}"
         new, old = now.get(name), then.get(name)
@@ -124,8 +124,7 @@ def _spec_problems(
 
 
 def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator[Problem]:
-    entries = [[mapping(each) for each in side] if isinstance(side, list) else [] for side in (new, old)]
-    now, then = entries
+    now, then = mappings_in_place(new), mappings_in_place(old)
     if len(now) != len(then):
         shape: list[Value] = [
             {
@@ -163,8 +162,8 @@ def _quantities(requests: Value) -> Value:
 
 def _ports(ports: Value) -> Value:
     """Ports with the API server's default, in the order of Go's fields; None where there are none."""
-    entries = [{"protocol": "TCP", **mapping(port)} for port in ports] if isinstance(ports, list) else []
-    return [{name: port[name] for name in _PORT if name in port} for port in entries] or None
+    filled = [{"protocol": "TCP", **port} for port in mappings_in_place(ports)]
+    return [{name: port[name] for name in _PORT if name in port} for port in filled] or None
 
 
 _ELASTIC = f"{PREFIX}elastic-job"
@@ -682,15 +681,14 @@ def _inner_ray_cluster(review: _Review) -> Iterator[Problem]:
 
 
 def _worker_groups(value: Mapping[str, Value], path: tuple[str, ...], field: str) -> Iterator[Problem]:
-    groups = value_at(value, *path, "workerGroupSpecs")
-    entries = groups if isinstance(groups, list) else []
-    if len(entries) + 1 > _MOST_POD_SETS:
+    groups = mappings_in_place(value_at(value, *path, "workerGroupSpecs"))
+    if len(groups) + 1 > _MOST_POD_SETS:
         detail = f"must have at most {_MOST_POD_SETS} items"
-        error = OperatorError(f"{field}.workerGroupSpecs", ErrorType.TOO_MANY, len(entries) + 1, detail)
-        message = f"must be at most {_MOST_POD_SETS - 1}, beside the head; got {len(entries)}"
+        error = OperatorError(f"{field}.workerGroupSpecs", ErrorType.TOO_MANY, len(groups) + 1, detail)
+        message = f"must be at most {_MOST_POD_SETS - 1}, beside the head; got {len(groups)}"
         yield refusal((*path, "workerGroupSpecs"), message, error)
-    for index, group in enumerate(entries):
-        if mapping(group).get("groupName") == HEAD:
+    for index, group in enumerate(groups):
+        if group.get("groupName") == HEAD:
             at = f"{field}.workerGroupSpecs[{index}].groupName"
             error = OperatorError(at, ErrorType.FORBIDDEN, None, f'"{HEAD}" is reserved for the head group')
             message = f'must not be "{HEAD}", which is the name of the head group'

@@ -12,13 +12,12 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.lenient import mapping, value_at
+from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, value_at
 from packwise.objects import Place, is_placeholder
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
-from packwise.schedulers.kueue import WORD
 from packwise.schedulers.kueue.objects import rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects import Generated, Index, Inventory
+    from packwise.objects.kinds import Kind
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
@@ -74,7 +74,7 @@ class _Flavor:
     @property
     def topology(self) -> str | None:
         """The Topology that it names."""
-        name = value_at(self.value, "spec", "topologyName") if self.value is not None else None
+        name = value_at(self.value, "spec", "topologyName")
         return name if isinstance(name, str) else None
 
 
@@ -92,40 +92,29 @@ class Chain:
     def __init__(
         self, items: Index, values: Sequence[Mapping[str, Value]], nodes: Iterable[Mapping[str, Value]] = ()
     ) -> None:
-        self.flavors = _by_name(
-            [*_values(items.of_kind(*RESOURCE_FLAVOR.key)), *_of_kind(values, RESOURCE_FLAVOR.name)]
-        )
-        topologies = [*_values(items.of_kind(*KUEUE_TOPOLOGY.key)), *_of_kind(values, KUEUE_TOPOLOGY.name)]
-        by_name = _by_name(topologies)
+        self.flavors = _by_name(items, values, RESOURCE_FLAVOR)
         self.levels: dict[str, list[str] | None] = {
-            name: None if value is None else node_labels(value) for name, value in by_name.items()
+            name: None if value is None else node_labels(value)
+            for name, value in _by_name(items, values, KUEUE_TOPOLOGY).items()
         }
         self.of_kai = [item.name for item in items.of_kind(*TOPOLOGY.key)]
         self.local_queues = items.of_kind(*_LOCAL_QUEUE)
-        self.nodes = [_labels(node) for node in nodes if node.get("kind") == "Node"]
+        self.nodes = [mapping_at(node, "metadata", "labels") for node in nodes if node.get("kind") == "Node"]
         self.cluster_queues = items.of_kind(*_CLUSTER_QUEUE)
 
     def resources(self, queue: KubeObject) -> list[_Resources]:
         """The resource groups of a ClusterQueue."""
-        groups = queue.get("spec.resourceGroups")
-        return [
-            self._group(mapping(group), ("spec", "resourceGroups", position))
-            for position, group in enumerate(groups if isinstance(groups, list) else [])
-        ]
+        groups = mappings_in_place(queue.get("spec.resourceGroups"))
+        return [self._group(group, ("spec", "resourceGroups", position)) for position, group in enumerate(groups)]
 
     def _group(self, group: Mapping[str, Value], path: FieldPath) -> _Resources:
-        covered, flavors = group.get("coveredResources"), group.get("flavors")
-        named = [
-            (position, name)
-            for position, flavor in enumerate(flavors if isinstance(flavors, list) else [])
-            if isinstance(name := mapping(flavor).get("name"), str)
+        covered = frozenset([each for each in entries(group.get("coveredResources")) if isinstance(each, str)])
+        flavors = [
+            _Flavor(name, (*path, "flavors", position, "name"), self.flavors.get(name))
+            for position, flavor in mappings_by_place(group.get("flavors"))
+            if isinstance(name := flavor.get("name"), str)
         ]
-        return _Resources(
-            frozenset([each for each in covered if isinstance(each, str)] if isinstance(covered, list) else []),
-            tuple(
-                _Flavor(name, (*path, "flavors", position, "name"), self.flavors.get(name)) for position, name in named
-            ),
-        )  # fmt: skip
+        return _Resources(covered, tuple(flavors))
 
     def cluster_queue(self, name: str, namespace: str) -> KubeObject | None:
         """The ClusterQueue of a LocalQueue; None where the input has none, or several that are not the same."""
@@ -149,26 +138,15 @@ class Chain:
         return [each.name for each in self.local_queues if _is_near(each, namespace)]
 
 
-def _labels(node: Mapping[str, Value]) -> Mapping[str, Value]:
-    return mapping(value_at(node, "metadata", "labels"))
-
-
 def _is_near(queue: KubeObject, namespace: str) -> bool:
     return not queue.namespace or not namespace or queue.namespace == namespace
 
 
-def _values(items: Iterable[KubeObject]) -> list[Mapping[str, Value]]:
-    return [item.value for item in items]
-
-
-def _of_kind(values: Iterable[Mapping[str, Value]], kind: str) -> list[Mapping[str, Value]]:
-    return [value for value in values if value["kind"] == kind]
-
-
-def _by_name(values: Iterable[Mapping[str, Value]]) -> dict[str, Mapping[str, Value] | None]:
-    """The objects by name; None for a name of several with another spec, of which nobody knows which one counts."""
+def _by_name(items: Index, values: Iterable[Mapping[str, Value]], kind: Kind) -> dict[str, Mapping[str, Value] | None]:
+    """The objects of a kind by name; None for several of another spec, of which nobody knows which one counts."""
     by_name: dict[str, Mapping[str, Value] | None] = {}
-    for value in values:
+    written = [item.value for item in items.of_kind(*kind.key)]
+    for value in (*written, *(value for value in values if value["kind"] == kind.name)):
         name = value_at(value, "metadata", "name")
         if isinstance(name, str):
             before = by_name.setdefault(name, value)
@@ -336,10 +314,8 @@ def _requested_resources(pod_spec: Mapping[str, Value]) -> set[str]:
     """The resources that pods request, and limits where they have no requests."""
     names: set[str] = set()
     for part in ("initContainers", "containers"):
-        containers = pod_spec.get(part)
-        for container in containers if isinstance(containers, list) else []:
-            resources = mapping(mapping(container).get("resources"))
-            names |= {*mapping(resources.get("requests")), *mapping(resources.get("limits"))}
+        for container in mappings(pod_spec.get(part)):
+            names |= {*mapping_at(container, "resources", "requests"), *mapping_at(container, "resources", "limits")}
     return names
 
 
@@ -358,7 +334,7 @@ def _mismatch(flavor: _Flavor, request: TopologyRequest | None, chain: Chain) ->
 
 def _without_domains(flavor: _Flavor, request: TopologyRequest, levels: Sequence[str], chain: Chain) -> str:
     """That the nodes of the input, where it has any, have no domain of the flavor at the level."""
-    labels = mapping(value_at(flavor.value, "spec", "nodeLabels") if flavor.value is not None else None)
+    labels = mapping_at(flavor.value, "spec", "nodeLabels")
     inside = [node for node in chain.nodes if labels.items() <= node.items() and all(level in node for level in levels)]
     if inside or not chain.nodes:
         return ""
@@ -379,11 +355,13 @@ def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
 
 
 _NAME = "Kueue"
+_WORD = "kueue"
+"""It stands in every text that is Kueue's business."""
 
 
 def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender) -> Iterator[QueuedPods]:
     """The pod sets of all jobs that name a queue or ask for a topology, in the order of the kinds."""
-    if not inventory.items.has_word(WORD):
+    if not inventory.items.has_word(_WORD):
         return
     release = kueue_release(settings.kueue.version)
     chain = Chain(inventory.items, rendered_values(topologies, settings))

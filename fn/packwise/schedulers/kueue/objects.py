@@ -113,9 +113,8 @@ def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: Kueu
 
 def _dropped_fields(item: KubeObject) -> Iterator[Finding]:
     """KAI's alias of a level, which Kueue's API server drops without a word."""
-    levels = item.get(_LEVELS)
-    for position, level in enumerate(levels if isinstance(levels, list) else []):
-        for name in mapping(level):
+    for position, level in mappings_by_place(item.get(_LEVELS)):
+        for name in level:
             if name != "nodeLabel":
                 message = "is no field of Kueue's Topology: the API server drops it"
                 if name == "alias":

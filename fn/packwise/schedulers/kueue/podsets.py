@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.lenient import mapping, mappings_by_place, text, value_at
+from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
@@ -97,7 +97,7 @@ def _replicated_jobs(jobs: Value) -> list[KueuePodSet]:
 
 
 def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    group = mapping(value_at(value, "spec", "leaderWorkerTemplate"))
+    group = mapping_at(value, "spec", "leaderWorkerTemplate")
     path: FieldPath = ("spec", "leaderWorkerTemplate")
     size = integer(group.get("size"), 1)
     title = "spec.leaderWorkerTemplate"
@@ -110,7 +110,7 @@ def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[
 
 def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     """Pod sets by the types of replicas, in the order in which their operator has them."""
-    specs = mapping(value_at(value, *kind.body))
+    specs = mapping_at(value, *kind.body)
     title = ".".join(kind.body)
     return [
         _pod_set(
@@ -156,14 +156,14 @@ def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet
 def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     sets: list[KueuePodSet] = []
     for role in ("driver", "executor"):
-        part = mapping(value_at(value, "spec", role))
-        base = mapping(value_at(part, "template", "metadata"))
+        part = mapping_at(value, "spec", role)
+        base = mapping_at(part, "template", "metadata")
         # The annotations of the role count before those of its pod template.
         annotations: dict[str, Value] = {**mapping(base.get("annotations")), **mapping(part.get("annotations"))}
         metadata: dict[str, Value] = {"annotations": annotations, "labels": part.get("labels")}
         count = 1 if role == "driver" else integer(part.get("instances"), 0)
         template = PodTemplate(("spec", role), f"spec.{role}", metadata)
-        sets.append(KueuePodSet(role, count, template, mapping(value_at(part, "template", "spec"))))
+        sets.append(KueuePodSet(role, count, template, mapping_at(part, "template", "spec")))
     return sets
 
 
@@ -217,18 +217,16 @@ def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[Kue
 def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     """The pod sets of a TrainJob; None where its runtime is not among the input, or patches make another of it."""
     runtime = _runtime_of(index, item)
-    patches = item.get("spec.runtimePatches")
-    entries = [mapping(patch) for patch in patches] if isinstance(patches, list) else []
-    is_patched = any(patch.get("manager") != _MANAGER for patch in entries) or item.get("spec.podTemplateOverrides")
+    patches = mappings_in_place(item.get("spec.runtimePatches"))
+    is_patched = any(patch.get("manager") != _MANAGER for patch in patches) or item.get("spec.podTemplateOverrides")
     if runtime is None or is_patched:
         return None
     jobs = runtime.get("spec.template.spec.replicatedJobs")
-    entries = jobs if isinstance(jobs, list) else []
     nodes = integer(runtime.get("spec.mlPolicy.numNodes"), 1)
     nodes = integer(item.get("spec.trainer.numNodes"), nodes)
     return [
         _of_runtime(each, nodes if _is_trainer(job) else each.count)
-        for each, job in zip(_replicated_jobs(entries), entries, strict=False)
+        for each, job in zip(_replicated_jobs(jobs), mappings(jobs), strict=True)
     ]
 
 
@@ -247,8 +245,8 @@ def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
     return None
 
 
-def _is_trainer(job: Value) -> bool:
-    return mapping(value_at(job, "template", "metadata", "labels")).get(_STEP) == "trainer"
+def _is_trainer(job: Mapping[str, Value]) -> bool:
+    return mapping_at(job, "template", "metadata", "labels").get(_STEP) == "trainer"
 
 
 def _of_runtime(each: KueuePodSet, count: int) -> KueuePodSet:

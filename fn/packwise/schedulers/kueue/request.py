@@ -23,6 +23,7 @@ from packwise.kubernetes.validation import (
     qualified_name,
     unmarshal_error,
 )
+from packwise.lenient import mapping, texts
 from packwise.wording import near_miss
 
 if TYPE_CHECKING:
@@ -120,8 +121,7 @@ class TopologyRequest:
 
 def annotations_of(metadata: Value, field: str = "annotations") -> Mapping[str, str]:
     """The annotations, or the labels, of a metadata; what is no text is left out."""
-    keys = metadata.get(field) if isinstance(metadata, dict) else None
-    return {key: text for key, text in keys.items() if isinstance(text, str)} if isinstance(keys, dict) else {}
+    return texts(mapping(metadata).get(field))
 
 
 def parse_bool(text: str) -> bool | None:
