@@ -11,6 +11,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
+from packwise.lenient import entries, value_at
 from packwise.objects import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.topology.known import (
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from packwise.objects import Inventory
     from packwise.revisions.grove import Limits, Revision
     from packwise.validate import Definitions
-
-# ClusterTopologyBinding: levels of any name in their own order, and who else keeps a topology for a scheduler.
-# Source: spec/grove.md#3 and #9; crds/head.
 
 KIND = "ClusterTopologyBinding"
 
@@ -93,9 +91,7 @@ def webhook_problems(
 
 
 def _references(value: Mapping[str, Value]) -> Sequence[Value]:
-    spec = value.get("spec")
-    references = spec.get("schedulerTopologyBindings") if isinstance(spec, dict) else None
-    return references if isinstance(references, list) else ()
+    return entries(value_at(value, *REFERENCES))
 
 
 def _domain_problem(path: FieldPath, domain: str) -> Problem | None:

@@ -7,6 +7,7 @@ import re
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
+from packwise.lenient import mapping, mapping_at, mappings, text_at, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -69,9 +70,12 @@ def read_unit(unit: Mapping[str, Value]) -> SlurmTopology:
     """The topology of an entry of a topology.yaml: a tree, blocks, or neither. Raises SlurmError."""
     switches = [
         _ConfEntry(_text(entry, "switch"), _text(entry, "nodes"), _text(entry, "children"))
-        for entry in _entries(unit, "tree", "switches")
+        for entry in mappings(mapping_at(unit, "tree").get("switches"))
     ]
-    blocks = [_ConfEntry(_text(entry, "block"), _text(entry, "nodes")) for entry in _entries(unit, "block", "blocks")]
+    blocks = [
+        _ConfEntry(_text(entry, "block"), _text(entry, "nodes"))
+        for entry in mappings(mapping_at(unit, "block").get("blocks"))
+    ]
     return _topology(switches, blocks)
 
 
@@ -162,15 +166,6 @@ def _path(leaf: str, parents: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _entries(unit: Mapping[str, Value], *path: str) -> Iterator[Mapping[str, Value]]:
-    value: Value = dict(unit)
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    for entry in value if isinstance(value, list) else ():
-        if isinstance(entry, dict):
-            yield entry
-
-
 def _text(entry: Mapping[str, Value], key: str) -> str:
     value = entry.get(key)
     return value if isinstance(value, str) else "" if value is None else str(value)
@@ -238,7 +233,7 @@ def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, s
 
 def _of_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
     for number, instance in enumerate(instances):
-        fields = instance if isinstance(instance, dict) else {}
+        fields = mapping(instance)
         name, layers, labels = fields.get("id"), fields.get("network_layers") or [], fields.get("labels") or {}
         if not isinstance(name, str) or not isinstance(layers, list) or not isinstance(labels, dict):
             raise TopographError(
@@ -248,12 +243,8 @@ def _of_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapping[str
 
 
 def _of_config_map(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    data, metadata = value.get("data"), value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    is_topographs = isinstance(annotations, dict) and _ENGINE in annotations
-    for text in data.values() if isinstance(data, dict) else ():
-        if not isinstance(text, str):
-            continue
+    is_topographs = _ENGINE in mapping_at(value, "metadata", "annotations")
+    for text in texts(value.get("data")).values():
         if is_conf(text):
             yield from _of_slurm(read_conf(text))
         elif is_topographs:
@@ -265,9 +256,8 @@ def _of_yaml(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
         units = read(text)
     except YamlError as error:
         raise TopographError(f"topograph's output must be YAML, or a topology.conf; {error}") from None
-    for unit in units if isinstance(units, list) else ():
-        if isinstance(unit, dict):
-            yield from _labels_of(unit)
+    for unit in mappings(units):
+        yield from _labels_of(unit)
 
 
 def _of_slurm(topology: SlurmTopology) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -293,20 +283,14 @@ def _label(text: str) -> str:
 
 
 def _with_labels(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, Value]:
-    metadata = node.get("metadata")
-    fields = metadata if isinstance(metadata, dict) else {}
-    written = fields.get("labels")
-    carried = written if isinstance(written, dict) else {}
-    return {**node, "metadata": {**fields, "labels": {**_own(node, labels), **carried}}}
+    carried = mapping_at(node, "metadata", "labels")
+    return {**node, "metadata": {**mapping_at(node, "metadata"), "labels": {**_own(node, labels), **carried}}}
 
 
 def _own(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
     """The labels of a node: by its name, by the instance that topograph notes, or by the end of its provider's id."""
-    metadata, spec = node.get("metadata"), node.get("spec")
-    fields = metadata if isinstance(metadata, dict) else {}
-    annotations = fields.get("annotations")
-    instance = annotations.get(_INSTANCE) if isinstance(annotations, dict) else None
-    provider = spec.get("providerID") if isinstance(spec, dict) else None
-    names = [fields.get("name"), instance, provider.rpartition("/")[2] if isinstance(provider, str) else None]
-    name = next((name for name in names if isinstance(name, str) and name in labels), None)
+    instance = text_at(node, "metadata", "annotations", _INSTANCE)
+    provider = text_at(node, "spec", "providerID").rpartition("/")[2]
+    names = (text_at(node, "metadata", "name"), instance, provider)
+    name = next((name for name in names if name and name in labels), None)
     return {} if name is None else labels[name]

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
 from packwise.schedulers.kai import MissingBindingError, topology_names
 from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, QueueShare, Share, SubGroupInfo
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.podgroup_rules import read_topology
-from packwise.schedulers.kai.pods import Manifest, read_pod, with_objects
+from packwise.schedulers.kai.pods import Manifest, read_pod, texts_at, with_objects
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
-    from krmfn.value import Value
     from packwise.placement import Bounds, PodSet
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.allocate.scene import Pod
@@ -123,28 +123,20 @@ class _Jobs:
         pods: list[Pod] = []
         for manifest in manifests:
             value = manifest.value
-            spec = value.get("spec")
-            read = read_pod(
-                _name(value),
-                Manifest(
-                    gang.namespace,
-                    spec if isinstance(spec, dict) else {},
-                    _texts(value, "labels"),
-                    _texts(value, "annotations"),
-                ),
-                self._known,
-            )
-            pods.append(read.pod.replace(sub_group=manifest.pod_set or ""))
-            notes |= {f"its pods {note}": None for note in read.notes}
+            labels, annotations = texts_at(value, "metadata", "labels"), texts_at(value, "metadata", "annotations")
+            template = Manifest(gang.namespace, mapping_at(value, "spec"), labels, annotations)
+            pod, left_out = read_pod(text_at(value, "metadata", "name"), template, self._known)
+            pods.append(pod.replace(sub_group=manifest.pod_set or ""))
+            notes |= {f"its pods {note}": None for note in left_out}
         for leaf in gang.leaves if not manifests else ():
             here = self._running.get((gang.namespace, gang.name, leaf.name), ())[: _size(leaf)]
             pods += [bound.pod.replace(sub_group=leaf.name) for bound in here]
-            pod_of = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
-            read = read_pod("", pod_of, self._known)
-            fresh = read.pod.replace(sub_group=leaf.name if leaf.is_named else "")
+            template = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
+            pod, left_out = read_pod("", template, self._known)
+            fresh = pod.replace(sub_group=leaf.name if leaf.is_named else "")
             # KAI takes pods by UID, which is random: pods of one set are alike, so any order says the same.
             pods += [fresh.replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
-            notes |= {f'pods of "{leaf.name}" {note}': None for note in read.notes}
+            notes |= {f'pods of "{leaf.name}" {note}': None for note in left_out}
         name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")
         if gang.priority_class and not self._has_all_classes and gang.priority_class not in self._classes:
             notes[
@@ -228,14 +220,3 @@ def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[Qu
             gpu = Share(None if quota < 0 else float(quota), None if limit < 0 else float(limit), node.gpu.weight)
             by_name[node.name] = QueueShare(node.name, gpu=gpu, parent=node.parent or "")
     return tuple(by_name[name] for name in sorted(by_name))
-
-
-def _texts(manifest: Mapping[str, Value], field: str) -> Mapping[str, str]:
-    metadata = manifest.get("metadata")
-    value = metadata.get(field) if isinstance(metadata, dict) else None
-    return {key: str(text) for key, text in value.items()} if isinstance(value, dict) else {}
-
-
-def _name(value: Mapping[str, Value]) -> str:
-    metadata = value.get("metadata")
-    return str(metadata.get("name")) if isinstance(metadata, dict) else ""

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
-from packwise.lenient import mapping_at, mappings, text_at
+from packwise.lenient import entries, mapping_at, mappings, mappings_by_place, text_at
 from packwise.objects import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
@@ -21,7 +21,7 @@ from packwise.schedulers.kai.allocate.state import ROOT, Silent, depth_of, level
 from packwise.wording import closest, list_known, near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
     from packwise.objects import Generated
@@ -93,8 +93,7 @@ def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Pro
         return
     yield from _mapping(("spec",), spec, _SPEC, suits)
     yield from _constraint_errors(("spec",), spec, suits)
-    groups = spec.get("subGroups")
-    for index, group in enumerate(groups if isinstance(groups, list) else ()):
+    for index, group in enumerate(entries(spec.get("subGroups"))):
         path = ("spec", "subGroups", index)
         if not isinstance(group, dict):
             yield _wrong_type(path, group, "object", KNOWN)
@@ -199,11 +198,8 @@ class SubGroupTree(Record):
     @classmethod
     def read(cls, spec: Mapping[str, Value]) -> SubGroupTree:
         """The subgroups of `spec`; what is no mapping is left out."""
-        entries = spec.get("subGroups")
         nodes = tuple(
-            _node(("spec", "subGroups", index), entry)
-            for index, entry in enumerate(entries if isinstance(entries, list) else ())
-            if isinstance(entry, dict)
+            _node(("spec", "subGroups", index), entry) for index, entry in mappings_by_place(spec.get("subGroups"))
         )
         children: dict[str | None, int] = {}
         for node in nodes:
@@ -332,10 +328,10 @@ def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Probl
 
 
 def _node(path: FieldPath, entry: Mapping[str, Value]) -> SubGroupNode:
-    name, parent = entry.get("name"), entry.get("parent")
+    parent = entry.get("parent")
     return SubGroupNode(
         path,
-        name if isinstance(name, str) else "",
+        text_at(entry, "name"),
         parent if isinstance(parent, str) else None,
         _count(entry, "minMember"),
         _count(entry, "minSubGroup"),
@@ -477,13 +473,9 @@ def _level_names(topology: KaiTopology) -> list[str]:
 def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
     """The holders of a constraint: the PodGroup itself and its subgroups, each with its path and name."""
     spec = podgroup.get("spec")
-    if not isinstance(spec, dict):
-        return
-    yield ("spec",), "", spec
-    groups = spec.get("subGroups")
-    entries: Sequence[Value] = groups if isinstance(groups, list) else ()
-    for index, group in enumerate(entries):
-        if isinstance(group, dict):
+    if isinstance(spec, dict):
+        yield ("spec",), "", spec
+        for index, group in mappings_by_place(spec.get("subGroups")):
             yield ("spec", "subGroups", index), text_at(group, "name"), group
 
 

@@ -15,6 +15,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.lenient import entries, value_at
 from packwise.objects import Generated, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.placement import Gang
@@ -268,9 +269,7 @@ def _subgroup_name(value: Mapping[str, Value], path: FieldPath) -> str | None:
 
 
 def _subgroups(value: Mapping[str, Value]) -> Sequence[Value]:
-    spec = value["spec"]
-    groups = spec.get("subGroups") if isinstance(spec, dict) else None
-    return groups if isinstance(groups, list) else ()
+    return entries(value_at(value, "spec", "subGroups"))
 
 
 _REFUSED = Rule(

@@ -53,11 +53,9 @@ class Manifest(Record):
     annotations: Mapping[str, str] = {}
 
 
-class ReadPod(Record):
-    """A pod, and what was left out of account."""
-
-    pod: Pod
-    notes: tuple[str, ...] = ()
+def texts_at(value: Value, *steps: str) -> dict[str, str]:
+    """The labels, annotations or the like at the end of `steps`, whatever is written for a value as text."""
+    return {key: str(written) for key, written in mapping_at(value, *steps).items()}
 
 
 def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
@@ -77,10 +75,7 @@ def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> Known
         objects_of("PersistentVolumeClaim"),
         None
         if namespaces is None
-        else {
-            name: {key: str(text) for key, text in mapping_at(value, "metadata", "labels").items()}
-            for (_, name), value in namespaces.items()
-        },
+        else {name: texts_at(value, "metadata", "labels") for (_, name), value in namespaces.items()},
         None if classes is None else {name: value for (_, name), value in classes.items()},
     )
 
@@ -101,8 +96,8 @@ def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
     return _with_gpus(amounts(quantities))
 
 
-def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> ReadPod:
-    """The pod of that name."""
+def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> tuple[Pod, list[str]]:
+    """The pod of that name, and notes on what was left out of account."""
     namespace, spec = manifest.namespace, manifest.spec
     labels, annotations = manifest.labels, manifest.annotations
     notes: list[str] = []
@@ -134,7 +129,7 @@ def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> ReadPod:
         is_gated=bool(spec.get("schedulingGates")),
         lacks=lacks,
     )
-    return ReadPod(pod, tuple(notes))
+    return pod, notes
 
 
 def _with_gpus(request: Mapping[str, int]) -> dict[str, int]:
@@ -180,7 +175,7 @@ def _rules(
 ) -> PodRules:
     required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return PodRules(
-        tuple(sorted((key, str(text)) for key, text in mapping_at(spec, "nodeSelector").items())),
+        tuple(sorted(texts_at(spec, "nodeSelector").items())),
         tuple(_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))) if required else None,
         tuple(
             Toleration(*(text_at(entry, key) for key in ("key", "operator", "value", "effect")))

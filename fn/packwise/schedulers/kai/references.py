@@ -10,6 +10,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
+from packwise.lenient import entries, mapping
 from packwise.objects import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.placement import Gang
@@ -135,9 +136,8 @@ def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyR
     is_binding = item.kind == CLUSTER_TOPOLOGY_BINDING.name
     if not is_binding or not _is_applied(schedulers, settings) or not isinstance(item.get("spec"), dict):
         return item
-    entries = item.get(REFERENCES)
-    listed: Sequence[Value] = entries if isinstance(entries, list) else ()
-    if any(isinstance(entry, dict) and entry.get("schedulerName") == PROFILE for entry in listed):
+    listed = entries(item.get(REFERENCES))
+    if any(mapping(entry).get("schedulerName") == PROFILE for entry in listed):
         return item
     entry: dict[str, Value] = {"schedulerName": PROFILE, "topologyReference": item.name}
     return item.set(REFERENCES, [*listed, entry])

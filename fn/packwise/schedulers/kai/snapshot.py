@@ -13,7 +13,7 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.lenient import entries, mapping_at, mappings, text_at
-from packwise.schedulers.kai.allocate import existing_queues, usage_of
+from packwise.schedulers.kai.allocate import add_use, existing_queues, lineage, usage_of
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     NOT_PREEMPTIBLE,
@@ -26,7 +26,7 @@ from packwise.schedulers.kai.allocate.scene import (
 )
 from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
 from packwise.schedulers.kai.podgroup_rules import read_topology
-from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod
+from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod, texts_at
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
@@ -140,16 +140,11 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
     raw, items = value.get("rawObjects"), value.get("items")
     if isinstance(raw, dict):
         for field, kind in _KINDS.items():
-            entries = raw.get(field)
             if field in raw:
                 # That the kind was listed is known even where there is none of it.
                 yield {"kind": f"{kind}List"}
             # The API server's client leaves the kind of listed objects out.
-            yield from (
-                {"kind": kind, **entry}
-                for entry in (entries if isinstance(entries, list) else ())
-                if isinstance(entry, dict)
-            )
+            yield from ({"kind": kind, **entry} for entry in mappings(raw.get(field)))
     elif isinstance(items, list) and str(value.get("kind", "")).endswith("List"):
         kind = str(value["kind"]).removesuffix("List")
         if kind:
@@ -233,7 +228,7 @@ def nodes_within(nodes: Iterable[Node], domain: str) -> list[Node]:
 
 def _node(value: Mapping[str, Value]) -> Node:
     spec, status = mapping_at(value, "spec"), mapping_at(value, "status")
-    labels = {key: str(text) for key, text in mapping_at(value, "metadata", "labels").items()}
+    labels = texts_at(value, "metadata", "labels")
     allocatable = node_amounts(mapping_at(status, "allocatable") or mapping_at(status, "capacity"))
     return Node(
         name=text_at(value, "metadata", "name"),
@@ -270,9 +265,8 @@ def _pod(
     if text_at(value, "status", "phase") in _ENDED:
         return None
     name, namespace = text_at(metadata, "name"), text_at(metadata, "namespace")
-    labels = {key: str(text) for key, text in mapping_at(metadata, "labels").items()}
-    annotations = {key: str(text) for key, text in mapping_at(metadata, "annotations").items()}
-    pod = read_pod(name, Manifest(namespace, spec, labels, annotations), known).pod
+    labels, annotations = texts_at(metadata, "labels"), texts_at(metadata, "annotations")
+    pod, _ = read_pod(name, Manifest(namespace, spec, labels, annotations), known)
     bound, selected = bindings.get((namespace, name), ("", ()))
     if labels.get("app") == _RESERVATION:
         # It holds a GPU for the pods that share it, which are counted themselves.
@@ -381,9 +375,7 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
             continue
         asked = usage_of([(bound.pod, nodes[bound.node])])
         for total in (used, kept) if _is_kept(bound, snapshot) else (used,):
-            own = total.setdefault(_queue(bound, snapshot), {})
-            for name, amount in asked.items():
-                own[name] = own.get(name, 0) + amount
+            add_use(total.setdefault(_queue(bound, snapshot), {}), asked)
     return tuple(
         queue.replace(used=used.get(queue.name, {}), kept=kept.get(queue.name, {})) for queue in queues
     )  # fmt: skip
@@ -464,27 +456,19 @@ def _of_queue(
 def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[str]:
     """The queues of gangs that wait, where there are several and these, or queues above them, are not all alike."""
     waiting = sorted({gang.job.queue for gang in gangs if any(not pod.node for pod in gang.job.pods)})
-    lineage = [queue for name in waiting for queue in _lineage(name, known)]
-    shares = [share for queue in lineage for share in (queue.gpu, queue.cpu, queue.memory)]
+    queues = [queue for name in waiting for queue in lineage(name, known)]
+    shares = [share for queue in queues for share in (queue.gpu, queue.cpu, queue.memory)]
     is_alike = (
         all(share.quota is None for share in shares)
-        and len({(queue.gpu.weight, queue.cpu.weight, queue.memory.weight, queue.priority) for queue in lineage}) < 2
-        and len({queue.parent for queue in lineage if queue.name in waiting}) < 2
+        and len({(queue.gpu.weight, queue.cpu.weight, queue.memory.weight, queue.priority) for queue in queues}) < 2
+        and len({queue.parent for queue in queues if queue.name in waiting}) < 2
     )
     return waiting if len(waiting) > 1 and not is_alike else []
 
 
 def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
-    shares = [share for queue in _lineage(name, known) for share in (queue.gpu, queue.cpu, queue.memory)]
+    shares = [share for queue in lineage(name, known) for share in (queue.gpu, queue.cpu, queue.memory)]
     return any(share.limit is not None or share.quota is not None for share in shares)
-
-
-def _lineage(name: str, known: Mapping[str, QueueShare]) -> Iterator[QueueShare]:
-    seen: set[str] = set()
-    while name in known and name not in seen:
-        seen.add(name)
-        yield known[name]
-        name = known[name].parent
 
 
 def _of(bound: BoundPod, snapshot: Snapshot) -> BoundGroup | None:

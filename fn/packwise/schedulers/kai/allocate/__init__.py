@@ -63,9 +63,9 @@ class Queues:
         self.used: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
         self._kept: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
         for queue in self._by_name.values():
-            for above in self._lineage(queue.name):
-                _add(self.used[above.name], queue.used)
-                _add(self._kept[above.name], queue.kept)
+            for above in lineage(queue.name, self._by_name):
+                add_use(self.used[above.name], queue.used)
+                add_use(self._kept[above.name], queue.kept)
 
     def missing(self, name: str) -> FitError | None:
         """The error of a job whose queue does not exist."""
@@ -78,13 +78,13 @@ class Queues:
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
         """The bound of its queue, or of one above, that the pods of the job would exceed."""
         asked = requests_of(pods, self._memory)
-        lineage = list(self._lineage(job.queue))
-        for queue in lineage:
+        queues = list(lineage(job.queue, self._by_name))
+        for queue in queues:
             for name in _CHECKED:
                 limit, used = _share(queue, name).limit, self.used[queue.name].get(name, 0)
                 if asked[name] and limit is not None and used + asked[name] > limit:
                     return over_limit(queue.title or queue.name, name, limit, used, asked[name])
-        for queue in lineage if job.is_kept else ():
+        for queue in queues if job.is_kept else ():
             for name in _CHECKED:
                 quota, kept = _share(queue, name).quota, self._kept[queue.name].get(name, 0)
                 if asked[name] and quota is not None and kept + asked[name] > quota:
@@ -94,20 +94,21 @@ class Queues:
     def count(self, job: Job, placed: Iterable[tuple[Pod, str]]) -> None:
         """Takes in that the pods of the job run on these nodes."""
         asked = usage_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
-        names = [queue.name for queue in self._lineage(job.queue)] or [job.queue]
+        names = [queue.name for queue in lineage(job.queue, self._by_name)] or [job.queue]
         for name in names:
-            _add(self.used.setdefault(name, {}), asked)
+            add_use(self.used.setdefault(name, {}), asked)
             if job.is_kept:
-                _add(self._kept.setdefault(name, {}), asked)
+                add_use(self._kept.setdefault(name, {}), asked)
 
-    def _lineage(self, name: str) -> Iterator[QueueShare]:
-        """The queue and those above it; none where nobody knows it."""
-        seen: set[str] = set()
-        queue = self._by_name.get(name)
-        while queue is not None and queue.name not in seen:
-            seen.add(queue.name)
-            yield queue
-            queue = self._by_name.get(queue.parent)
+
+def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]:
+    """The queue of that name and those above it; none where nobody knows it."""
+    seen: set[str] = set()
+    queue = queues.get(name)
+    while queue is not None and queue.name not in seen:
+        seen.add(queue.name)
+        yield queue
+        queue = queues.get(queue.parent)
 
 
 def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
@@ -121,31 +122,31 @@ def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
 
 def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
     """The sum of the pods' requests of the resources that queues bound; `gpu_memory` is that of the largest GPU."""
-    asked: dict[str, float] = dict.fromkeys(_CHECKED, 0)
-    for pod in pods:
-        for name, amount in pod.request:
-            if name in (CPU, MEMORY):
-                asked[name] += amount
-        asked[GPU] += gpus_of(pod, gpu_memory)
-    return asked
+    return _total((pod, gpus_of(pod, gpu_memory)) for pod in pods)
 
 
 def usage_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
     """The sum of what pods use, on their nodes, of the resources that queues bound."""
-    taken: dict[str, float] = dict.fromkeys(_CHECKED, 0)
-    for pod, node in placed:
+    return _total((pod, gpus_taken(pod, node)) for pod, node in placed)
+
+
+def _total(pods: Iterable[tuple[Pod, float]]) -> dict[str, float]:
+    """The sum of the pods' requests, with the GPUs that each counts for."""
+    total: dict[str, float] = dict.fromkeys(_CHECKED, 0)
+    for pod, gpus in pods:
         for name, amount in pod.request:
             if name in (CPU, MEMORY):
-                taken[name] += amount
-        taken[GPU] += gpus_taken(pod, node)
-    return taken
+                total[name] += amount
+        total[GPU] += gpus
+    return total
 
 
 def _share(queue: QueueShare, name: str) -> Share:
     return queue.gpu if name == GPU else queue.cpu if name == CPU else queue.memory
 
 
-def _add(total: dict[str, float], amounts: Mapping[str, float]) -> None:
+def add_use(total: dict[str, float], amounts: Mapping[str, float]) -> None:
+    """Adds the amounts to the total, by resource."""
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount
 
@@ -291,7 +292,7 @@ class JobTree:
 
     @property
     def waits(self) -> bool:
-        """Violations of the rules in CEL about all levels, in their order; one a rule, however many levels break it."""
+        """True if pods wait for a node."""
         return any(leaf.waiting for leaf in self.leaves.values())
 
     @property
@@ -415,7 +416,7 @@ class Attempt:
         while len(self._cluster.placed) > mark:
             pod, node = self._cluster.placed[-1]
             nodes, scores = self._visits.pop()
-            self._cluster.roll_back(len(self._cluster.placed) - 1)
+            self._cluster.take_back()
             if is_counted:
                 self._reject(pod, nodes_before(pod, nodes, scores, node))
 

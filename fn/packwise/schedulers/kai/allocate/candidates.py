@@ -242,7 +242,6 @@ class Candidates(Record):
     """
 
     sets: Iterable[Sequence[NodeState]] = ()
-    start: Domain | None = None
     scores: Scores | None = None
     errors: tuple[FitError, ...] = ()
     silent: Silent | None = None
@@ -285,18 +284,18 @@ def _candidates_within(
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
         error = constraint_error(job, sub_group, constraint, where)
-        return Candidates(start=start, errors=(error.replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
+        return Candidates(errors=(error.replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
     if isinstance(levels, Silent):
-        return Candidates(start=start, silent=levels)
+        return Candidates(silent=levels)
     ordered = accounting.levels(levels.finest)
     pinned = _pinned_domains(tree, levels, wanted.running)
     fitting = _fitting(accounting, tree, levels, ordered, pinned)
     if not fitting:
         bounds = sorted(tree.at(levels.coarsest), key=lambda domain: domain.id)
         errors = [accounting.error(domain, sub_group) for domain in bounds if pinned is None or domain in pinned]
-        return Candidates(start=start, errors=(*errors, constraint_error(job, sub_group, constraint)))
+        return Candidates(errors=(*errors, constraint_error(job, sub_group, constraint)))
     scores = None if levels.preferred is None else Scores(tree, levels.preferred, ordered.get(levels.preferred, ()))
-    return Candidates(_cut(fitting, tree, valid), start, scores)
+    return Candidates(_cut(fitting, tree, valid), scores)
 
 
 def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]) -> Iterator[Sequence[NodeState]]:
@@ -499,29 +498,32 @@ def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, ta
 
 
 class _Order:
-    """KAI's order of nodes for one pod, by what they have left now."""
+    """KAI's order of nodes for one pod, by what they have left of its `main` resource, of which they have `most`."""
 
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self._pod = pod
         self._scores = scores
-        self._main = GPU if is_gpu_pod(pod) else CPU
-        idle = [node.idle.get(self._main, 0) for node in nodes if node.node.allocatable.get(self._main, 0)]
-        self._most = max(idle, default=0)
-        self._bare = self._most + (bool(idle) and min(idle) == self._most > 0)
+        self.main = GPU if is_gpu_pod(pod) else CPU
+        idle = [node.idle.get(self.main, 0) for node in nodes if node.node.allocatable.get(self.main, 0)]
+        self.most = max(idle, default=0)
+        # A node without the resource scores as the emptiest one does, or worse where all others are alike.
+        self._bare = self.most + (bool(idle) and min(idle) == self.most > 0)
 
     def key(self, node: NodeState) -> tuple[int, int, int, int, int, int]:
         """The place of a node in the order, by KAI's scores from the weightiest on."""
-        pod, has = self._pod, node.node.allocatable.get
-        shares = joins_shared_gpu(pod, node.node, node.shared)
-        left = node.idle.get(self._main, 0) if self._most > 0 else 0
-        return (
-            -(0 if self._scores is None else self._scores.of(node) or 0),
-            -shares,
-            -node.fits(pod),
-            -(self._main == CPU and not has(GPU, 0)),
-            left if has(self._main, 0) else self._bare,
-            node.rank,
-        )
+        score, is_bare, left, rank = self.place(node)
+        shares = joins_shared_gpu(self._pod, node.node, node.shared)
+        return score, -shares, -node.fits(self._pod), is_bare, left, rank
+
+    def place(self, node: NodeState) -> tuple[int, int, int, int]:
+        """The place of a node among those that the pod fits on, where no GPU is shared."""
+        has = node.node.allocatable.get
+        score = 0 if self._scores is None else self._scores.of(node) or 0
+        is_cpu_node = self.main == CPU and not has(GPU, 0)
+        left = self._bare
+        if has(self.main, 0):
+            left = node.idle.get(self.main, 0) if self.most > 0 else 0
+        return -score, -is_cpu_node, left, node.rank
 
 
 class Ranking:
@@ -530,23 +532,13 @@ class Ranking:
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self._pod = pod
         self.nodes = scored_nodes(nodes, scores)
-        self._scores = scores
-        self._main = GPU if is_gpu_pod(pod) else CPU
-        idle = [node.idle.get(self._main, 0) for node in self.nodes if node.node.allocatable.get(self._main, 0)]
-        self._most = max(idle, default=0)
-        # A node without the resource scores as the emptiest one does, or worse where all others are alike.
-        self._bare = self._most + (bool(idle) and min(idle) == self._most > 0)
+        self._order = _Order(pod, self.nodes, scores)
         self._heap = [self._entry(node) for node in self.nodes if node.fits(pod) and not refusals(pod, node.node)]
         heapify(self._heap)
         self.seen = 0
 
     def _entry(self, node: NodeState) -> _Entry:
-        score = 0 if self._scores is None else self._scores.of(node) or 0
-        is_cpu_node = self._main == CPU and not node.node.allocatable.get(GPU, 0)
-        left = node.idle.get(self._main, 0) if self._most > 0 else 0
-        if not node.node.allocatable.get(self._main, 0):
-            left = self._bare
-        return (-score, -is_cpu_node, left, node.rank, node)
+        return (*self._order.place(node), node)
 
     def serves(self, pod: Pod) -> bool:
         """True if the ranking holds for the pod too: it has the same request and rules."""
@@ -555,7 +547,7 @@ class Ranking:
     def update(self, changed: Sequence[NodeState]) -> None:
         """Takes in that nodes have more or less left."""
         for node in dict.fromkeys(changed):
-            self._most = max(self._most, node.idle.get(self._main, 0))
+            self._order.most = max(self._order.most, node.idle.get(self._order.main, 0))
             if node.fits(self._pod) and not refusals(self._pod, node.node):
                 heappush(self._heap, self._entry(node))
 
@@ -564,7 +556,7 @@ class Ranking:
         while self._heap:
             entry = self._heap[0]
             node = entry[-1]
-            if node.fits(self._pod) and node.idle.get(self._main, 0) <= entry[2]:
+            if node.fits(self._pod) and node.idle.get(self._order.main, 0) <= entry[2]:
                 return node
             # What it has left is more than when it was listed: another entry lists it, after others.
             heappop(self._heap)

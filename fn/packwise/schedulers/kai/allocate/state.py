@@ -547,11 +547,10 @@ class ClusterState:
         self._shared.append(taken)
         self._change(pod, node, taken, -1)
 
-    def roll_back(self, mark: int) -> None:
-        """Takes away the pods placed since there were `mark` of them, the last one first."""
-        while len(self.placed) > mark:
-            pod, node = self.placed.pop()
-            self._change(pod, node, self._shared.pop(), 1)
+    def take_back(self) -> None:
+        """Takes away the pod that was placed last."""
+        pod, node = self.placed.pop()
+        self._change(pod, node, self._shared.pop(), 1)
 
     def _change(self, pod: Pod, node: NodeState, taken: Iterable[tuple[str, int]], sign: int) -> None:
         whole = 0
