@@ -40,10 +40,13 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
 @cache
 def rows() -> list[Any]:
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        return [pytest.param(row, id=row["case"]) for row in map(json.loads, lines)]
+        return [
+            # Clusters that were drawn at random are large, and many.
+            pytest.param(row, id=row["case"], marks=[pytest.mark.client] if row["case"].startswith("rnd-") else [])
+            for row in map(json.loads, lines)
+        ]
 
 
-@pytest.mark.client
 @pytest.mark.parametrize("row", rows())
 def test_states_nodes_and_messages_are_kais(row: Any, tmp_path: Path, call: Call) -> None:
     items = row["nodes"] if isinstance(row["nodes"], list) else row["nodes"]["items"]
@@ -220,6 +223,29 @@ def test_queues_bound_cpu_and_memory(place: Any, resources: Any, message: str) -
     assert (answer.state, answer.message) == ("pending", message)
 
 
+@pytest.mark.parametrize(
+    ("where", "resources", "message"),
+    [
+        ("q", {"gpu": {"limit": 12}}, "OverLimit: dept quota has reached the allowable limit of GPUs. Limit is 12"),
+        ("r", {"gpu": {"limit": 12}}, "OverLimit: dept quota has reached the allowable limit of GPUs. Limit is 12"),
+        ("r", {"gpu": {"quota": 12}}, "NonPreemptibleOverQuota: "),
+        ("r", {"gpu": {"limit": 16}}, ""),
+        ("x", {"gpu": {"limit": 12}}, ""),
+    ],
+)
+def test_gangs_that_are_placed_count_in_the_queues_above_theirs(
+    place: Any, where: str, resources: Any, message: str
+) -> None:
+    queues = [queue("dept", resources=resources), queue("q", "dept"), queue("r", "dept"), queue("x")]
+    kept = {"template": {"priorityClassName": "kept"}}
+    text = f"{workload('a', **kept)}---\n{workload('b', queue=where, **kept)}"
+
+    answer = place(text, node("n0"), node("n1"), *queues, priority_class("kept", 100), name="b-0")
+
+    assert answer.message[: len(message)] == message
+    assert (answer.state == "allocated") == (not message)
+
+
 def test_running_pods_that_cannot_be_preempted_count_against_the_quota(place: Any) -> None:
     items = [node("n0"), node("n1"), queue("q", resources={"gpu": {"quota": 8}}), running("busy", "n1", "g")]
     kept, train = priority_class("kept", 100), priority_class("train", 50)
@@ -298,6 +324,17 @@ def test_host_ports_are_taken_once(place: Any, text: str, fits: bool) -> None:
 
     assert (answer.state == "allocated") == fits
     assert (f"1 {NO_PORT}" in answer.message) != fits
+
+
+@pytest.mark.parametrize(("restart", "fits"), [({"restartPolicy": "Always"}, False), ({}, True)])
+def test_ports_of_sidecars_count_and_those_of_other_init_containers_do_not(
+    place: Any, restart: dict[str, str], fits: bool
+) -> None:
+    first: Any = {"name": "first", "image": "i", **PORT, **restart}
+
+    answer = place(workload(pods=2, gpus=1, initContainers=[first]), node("n0"), queue("q"))
+
+    assert (answer.state == "allocated") == fits
 
 
 @pytest.mark.parametrize(
@@ -443,6 +480,43 @@ def test_a_gpu_that_pods_share_is_no_whole_one_and_what_is_left_of_it_is_shared_
 
     assert "1 node(s) didn't have enough resources: GPUs" in whole.message
     assert (half.state, more.state) == ("allocated", "pending")
+
+
+SHORT = "node(s) didn't have enough resources: GPU"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "gpus", "busy", "reasons"),
+    [
+        ({"gpu-fraction": "0.5"}, 1, 1, [f"1 {SHORT}s"]),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}, 2, 1, ["Unable to schedule pod"]),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}, 2, 0, []),
+        ({"gpu-fraction": "1"}, 2, 1, []),
+        ({"gpu-memory": "90000"}, 2, 0, [f"1 {SHORT} memory"]),
+        ({"gpu-memory": "80000"}, 1, 0, []),
+    ],
+)
+def test_a_share_of_gpus_needs_as_many_that_have_room(
+    place: Any, annotations: dict[str, str], gpus: int, busy: int, reasons: list[str]
+) -> None:
+    text = workload(gpus=0, clique={"annotations": annotations})
+    there = node("n0", gpus, {"nvidia.com/gpu.memory": "80000"})
+
+    answer = place(text, there, queue("q"), *[running("busy", "n0", gpus=1)] * busy)
+
+    assert (answer.state == "allocated") == (not reasons)
+    assert [reason for reason in reasons if reason not in answer.message] == []
+
+
+def test_a_gpu_that_is_shared_goes_to_one_pod_whole_once_nobody_shares_it(place: Any) -> None:
+    """A gang that does not fit leaves no share behind: the next one gets the GPU."""
+    half = {"annotations": {"gpu-fraction": "0.6"}}
+    text = f"{workload('a', pods=2, gpus=0, clique=half)}---\n{workload('b', gpus=1)}"
+
+    first = place(text, node("n0", 1), queue("q"), name="a-0")
+    second = place(text, node("n0", 1), queue("q"), name="b-0")
+
+    assert (first.state, second.state) == ("pending", "allocated")
 
 
 def test_pods_without_gpus_go_where_gpus_are_shared(place: Any) -> None:

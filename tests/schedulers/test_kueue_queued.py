@@ -83,6 +83,81 @@ def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(queue: str, u
     assert [(use.topology, use.workload.name, use.queue) for use in listing.uses if use.queue] == users
 
 
+OTHER = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata: {name: others}
+spec: {levels: [{domain: rack, key: example.com/rack}]}
+"""
+
+
+def test_flavors_of_the_settings_are_in_the_topology_of_the_settings() -> None:
+    """Another topology beside it is of somebody else's flavors."""
+    settings, *queues = CLUSTER.split("---\n")
+    named = settings.replace("spec:\n", "spec:\n  revision: grep-244-multi\n")
+    texts = [named, *queues, OTHER, JOB.replace("QUEUE", "gpus")]
+
+    whole = Package(tuple([KubeObject.parse(text) for text in texts]))
+
+    flavors = [item for item in render(whole).generated if item.kind == "ResourceFlavor"]
+    assert [item.get("spec.topologyName") for item in flavors] == ["grove-topology"]
+    assert {each.name for each in overview(whole).topologies if each.kind == "ClusterTopology"} >= {"others"}
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: gpus}}
+spec:
+  replicatedJobs:
+  - name: Driver
+    template: {spec: {template: {spec: {}}}}
+  - name: workers
+    replicas: 3
+    template: {spec: {parallelism: 4, completions: 2, template: {spec: {}}}}
+  - name: spare
+    replicas: 0
+    template: {spec: {parallelism: 4, template: {spec: {}}}}
+"""
+RAY = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ray, labels: {kueue.x-k8s.io/queue-name: gpus}}
+spec:
+  headGroupSpec: {template: {spec: {}}}
+  workerGroupSpecs:
+  - {groupName: Small, replicas: 2, template: {spec: {}}}
+  - {groupName: wide, replicas: 2, numOfHosts: 4, template: {spec: {}}}
+  - {groupName: none, template: {spec: {}}}
+"""
+PYTORCH = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: torch, labels: {kueue.x-k8s.io/queue-name: gpus}}
+spec:
+  pytorchReplicaSpecs:
+    Worker: {replicas: 3, template: {spec: {}}}
+    Master: {template: {spec: {}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "sets"),
+    [
+        (JOB_SET, [("driver", 1), ("workers", 6), ("spare", 0)]),
+        (RAY, [("head", 1), ("small", 2), ("wide", 8), ("none", 0)]),
+        (PYTORCH, [("master", 1), ("worker", 3)]),
+    ],
+    ids=["JobSet", "RayCluster", "PyTorchJob"],
+)
+def test_the_name_and_number_of_each_pod_set(job: str, sets: list[tuple[str, int]]) -> None:
+    whole = Package(tuple([KubeObject.parse(text) for text in [*CLUSTER.split("---\n"), job]]))
+
+    explanation = explanation_of(whole, render(whole))
+
+    assert [(each.pods.name, each.pods.count) for tree in explanation.workloads for each in tree.queued] == sets
+
+
 OWN = """\
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: Topology

@@ -296,7 +296,7 @@ def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str,
     shared: dict[str, dict[str, int]] = {}
     for bound in pods:
         share = bound.pod.share
-        for group in bound.gpus if share is not None else ():
+        for group in bound.gpus:
             groups = shared.setdefault(bound.node, {})
             groups[group] = groups.get(group, 0) + memory_of(cast("GpuPortion", share), by_name[bound.node])
     return shared
