@@ -237,8 +237,8 @@ def test_gangs_that_are_placed_count_in_the_queues_above_theirs(
     place: Any, where: str, resources: Any, message: str
 ) -> None:
     queues = [queue("dept", resources=resources), queue("q", "dept"), queue("r", "dept"), queue("x")]
-    kept = {"template": {"priorityClassName": "kept"}}
-    text = f"{workload('a', **kept)}---\n{workload('b', queue=where, **kept)}"
+    kept = {"priorityClassName": "kept"}
+    text = f"{workload('a', template=kept)}---\n{workload('b', queue=where, template=kept)}"
 
     answer = place(text, node("n0"), node("n1"), *queues, priority_class("kept", 100), name="b-0")
 

@@ -110,7 +110,7 @@ def read_levels(item: KubeObject) -> ClusterTopology:
 LABEL_PATTERN = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 )
-"""The pattern of a node label, and of an alias, in the Topologies of KAI and of Kueue."""
+"""The pattern of a node label, and of an alias, in the Topologies of schedulers."""
 
 LABEL = re.compile(LABEL_PATTERN.strip("^$"))
 
