@@ -738,6 +738,28 @@ def test_a_taint_comes_before_what_the_pod_selects(place: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("toleration", "fits"),
+    [
+        ({"key": "k", "operator": "Exists"}, True),
+        ({"key": "k", "value": "v"}, True),
+        ({"operator": "Exists"}, True),
+        ({"key": "k", "operator": "Exists", "effect": "NoSchedule"}, True),
+        ({"key": "other", "operator": "Exists"}, False),
+        ({"key": "other", "value": "v"}, False),
+        ({"key": "k", "value": "other"}, False),
+        ({"key": "k", "operator": "Exists", "effect": "NoExecute"}, False),
+    ],
+)
+def test_tolerations_are_of_a_key_a_value_and_an_effect(place: Any, toleration: dict[str, str], fits: bool) -> None:
+    tainted = node("n0")
+    tainted["spec"]["taints"] = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+
+    answer = place(workload(tolerations=[toleration]), tainted, queue("q"))
+
+    assert (answer.state == "allocated") == fits
+
+
+@pytest.mark.parametrize(
     ("image", "text"), [("v0.16.8", "taint {k: v}"), ("v0.17.0", "taint(s)"), ("v0.18.1", "taint(s)")]
 )
 def test_the_text_about_taints_is_that_of_the_clusters_kai(place: Any, image: str, text: str) -> None:
