@@ -652,6 +652,28 @@ def test_namespaces_of_the_input_are_there_too(place: Any) -> None:
     assert place(f"{text}---\n{own}", node("n0"), queue("q"), busy, listed).state == "pending"
 
 
+@pytest.mark.parametrize(("cpu", "fits"), [("1", True), ("64", False)])
+def test_the_overhead_of_a_runtime_class_of_the_input_counts(place: Any, cpu: str, fits: bool) -> None:
+    """Of one in the cluster, too: the input's comes in its place."""
+    metadata = "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\n"
+    own = f"{metadata}overhead: {{podFixed: {{cpu: {cpu}}}}}\n"
+    there = {"kind": "RuntimeClass", "metadata": {"name": "kata"}, "overhead": {"podFixed": {"cpu": "2"}}}
+    text = f"{workload(gpus=0, runtimeClassName='kata')}---\n{own}"
+
+    alone = place(text, node("n0"), queue("q"))
+    beside = place(text, node("n0"), queue("q"), there)
+
+    assert [(each.state == "allocated", each.notes) for each in (alone, beside)] == [(fits, [])] * 2
+
+
+def test_a_request_of_no_gpus_is_none(place: Any) -> None:
+    none: Any = {"resources": {"limits": {"nvidia.com/gpu": "0"}, "requests": {"cpu": "1"}}}
+    sliced = node("n1", 8, {"nvidia.com/mig.strategy": "mixed"}, **{"nvidia.com/mig-3g.20gb": "2"})
+
+    assert place(workload(container=none), sliced, queue("q")).state == "allocated"
+    assert place(workload(gpus=1), sliced, queue("q")).state == "pending"
+
+
 def test_objects_of_the_input_are_there_too(place: Any) -> None:
     config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine, namespace: ns}\n"
     text = workload(container={"envFrom": [{"configMapRef": {"name": "mine"}}]})

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from krmfn.fieldpath import format_path
 from krmfn.yamltext import read
+from packwise.objects import Origin, Place
 from packwise.placement import Grouper
 from packwise.schedulers.grove import podgang_value
 from packwise.schedulers.kai import KNOWN, Versions, annotated_topology, versions_for
-from packwise.schedulers.kai.podgroup import podgroup
+from packwise.schedulers.kai.podgroup import podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from tests.golden.cases import GOLDEN
-from tests.schedulers.gangs import gang_of
+from tests.schedulers.gangs import SUBJECT, gang_of
 from tests.tables import each
 
 GOLDENS = GOLDEN / "head"
@@ -208,3 +210,25 @@ def test_a_group_config_without_podgroups_is_no_subgroup() -> None:
 
 def test_paths_of_the_goldens_are_where_they_are_looked_for() -> None:
     assert len(list(GOLDENS.glob("*/expected.yaml"))) > 100
+
+
+@pytest.mark.parametrize(("needed", "counted"), [(None, "minMember"), (1, "minSubGroup")])
+def test_every_part_of_a_podgroup_of_kais_own_has_the_origin_that_the_workload_states(
+    needed: int | None, counted: str
+) -> None:
+    place = Place(SUBJECT, ("spec",))
+    fields = ("members", "topology", "queue", "preemptibility", "preemptionDelay", "stalenessGracePeriod")
+    stated = Origin(place, "test", {field: place.below(field) for field in fields})
+    gang = gang_of(GANG, Grouper.OWNER).replace(origin=stated, owner=stated, needed=needed)
+
+    origins = {format_path(path): origin.place.path for path, origin in podgroup_origins(gang).items()}
+
+    expected = {
+        f"spec.{counted}": "members",
+        "spec.queue": "queue",
+        "spec.topologyConstraint.topology": "topology",
+        "spec.preemptibility": "preemptibility",
+        "spec.preemptionDelay": "preemptionDelay",
+        "spec.stalenessGracePeriod": "stalenessGracePeriod",
+    }
+    assert {path: origins[path] for path in expected} == {path: ("spec", name) for path, name in expected.items()}
