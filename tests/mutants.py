@@ -27,8 +27,10 @@ SEED = 1
 GROUPS = {
     "commands/diff": "packwise.commands.diff.*",
     "commands/migrate": "packwise.commands.migrate.*",
+    "frontends/dynamo": "packwise.frontends.dynamo.*",
     "frontends/grove/rules": "packwise.frontends.grove.rules.*",
     "frontends/osmo/rules.py": "packwise.frontends.osmo.rules.*",
+    "frontends/workloads": "packwise.frontends.workloads.*",
     "schedulers": "packwise.schedulers.*",
     "topology": "packwise.topology.*",
 }
@@ -44,9 +46,11 @@ TESTS = (
     "tests/cli/test_cli_topologies.py",
     "tests/diff/test_comparable.py",
     "tests/diff/test_fields.py",
+    "tests/frontends/dynamo",
     "tests/frontends/grove/test_advice.py",
     "tests/frontends/grove/test_rules.py",
     "tests/frontends/osmo",
+    "tests/frontends/workloads",
     "tests/migrate",
     "tests/place",
     "tests/render/test_bindings.py",

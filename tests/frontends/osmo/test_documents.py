@@ -161,14 +161,21 @@ def test_what_is_wrong_with_a_section_stands_at_its_line(is_labelled: bool, end:
     )
 
 
-@pytest.mark.parametrize(("key", "advice"), [
-    *[(key, "put it below `workflow`") for key in ("resources", "groups", "tasks", "timeout", "labels")],
-    ("pools", "drop it"),
-])  # fmt: skip
-def test_a_section_that_belongs_below_the_workflow_is_told_so(key: str, advice: str) -> None:
-    (found,) = [each for each in rendered(POOL, f"{flow()}{key}: []\n").results if f'got "{key}"' in each.message]
+BELOW, DROP = "put it below `workflow`", "drop it"
 
-    assert found.message.endswith(advice)
+
+@pytest.mark.parametrize(("text", "path", "place", "end"), [
+    *[(f"{flow()}{key}: []\n", key, (5, 1), BELOW) for key in ("resources", "groups", "tasks", "timeout", "labels")],
+    (f"{flow()}pools: []\n", "pools", (5, 1), DROP),
+    (f"{flow()}version: 2\nversion: 2\n", "version", (5, 1), '"version" is there twice: put both together'),
+    ('{"workflow": {name: w}}', "workflow", (1, 2), "OSMO looks for that line"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_section_stands_at_its_key(text: str, path: str, place: tuple[int, int], end: str) -> None:
+    (found,) = [each for each in rendered(POOL, text).results if each.tags["rule"] == "osmo-sections"]
+
+    assert found.field is not None
+    assert (found.field.path, int(found.tags["line"]), int(found.tags["column"])) == (path, *place)
+    assert found.message.endswith(end)
 
 
 @pytest.mark.parametrize("is_grouped", [False, True])
@@ -179,7 +186,7 @@ def test_a_file_of_this_machine_is_told_at_its_task(is_grouped: bool) -> None:
     said = rendered(POOL, f"workflow:\n  name: w\n  {tasks}\n").said()
 
     owner = "workflow.groups[0]" if is_grouped else "workflow"
-    assert f"{owner}.tasks[0].files[0].localpath" in [path for _, path, _ in said]
+    assert said == [("osmo-localpath", f"{owner}.tasks[0].files[0].localpath", None)]
 
 
 TEMPLATES = """\
