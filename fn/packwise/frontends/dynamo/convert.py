@@ -10,7 +10,7 @@ import json
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.lenient import mapping, mappings_in_place, text
+from packwise.lenient import mapping, mappings_in_place, text, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +91,7 @@ _SPEC = (
     "experimental",
     "providerOverride",
 )
-_COMPONENT = (
+COMPONENT_FIELDS = (
     "replicas", "minAvailable", "multinode", "topologyConstraint", "roles", "providerOverride", "modelRef",
     "runtimeVersionOverride", "globalDynamoNamespace", "eppConfig",
 )  # fmt: skip
@@ -119,7 +119,7 @@ def as_v1beta1(value: Mapping[str, Value]) -> Converted:
 def to_v1beta1(value: Mapping[str, Value]) -> Converted:
     """`value`, of v1alpha1, in the words of v1beta1; its services by key, bytewise."""
     spec = mapping(value.get("spec"))
-    saved = _read(_annotation(value))
+    saved = _read(value_at(value, "metadata", "annotations", SAVED))
     entries: dict[FieldPath, Written] = {
         (): Written(()),
         ("metadata",): Written(("metadata",), through=True),
@@ -145,9 +145,8 @@ def to_v1beta1(value: Mapping[str, Value]) -> Converted:
             for place, key in enumerate(keys)
         ]
     unsaid: dict[str, Value] = {}
-    for key in mapping(services):
-        service = mapping(mapping(services)[key])
-        if part := {field: service[field] for field in _ALPHA_ONLY if field in service}:
+    for key, service in mapping(services).items():
+        if part := {field: mapping(service)[field] for field in _ALPHA_ONLY if field in mapping(service)}:
             unsaid[key] = part
     save = {key: spec[key] for key in ("pvcs",) if key in spec} | ({"services": unsaid} if unsaid else {})
     result = {**value, "apiVersion": BETA, "metadata": _save(value, save), "spec": converted}
@@ -167,7 +166,7 @@ def _component(
         is_sub = kind == "worker" and sub in ("prefill", "decode")
         component["type"] = sub if is_sub else kind
         entries[*new, "type"] = Written((*old, "subComponentType" if is_sub else "componentType"))
-    for field in _COMPONENT:
+    for field in COMPONENT_FIELDS:
         _take(component, entries, (*new, field), (*old, field), service.get(field))
     memory = service.get("sharedMemory")
     if isinstance(memory, dict):
@@ -338,10 +337,6 @@ def _take(
 
 def _rename_key(constraint: Mapping[str, Value], before: str, after: str) -> dict[str, Any]:
     return {after if key == before else key: part for key, part in constraint.items() if key != after}
-
-
-def _annotation(value: Mapping[str, Value]) -> Value:
-    return mapping(mapping(value.get("metadata")).get("annotations")).get(SAVED)
 
 
 def _save(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, findings_of, has_errors
 from packwise.frontends import FrontEnd
-from packwise.frontends.dynamo.convert import ALPHA, BETA, as_v1beta1
-from packwise.frontends.dynamo.graph import Graph, paths_of, shape_problems
+from packwise.frontends.dynamo.convert import ALPHA, BETA
+from packwise.frontends.dynamo.graph import paths_of, read_graph, shape_problems
 from packwise.frontends.dynamo.rules import (
     CHECKS,
     CLASH,
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem, Rule
-    from packwise.frontends.dynamo.convert import Converted, Trace
+    from packwise.frontends.dynamo.convert import Trace
+    from packwise.frontends.dynamo.graph import Graph
     from packwise.objects import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import DynamoRelease
@@ -125,6 +126,14 @@ class DerivedSet(Record):
         return Place(self.workload, self.trace.find(path).path)
 
 
+def derive_set(
+    item: KubeObject, graph: Graph, trace: Trace, release: DynamoRelease, settings: TopologyRender, *, source: str = ""
+) -> DerivedSet:
+    """The PodCliqueSet of the graph that `item` says; `trace` leads from the graph's fields to those of `item`."""
+    shape = shape_of(graph, release, settings.dynamo)
+    return DerivedSet(KubeObject.new(shape.value), item, shape.trace.after(trace), source)
+
+
 class _Dynamo(FrontEnd):
     """Graphs; `sets` is the front end of the PodCliqueSets that they become."""
 
@@ -160,27 +169,31 @@ class _Dynamo(FrontEnd):
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
         """The graphs in their order, each with the topology that its PodCliqueSet is placed by."""
-        release = release_of(settings.dynamo.release) if settings.dynamo.release is not None else NEWEST
+        release = release_for(settings)
         for item in inventory.items.of_kind(*DYNAMO_GRAPH.key):
-            graph = Graph.read(as_v1beta1(item.value).value, is_alpha=item.get(("apiVersion",)) == ALPHA)
-            named = graph.constraint.topology_name if graph.constraint is not None else ""
+            graph, _ = read_graph(item)
             if release is not None and release.constraint == "packDomain":
                 # The name of the topology is dropped there.
                 yield Use(revision.default_topology if graph.is_constrained else None, item, explicit=False)
             else:
-                yield Use(named or None, item, explicit=bool(named))
+                yield Use(graph.topology_name or None, item, explicit=bool(graph.topology_name))
+
+
+def release_for(settings: TopologyRender) -> DynamoRelease | None:
+    """The record of the release that the settings name, or of the newest one; None where packwise knows none."""
+    name = settings.dynamo.release
+    return NEWEST if name is None else release_of(name)
 
 
 def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[DynamoRelease | None, list[Finding]]:
-    """The record of the release that the settings name, or of the newest one; and what there is to say of it."""
-    name = settings.dynamo.release
+    """The record of the release that counts, and what there is to say of it."""
+    name, release = settings.dynamo.release, release_for(settings)
     if name is None:
         message = (
             f"is rendered as Dynamo {NEWEST.name}, the newest release that packwise knows; name yours as "
             "`dynamo.release` in the TopologyRender"
         )
-        return NEWEST, [Finding.of(UNNAMED, items[0], (), message)]
-    release = release_of(name)
+        return release, [Finding.of(UNNAMED, items[0], (), message)]
     if release is None:
         known = list_known([release.name for release in RELEASES])
         message = f'must be a release of Dynamo that packwise knows; got "{name}", known: {known}'
@@ -225,21 +238,22 @@ class _GraphJudge:
         template = _template(item, [*paths, *[problem.path for problem in problems if problem.stage is not None]])
         if template is not None:
             return _GraphJudgement(item, (*findings, template))
-        findings += _shape_findings(problems, item)
+        about_fields = [(FIELD if problem.stage is None else SCHEMA, problem) for problem in problems]
+        findings += findings_of(about_fields, item)
         if has_errors(findings):
             return _GraphJudgement(item, tuple(findings))
-        converted = as_v1beta1(item.value)
-        subject = self._subject(item, Graph.read(converted.value, is_alpha=version == ALPHA))
-        checks = CHECKS if len(subject.graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
-        findings += _locate(run(checks, subject), item, converted)
+        graph, trace = read_graph(item)
+        subject = self._subject(item, graph)
+        checks = CHECKS if len(graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
+        findings += _locate(run(checks, subject), item, trace)
         reason = self._without_set(subject)
         if reason and not has_errors(findings):
             findings.append(Finding.of(UNRENDERED, item, ("metadata", "annotations"), reason))
         if not has_errors(findings):
-            findings += self._excess(item, subject.graph)
+            findings += self._excess(item, graph)
         if reason or has_errors(findings):
             return _GraphJudgement(item, tuple(findings))
-        return self._derive(item, subject, converted, findings)
+        return self._derive(item, subject, trace, findings)
 
     def plans(self, judgements: list[_GraphJudgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
         """The plans of the graphs, from those that Grove's front end makes of their PodCliqueSets."""
@@ -278,7 +292,6 @@ class _GraphJudge:
         is_running = is_running or (graph.namespace or "default", name) in self._running
         admission = self._settings.admission
         is_new = admission == "New" or (admission == "Auto" and not is_running)
-        old = None if before is None or is_new else as_v1beta1(before.value)
         return Subject(
             graph=graph,
             release=self._release,
@@ -286,7 +299,7 @@ class _GraphJudge:
             revision=self._cluster.revision,
             topologies=self._cluster.topologies,
             set_name=name,
-            before=None if before is None or old is None else _graph(before, old),
+            before=None if before is None or is_new else read_graph(before)[0],
             is_new=is_new,
             is_export=item.get("metadata.uid") is not None,
             revision_is_named=self._settings.revision is not None,
@@ -317,18 +330,14 @@ class _GraphJudge:
             message = excess(f"a PodCliqueSet that counts as {entries} entries", 0, most)
             yield Finding.of(LIMIT, item, ("spec",), message)
 
-    def _derive(
-        self, item: KubeObject, subject: Subject, converted: Converted, findings: list[Finding]
-    ) -> _GraphJudgement:
-        shape = shape_of(subject.graph, self._release, self._settings.dynamo)
-        workload = KubeObject.new(shape.value)
-        live = self._inventory.items.users.get(identity(workload.value))
+    def _derive(self, item: KubeObject, subject: Subject, trace: Trace, findings: list[Finding]) -> _GraphJudgement:
+        source = f"{DYNAMO_GRAPH.name} {identity(item.value)[2]}/{subject.graph.name}"
+        derived = derive_set(item, subject.graph, trace, self._release, self._settings, source=source)
+        live = self._inventory.items.users.get(identity(derived.item.value))
         if live is not None:
             message = f'has its PodCliqueSet "{subject.set_name}" in the input ({place_text(live)}); that is rendered'
             findings.append(Finding.of(LIVE, item, ("metadata", "name"), message))
             return _GraphJudgement(item, tuple(findings))
-        source = f"{DYNAMO_GRAPH.name} {identity(item.value)[2]}/{subject.graph.name}"
-        derived = DerivedSet(workload, item, shape.trace.after(converted.trace), source)
         return _GraphJudgement(item, tuple(findings), derived)
 
     def _baseline(self) -> Index | None:
@@ -338,11 +347,11 @@ class _GraphJudge:
             return None
         shapes: list[KubeObject] = []
         for item in self._before.values():
-            if item.get(("apiVersion",)) in (ALPHA, BETA) and not list(_errors(item)):
-                graph = _graph(item, as_v1beta1(item.value))
-                if len(graph.components) > MOST_COMPONENTS or any(self._excess(item, graph)):
-                    continue
-                shapes.append(KubeObject.new(shape_of(graph, self._release, self._settings.dynamo).value))
+            has_shape = not any(problem.stage is not None for problem in shape_problems(item.value))
+            if item.get(("apiVersion",)) in (ALPHA, BETA) and has_shape:
+                graph, _ = read_graph(item)
+                if len(graph.components) <= MOST_COMPONENTS and not any(self._excess(item, graph)):
+                    shapes.append(KubeObject.new(shape_of(graph, self._release, self._settings.dynamo).value))
         return _with_sets(baseline, tuple(shapes))
 
 
@@ -364,24 +373,11 @@ def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]
     return apart
 
 
-def _graph(item: KubeObject, converted: Converted) -> Graph:
-    return Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA)
-
-
-def _errors(item: KubeObject) -> Iterable[Problem]:
-    return [problem for problem in shape_problems(item.value) if problem.stage is not None]
-
-
-def _shape_findings(problems: Iterable[Problem], item: KubeObject) -> tuple[Finding, ...]:
-    """Findings about wrong types of fields, and about fields that nobody knows."""
-    return findings_of([(FIELD if problem.stage is None else SCHEMA, problem) for problem in problems], item)
-
-
-def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, converted: Converted) -> tuple[Finding, ...]:
+def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, trace: Trace) -> tuple[Finding, ...]:
     """Findings at the fields as they are written."""
     located: list[tuple[Rule, Problem]] = []
     for rule, problem in problems:
-        written = converted.trace.find(problem.path)
+        written = trace.find(problem.path)
         at_key = written.at_key or (problem.at_key and written.through)
         located.append((rule, problem.replace(path=written.path, at_key=at_key)))
     return findings_of(located, item)

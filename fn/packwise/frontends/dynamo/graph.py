@@ -14,16 +14,18 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Array, ByName, Field, Flag, Number, Object, Open, Text, TextMap, field_problems
 from packwise.findings.finding import Effect, Problem, Stage
-from packwise.frontends.dynamo.convert import ALPHA, MAIN, whole
-from packwise.lenient import mapping, mappings_in_place, text, texts
+from packwise.frontends.dynamo.convert import ALPHA, MAIN, as_v1beta1, whole
+from packwise.lenient import entries, mapping, mapping_at, mappings_by_place, mappings_in_place, text, texts
 from packwise.wording import known_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.fields import Kind
+    from packwise.frontends.dynamo.convert import Trace
 
 # The fields of both versions: what is of a wrong type, and what the API server prunes.
 
@@ -136,8 +138,8 @@ def shape_problems(value: Mapping[str, Value]) -> list[Problem]:
 
 def paths_of(value: Value, path: FieldPath) -> list[FieldPath]:
     """The paths of all mappings and lists within `value`, and of their scalars."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(inner for step, part in entries for inner in paths_of(part, (*path, step)))]
+    parts = value.items() if isinstance(value, dict) else enumerate(entries(value))
+    return [path, *(inner for step, part in parts for inner in paths_of(part, (*path, step)))]
 
 
 def _unknown_field(path: FieldPath, owner: Object, *, is_alpha: bool) -> Problem:
@@ -231,6 +233,11 @@ class Component(Record):
         containers = [each for each in mappings_in_place(self.pod_spec.get("containers")) if each.get("name") == MAIN]
         return containers[0] if containers else mapping(None)
 
+    @property
+    def pack_domain(self) -> str:
+        """The domain of each replica; "" where it has none of its own."""
+        return self.constraint.pack_domain if self.constraint is not None else ""
+
     def path(self, *steps: str | int) -> FieldPath:
         """A path below the component."""
         return ("spec", "components", self.place, *steps)
@@ -257,8 +264,6 @@ class Graph(Record):
     def read(cls, value: Mapping[str, Value], *, is_alpha: bool) -> Graph:
         """The graph that `value` says, in the words of v1beta1; `is_alpha`: whether those of v1alpha1 are written."""
         metadata, spec = mapping(value.get("metadata")), mapping(value.get("spec"))
-        components = spec.get("components")
-        entries = list(enumerate(components)) if isinstance(components, list) else []
         return cls(
             name=text(metadata.get("name")),
             namespace=text(metadata.get("namespace")),
@@ -269,7 +274,7 @@ class Graph(Record):
             backend=text(spec.get("backendFramework")),
             constraint=_constraint(spec.get("topologyConstraint")),
             restart=spec.get("restart") is not None,
-            components=tuple(_component(place, entry) for place, entry in entries if isinstance(entry, dict)),
+            components=tuple(_component(place, entry) for place, entry in mappings_by_place(spec.get("components"))),
             override=_override(spec.get("providerOverride"), ("spec", "providerOverride")),
             value=mapping(value),
             is_alpha=is_alpha,
@@ -286,9 +291,14 @@ class Graph(Record):
         return self.constraint.pack_domain if self.constraint is not None else ""
 
     @property
+    def topology_name(self) -> str:
+        """The topology that the graph names; "" where it names none."""
+        return self.constraint.topology_name if self.constraint is not None else ""
+
+    @property
     def experimental(self) -> Mapping[str, Value]:
         """The experimental fields of the whole graph."""
-        return mapping(mapping(self.value.get("spec")).get("experimental"))
+        return mapping_at(self.value, "spec", "experimental")
 
     @property
     def overrides(self) -> tuple[Override, ...]:
@@ -307,6 +317,12 @@ class Graph(Record):
         if component.type not in WORKERS:
             return ""
         return component.backends[0] if len(component.backends) == 1 else self.backend
+
+
+def read_graph(item: KubeObject) -> tuple[Graph, Trace]:
+    """The graph of an object of either version, and where each part of what it says in v1beta1 is written."""
+    converted = as_v1beta1(item.value)
+    return Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA), converted.trace
 
 
 def _component(place: int, value: Mapping[str, Value]) -> Component:
@@ -359,8 +375,8 @@ def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
     """The backends that the command of the container `main` runs, each once."""
     for container in mappings_in_place(mapping(template.get("spec")).get("containers")):
         if container.get("name") == MAIN:
-            parts = [container.get("command"), container.get("args")]
-            words = [word for part in parts if isinstance(part, list) for word in part if isinstance(word, str)]
+            parts = [*entries(container.get("command")), *entries(container.get("args"))]
+            words = [word for word in parts if isinstance(word, str)]
             commands = _COMMAND_ENDS.split(" ".join(words))
             return tuple(dict.fromkeys([backend for command in commands for backend in _backends_of(command)]))
     return ()

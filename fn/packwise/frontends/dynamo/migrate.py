@@ -14,7 +14,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments
-from packwise.frontends.dynamo.convert import BETA, SAVED, to_v1beta1
+from packwise.frontends.dynamo.convert import BETA, COMPONENT_FIELDS, SAVED, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph, shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.lenient import mapping, mappings_in_place
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.revisions.grove import Step
 
-_MOVED = (
-    "replicas", "minAvailable", "multinode", "topologyConstraint", "roles", "providerOverride", "modelRef",
-    "runtimeVersionOverride", "globalDynamoNamespace", "eppConfig",
-)  # fmt: skip
 _HOMELESS = {
     "ingress": "v1beta1 has no such field; write the Ingress as an object of its own, and take this out",
     "frontendSidecar": "v1beta1 names a container of the pod template instead; write that, and take this out",
@@ -145,7 +141,7 @@ class _GraphRewriting:
         return written
 
     def _components(self, owner: _BlockEntry) -> list[str]:
-        entries = {entry.key: entry for entry in self._entries(("spec", "services"), owner.line + 1, owner.end)}
+        entries = self._within(("spec", "services"), owner)
         components = mappings_in_place(mapping(self._converted["spec"]).get("components"))
         written: list[str] = []
         for key, entry in entries.items():
@@ -162,18 +158,17 @@ class _GraphRewriting:
     def _component(self, owner: _BlockEntry, component: Mapping[str, Value], column: int) -> list[str]:
         """One component at `column`: its name, what moves, what is written anew."""
         path: FieldPath = ("spec", "services", owner.key)
-        above = [self._shift(line, column - owner.column) for line in self._lines[owner.first : owner.line]]
         name = write({"name": component["name"]}).strip()
         indent = column + _STEP
-        entries = {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
-        written = [*above, f"{' ' * column}- {name}{self._trailing(owner)}"]
+        entries = self._within(path, owner)
+        written = [*self._above(owner, column), f"{' ' * column}- {name}{self._trailing(owner)}"]
         template: list[str] = []
         for key, value in component.items():
             if key == "name":
                 continue
             if key == "podTemplate":
                 template = self._template(path, entries, mapping(value), indent)
-            elif key in _MOVED and key in entries:
+            elif key in COMPONENT_FIELDS and key in entries:
                 written += self._move(entries[key], indent)
             else:
                 written += self._anew({key: value}, indent)
@@ -227,6 +222,7 @@ class _GraphRewriting:
         return written + (self._anew(others, indent) if others else [])
 
     def _within(self, path: FieldPath, owner: _BlockEntry) -> dict[str, _BlockEntry]:
+        """The entries of the mapping that is the value of `owner`, by key."""
         return {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
 
     def _entries(self, path: FieldPath, first: int, end: int) -> list[_BlockEntry]:

@@ -6,21 +6,20 @@ Source: spec/dynamo.md#2.4, #3.4 and #3.7 to #3.11.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.kubeobject import KubeObject
-from packwise.frontends.dynamo.convert import ALPHA, as_v1beta1
-from packwise.frontends.dynamo.frontend import DerivedSet
-from packwise.frontends.dynamo.graph import Graph
-from packwise.frontends.dynamo.shape import QUEUE, shape_of
+from packwise.frontends.dynamo.frontend import derive_set, release_for
+from packwise.frontends.dynamo.graph import read_graph
+from packwise.frontends.dynamo.shape import QUEUE
 from packwise.lenient import mapping
 from packwise.objects import Origin, Place, identity
 from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.placement import Omission
-from packwise.revisions.dynamo import NEWEST, RELEASES, Known, release_of
+from packwise.revisions.dynamo import RELEASES, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
     from packwise.frontends import OmissionsOf
     from packwise.frontends.dynamo.graph import Component
     from packwise.objects import Inventory
@@ -38,8 +37,7 @@ def omissions(of_sets: OmissionsOf) -> OmissionsOf:
     def of_graphs(
         plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
     ) -> Iterator[tuple[WorkloadPlan, Omission]]:
-        name = settings.dynamo.release
-        release = NEWEST if name is None else release_of(name)
+        release = release_for(settings)
         for plan in plans:
             if release is None or not plan.previews or identity(plan.workload.value)[:2] != DYNAMO_GRAPH.key:
                 continue
@@ -56,12 +54,9 @@ class _Asked:
     """The requests of one graph that its PodGangs may lack."""
 
     def __init__(self, item: KubeObject, release: DynamoRelease, settings: TopologyRender, cluster: Cluster) -> None:
-        converted = as_v1beta1(item.value)
         self._item, self._release, self._settings, self._cluster = item, release, settings, cluster
-        self._graph = Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA)
-        shape = shape_of(self._graph, release, settings.dynamo)
-        self._written = converted.trace
-        self.derived = DerivedSet(KubeObject.new(shape.value), item, shape.trace.after(converted.trace), "")
+        self._graph, self._written = read_graph(item)
+        self.derived = derive_set(item, self._graph, self._written, release, settings)
 
     def is_written(self, omission: Omission) -> bool:
         """True if the graph asks for it: labels that Dynamo adds itself are nobody's loss."""
@@ -101,14 +96,14 @@ class _Asked:
                 )
 
     def _topology_name(self) -> Iterator[Omission]:
-        constraint, default = self._graph.constraint, self._cluster.revision.default_topology
-        if constraint is None or self._release.constraint == "pack" or constraint.topology_name in ("", default):
+        name, default = self._graph.topology_name, self._cluster.revision.default_topology
+        if self._release.constraint == "pack" or name in ("", default):
             return
         first = next(release for release in RELEASES if release.constraint == "pack")
         why = f'Dynamo {self._release.name} hands no name on, so that Grove\'s own topology, "{default}", counts'
         remedy = f"Dynamo {first.name} is the first release that hands it on"
         path = ("spec", "topologyConstraint", "clusterTopologyName")
-        yield self._omission(path, f'topology "{constraint.topology_name}"', why, remedy, "spec/dynamo.md#3.7")
+        yield self._omission(path, f'topology "{name}"', why, remedy, "spec/dynamo.md#3.7")
 
     def _metadata(self) -> Iterator[Omission]:
         """Labels and annotations of the graph itself, which has others for its pods."""

@@ -55,6 +55,11 @@ class Subject(Record):
     queues: tuple[str, ...] = ()
     nodes: tuple[Mapping[str, Value], ...] = ()
 
+    @property
+    def topology(self) -> ClusterTopology | None:
+        """The topology of the input that the graph names; None where it names none of these."""
+        return self.topologies.get(self.graph.topology_name)
+
 
 class GraphCheck(Record):
     """A rule, and the function that answers what breaks it; paths are those of v1beta1."""
@@ -461,10 +466,8 @@ UPDATE = (
     GraphCheck(
         Rule("dynamo-update-nodes", "A component stays of one node or of several.", "spec/dynamo.md#2.6.17"), _nodes,
     ),
-    GraphCheck(
-        Rule("dynamo-update-topology", "Topology constraints stay as they were created.", "spec/dynamo.md#2.6.13",
-    ),
-          _constraints),
+    GraphCheck(Rule("dynamo-update-topology", "Topology constraints stay as they were created.",
+               "spec/dynamo.md#2.6.13"), _constraints),
     GraphCheck(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
                "spec/dynamo.md#2.6.4"), _immutable_fields),
     GraphCheck(

@@ -17,7 +17,7 @@ from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import GraphCheck, refusal
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
-from packwise.lenient import mapping, mappings_in_place, text, texts
+from packwise.lenient import mapping, mapping_at, mappings_in_place, text, texts, value_at
 from packwise.objects import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.revisions.grove import REVISIONS, precedes
@@ -47,7 +47,7 @@ _ARM_LIBRARIES = "/aarch64-linux-gnu/"
 
 def _apart(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
-        if not component.is_multinode or mapping(component.pod_spec.get("affinity")).get("podAntiAffinity"):
+        if not component.is_multinode or value_at(component.pod_spec, "affinity", "podAntiAffinity"):
             continue
         gpus, room = container_requests(component.pod_spec).get(_GPU, 0), _most_gpus(at, component)
         if gpus * 2 <= room:
@@ -63,7 +63,10 @@ def _most_gpus(at: Subject, component: Component) -> int:
     """The GPUs of the largest node that takes the pods: of those that are known, else by what the pods ask for."""
     selector = texts(component.pod_spec.get("nodeSelector"))
     if at.nodes:
-        return max([_gpus_of(node) for node in at.nodes if selector.items() <= _labels(node).items()], default=0)
+        fitting = [
+            node for node in at.nodes if selector.items() <= texts(mapping_at(node, "metadata", "labels")).items()
+        ]
+        return max([amounts(mapping_at(node, "status", "allocatable")).get(_GPU, 0) for node in fitting], default=0)
     return _GPUS_BESIDE_GRACE if _is_beside_grace(component, selector) else _MOST_GPUS
 
 
@@ -76,21 +79,6 @@ def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
         _ARM_LIBRARIES in str(entry.get("value", "")) for entry in mappings_in_place(component.main.get("env"))
     )
     return by_claim or by_selector or by_library
-
-
-def _labels(node: Mapping[str, Value]) -> Mapping[str, str]:
-    return texts(mapping(node.get("metadata")).get("labels"))
-
-
-def _gpus_of(node: Mapping[str, Value]) -> int:
-    return amounts(mapping(mapping(node.get("status")).get("allocatable"))).get(_GPU, 0)
-
-
-APART = (
-    GraphCheck(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4.14",
-               Severity.WARNING), _apart),
-)  # fmt: skip
-"""The rule about nodes."""
 
 
 def _partial(at: Subject) -> Iterator[Problem]:
@@ -122,22 +110,18 @@ def _has_gpu(component: Component) -> bool:
 
 
 def _narrow(at: Subject) -> Iterator[Problem]:
-    topology = at.topologies.get(at.graph.constraint.topology_name) if at.graph.constraint is not None else None
+    topology = at.topology
+    lowest = topology.strictest.domain if topology is not None and topology.strictest is not None else "host"
     for component in at.graph.components:
         own = component.constraint is not None
-        domain = component.constraint.pack_domain if component.constraint is not None else at.graph.pack_domain
-        lowest = topology.strictest.domain if topology is not None and topology.strictest is not None else "host"
+        domain = component.pack_domain if own else at.graph.pack_domain
         if component.is_multinode and domain == lowest and domain:
             message = (
                 f'wants all {component.nodes} nodes of a replica within one "{domain}", the narrowest domain; take a '
                 "broader one"
             )
-            path = (
-                component.path("topologyConstraint", "packDomain")
-                if own
-                else ("spec", "topologyConstraint", "packDomain")
-            )
-            yield Problem(path, message)
+            owner: FieldPath = component.path() if own else ("spec",)
+            yield Problem((*owner, "topologyConstraint", "packDomain"), message)
 
 
 def _shortened_name(at: Subject) -> Iterator[Problem]:
@@ -230,13 +214,12 @@ def _rigid(at: Subject) -> Iterator[Problem]:
 
 
 ADVICE = (
-    GraphCheck(
-        Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4.7", Severity.WARNING,
-    ),
-          _partial),
+    GraphCheck(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4.7",
+               Severity.WARNING), _partial),
     GraphCheck(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4.15",
                Severity.WARNING), _pinned_components),
-    *APART,
+    GraphCheck(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4.14",
+               Severity.WARNING), _apart),
     GraphCheck(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.",
                "spec/dynamo.md#4.12", Severity.WARNING), _narrow),
     GraphCheck(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.",
@@ -391,26 +374,23 @@ IMAGES = (
 _DEPRECATED = "packDomain is deprecated and cannot be used on new workloads; use pack.required"
 
 
-def refuses_constraint(at: Subject) -> bool:
-    """True if Grove refuses, or drops, the constraints that the release of Dynamo writes."""
-    if at.release.constraint == "packDomain":
-        return at.revision.constraints_choose
-    return not at.revision.deprecates_pack_domain
-
-
 def _constraint(at: Subject) -> Iterator[Problem]:
+    """The constraint that Grove refuses, or drops, as the release of Dynamo writes it."""
     path = _first_constraint(at)
-    if path is None or not refuses_constraint(at):
-        return
     release, revision = at.release, at.revision
+    is_old = release.constraint == "packDomain"
+    goes_on = not revision.constraints_choose if is_old else revision.deprecates_pack_domain
+    if path is None or goes_on:
+        return
     dynamo = f"Dynamo {release.name}"
     if at.settings.release is None:
         dynamo += ", which is taken because no `dynamo.release` is named"
     grove = f'Grove "{revision.name}"'
     if not at.revision_is_named:
         grove += ", which is taken because no `revision` is named,"
-    fitting = _releases_that_write("pack" if release.constraint == "packDomain" else "packDomain")
-    if release.constraint == "packDomain":
+    other = [each.name for each in RELEASES if each.constraint != release.constraint]
+    fitting = f"{other[0]} to {other[-1]}"
+    if is_old:
         message = (
             f"becomes `packDomain` with {dynamo}, which {grove} refuses: name the releases that your "
             f"cluster runs, Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
@@ -431,7 +411,8 @@ def _first_constraint(at: Subject) -> FieldPath | None:
         return ("spec", "topologyConstraint")
     typed = [each.path("topologyConstraint") for each in at.graph.components if each.constraint is not None]
     overrides = at.graph.overrides if at.release.provider_override is not Known.NO else ()
-    return next(iter([*typed, *[each.path for each in overrides if "topologyConstraint" in _keys(each.value)]]), None)
+    native = [each.path for each in overrides if "topologyConstraint" in _keys(each.value)]
+    return next(iter([*typed, *native]), None)
 
 
 def _keys(value: Value) -> set[str]:
@@ -442,11 +423,6 @@ def _keys(value: Value) -> set[str]:
         keys |= part.keys()
         part = mapping(part.get("spec")) or mapping(part.get("template"))
     return keys
-
-
-def _releases_that_write(constraint: str) -> str:
-    names = [release.name for release in RELEASES if release.constraint == constraint]
-    return f"{names[0]} to {names[-1]}"
 
 
 def _coherent(at: Subject) -> Iterator[Problem]:
@@ -482,12 +458,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 PAIRING = (
-    GraphCheck(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.", "spec/dynamo.md#4.8"),
-          _constraint),
-    GraphCheck(
-        Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.", "spec/dynamo.md#1.1",
-    ),
-          _coherent),
+    GraphCheck(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.",
+               "spec/dynamo.md#4.8"), _constraint),
+    GraphCheck(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.",
+               "spec/dynamo.md#1.1"), _coherent),
     GraphCheck(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "spec/dynamo.md#1.1",
                Severity.WARNING), _floors),
 )  # fmt: skip

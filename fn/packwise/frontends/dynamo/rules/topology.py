@@ -13,7 +13,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.rules.admission import GraphCheck, by_api_server, field_error, refusal, where
 from packwise.kubernetes.validation import ErrorType
-from packwise.lenient import mapping
+from packwise.lenient import mapping, value_at
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import known_names
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.dynamo.graph import Component, Override
     from packwise.frontends.dynamo.rules.admission import Subject
-    from packwise.topology.known import ClusterTopology
 
 _DOMAIN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 _DOMAIN_RE = re.compile(_DOMAIN)
@@ -104,26 +103,19 @@ def _pattern(at: Subject) -> Iterator[Problem]:
     for path, domain, component in _domains(at):
         if domain and not _DOMAIN_RE.fullmatch(domain):
             message = f'must be a lower-case name of letters, digits and dashes; got "{domain}"'
-            here = "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
-            text = f'{here}.packDomain "{domain}" is not a valid topology domain; must match {_DOMAIN}'
+            text = (
+                f'{_holder(at, component)}.packDomain "{domain}" is not a valid topology domain; must match {_DOMAIN}'
+            )
             yield refusal(path, message, text) if at.release.texts is not Texts.FIELDS else Problem(path, message)
         elif not domain and component is not None:
-            text = f"{where(at, component, 'topologyConstraint')}.packDomain is required"
+            text = f"{_holder(at, component)}.packDomain is required"
             yield refusal(path, "must say within which domain each replica stands", text)
-
-
-def _named_topology(at: Subject) -> ClusterTopology | None:
-    name = at.graph.constraint.topology_name if at.graph.constraint is not None else ""
-    return at.topologies.get(name)
 
 
 def _unknown_topology(at: Subject) -> Iterator[Problem]:
     """The topology is one of the input's, where it has any; the webhook looks when a graph is new."""
-    graph = at.graph
-    if graph.constraint is None or not graph.constraint.topology_name or not at.topologies or not at.is_new:
-        return
-    name = graph.constraint.topology_name
-    if name in at.topologies:
+    name = at.graph.topology_name
+    if not name or name in at.topologies or not at.topologies or not at.is_new:
         return
     path = (*_SPEC, "clusterTopologyName")
     message = f'must be a topology of the input; got "{name}"{known_names(name, sorted(at.topologies))}'
@@ -140,7 +132,7 @@ def _unknown_topology(at: Subject) -> Iterator[Problem]:
 
 
 def _domain_known(at: Subject) -> Iterator[Problem]:
-    topology = _named_topology(at)
+    topology = at.topology
     if topology is None:
         return
     available = sorted(topology.domains)
@@ -154,18 +146,17 @@ def _domain_known(at: Subject) -> Iterator[Problem]:
                 detail = f'does not exist in ClusterTopologyBinding "{topology.name}"; available domains: {shown}'
                 yield field_error(path, ErrorType.INVALID, domain, detail, message)
             else:
-                here = "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
-                text = f'{here}: domain "{domain}" does not exist in ClusterTopology "{topology.name}"; '
-                yield refusal(path, message, f"{text}available domains: {shown}")
+                text = f'{_holder(at, component)}: domain "{domain}" does not exist in ClusterTopology '
+                yield refusal(path, message, f'{text}"{topology.name}"; available domains: {shown}')
 
 
 def _narrower(at: Subject) -> Iterator[Problem]:
-    graph, topology = at.graph, _named_topology(at)
+    graph, topology = at.graph, at.topology
     if topology is None or topology.level_of(graph.pack_domain) is None:
         return
     whole = topology.domains.index(graph.pack_domain)
     for component in graph.components:
-        domain = component.constraint.pack_domain if component.constraint is not None else ""
+        domain = component.pack_domain
         if topology.level_of(domain) is None or topology.domains.index(domain) >= whole:
             continue
         path = component.path("topologyConstraint", "packDomain")
@@ -225,24 +216,26 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
             yield component.path("topologyConstraint", "packDomain"), component.constraint.pack_domain, component
 
 
+def _holder(at: Subject, component: Component | None) -> str:
+    """The constraint of a component, or of the whole graph, as the webhook of the release calls it."""
+    return "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
+
+
 TOPOLOGY = (
     GraphCheck(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
                "spec/dynamo.md#2.6.7"), _missing_constraint),
     GraphCheck(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
                "spec/dynamo.md#2.6.8"), _somewhere),
     GraphCheck(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
-               "spec/dynamo.md#1.2",
-               Severity.WARNING), _alone_unsure),
+               "spec/dynamo.md#1.2", Severity.WARNING), _alone_unsure),
     GraphCheck(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6.27"), _pattern),
-    GraphCheck(Rule("dynamo-topology-found", "The topology of a graph is there.", "spec/dynamo.md#2.6.10"),
-          _unknown_topology),
+    GraphCheck(Rule("dynamo-topology-found", "The topology of a graph is there.",
+               "spec/dynamo.md#2.6.10"), _unknown_topology),
     GraphCheck(
         Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6.11"), _domain_known,
     ),
-    GraphCheck(
-        Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.", "spec/dynamo.md#2.6.12",
-    ),
-          _narrower),
+    GraphCheck(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.",
+               "spec/dynamo.md#2.6.12"), _narrower),
     GraphCheck(
         Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6.5"), _transfer,
     ),
@@ -277,14 +270,15 @@ def _overrides(at: Subject) -> Iterator[Problem]:
     if at.release.provider_override is Known.NO:
         return
     for override in at.graph.overrides:
-        yield from _override(override, _scope(at, override))
-        if at.graph.is_constrained and _part(override.value, _scope(at, override).constraint) is not None:
+        scope = _scope(at, override)
+        yield from _override(override, scope)
+        if at.graph.is_constrained and value_at(override.value, *scope.constraint) is not None:
             detail = (
                 "cannot be combined with spec.topologyConstraint or components[].topologyConstraint; use either the "
                 "typed topology API or provider-native Grove topology overrides"
             )
             message = "must not have a topologyConstraint beside those of the graph; keep the one or the other"
-            path = (*override.path, "value", *_scope(at, override).constraint)
+            path = (*override.path, "value", *scope.constraint)
             yield field_error(path, ErrorType.FORBIDDEN, None, detail, message)
     for component in at.graph.components:
         if component.value.get("roles") and not component.is_multinode:
@@ -324,7 +318,7 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
         detail = "topologyConstraint, minAvailable or rollingUpdate is required"
         message = "must override something: a topologyConstraint, minAvailable or rollingUpdate"
         yield field_error((*path, "value"), ErrorType.REQUIRED, None, detail, message)
-    least = None if scope.least is None else _part(value, scope.least)
+    least = None if scope.least is None else value_at(value, *scope.least)
     if least is not None and not (type(least) is int and 1 <= least <= _LARGEST):
         message = f"must be a whole number from 1 to {_LARGEST}; got {least}"
         at = (*path, "value", *(scope.least or ()))
@@ -341,16 +335,8 @@ def _leaves(value: Mapping[str, Value], allowed: list[tuple[str, ...]], path: Fi
             yield here
 
 
-def _part(value: Value, path: tuple[str, ...]) -> Value:
-    for step in path:
-        value = mapping(value).get(step)
-    return value
-
-
 OVERRIDE = (
-    GraphCheck(
-        Rule("dynamo-override", "An override says what its scope may say, and nothing twice.", "spec/dynamo.md#2.7",
-    ),
-          _overrides),
+    GraphCheck(Rule("dynamo-override", "An override says what its scope may say, and nothing twice.",
+               "spec/dynamo.md#2.7"), _overrides),
 )  # fmt: skip
 """Rules of overrides."""
