@@ -16,7 +16,7 @@ from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
-from packwise.lenient import mapping
+from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
 from packwise.objects import Place, identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
@@ -54,8 +54,7 @@ def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
     """The TrainJob of the input that a JobSet names as its owner; None for anything else."""
     if identity(item.value)[:2] != _JOB_SET:
         return None
-    owners = item.get(("metadata", "ownerReferences"))
-    names = [mapping(each).get("name") for each in owners] if isinstance(owners, list) else []
+    names = [owner.get("name") for owner in _owners(item)]
     return next((each for each in index.of_kind(*_TRAIN_JOB) if each.name in names and _is_beside(each, item)), None)
 
 
@@ -66,6 +65,11 @@ def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
         runtime = _runtime_of(item, index) if item not in existing else None
         if runtime is not None:
             yield item, KubeObject.new(_job_set(item, runtime))
+
+
+def _owners(item: KubeObject) -> list[Mapping[str, Value]]:
+    """The references to the owners of an object."""
+    return mappings(item.get(("metadata", "ownerReferences")))
 
 
 def _runtime_of(item: KubeObject, index: Index) -> KubeObject | None:
@@ -84,7 +88,7 @@ def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
     spec = dict(mapping(template.get("spec")))
     jobs, nodes = spec.get("replicatedJobs"), _nodes(item, runtime)
     if isinstance(jobs, list) and nodes is not None:
-        spec["replicatedJobs"] = [_of_nodes(mapping(job), nodes) for job in jobs]
+        spec["replicatedJobs"] = [_of_nodes(job, nodes) for job in mappings_in_place(jobs)]
     if item.get(("spec", "suspend")) is True:
         spec["suspend"] = True
     return {
@@ -114,9 +118,9 @@ def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
 def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
     """A replicated Job with that many pods, where it is the one that trains."""
     template = mapping(job.get("template"))
-    if mapping(mapping(template.get("metadata")).get("labels")).get(_STEP) != "trainer":
+    if value_at(template, "metadata", "labels", _STEP) != "trainer":
         return job
-    spec = {**mapping(template.get("spec")), "parallelism": nodes, "completions": nodes}
+    spec = {**mapping_at(template, "spec"), "parallelism": nodes, "completions": nodes}
     return {**job, "template": {**template, "spec": spec}}
 
 
@@ -154,7 +158,8 @@ class _Workloads(FrontEnd):
                 is_flat = any(_is_flat_group(group, workload) for group in groups)
                 own = workload if outer is None else workload.below(outer)
                 plan = _plan(own.replace(stays_flat=is_flat), settings.limits.gangs)
-                plans += [] if plan is None else [plan]
+                if plan is not None:
+                    plans.append(plan)
             if plans:
                 yield _of_one(item, plans)
         for outer, job_set in derived_job_sets(inventory.items):
@@ -238,12 +243,10 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
 
 def _is_of_another(item: KubeObject) -> bool:
     """True if a controller made the object, so that it belongs to the group of its owner, as in a cluster's dump."""
-    owners = item.get(("metadata", "ownerReferences"))
     kinds: list[tuple[str, str]] = []
-    for owner in owners if isinstance(owners, list) else ():
-        if isinstance(owner, dict):
-            group, slash, _ = str(owner.get("apiVersion")).partition("/")
-            kinds.append((group if slash else "", str(owner.get("kind"))))
+    for owner in _owners(item):
+        group, slash, _ = str(owner.get("apiVersion")).partition("/")
+        kinds.append((group if slash else "", str(owner.get("kind"))))
     # The JobSet of a TrainJob is what the group is of.
     return any(
         (kind in WORKLOAD_KINDS and WORKLOAD_KINDS[kind].grouping is not Grouping.TRAIN_JOB) or kind[0].endswith(_GROVE)
@@ -255,8 +258,7 @@ def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
     """True if the PodGroup is the one of a workload, without subgroups."""
     if not group.name.startswith(f"pg-{workload.owner.name}-") or group.get(("spec", "subGroups")):
         return False
-    owners = group.get(("metadata", "ownerReferences"))
-    named = [owner.get("name") for owner in owners if isinstance(owner, dict)] if isinstance(owners, list) else []
+    named = [owner.get("name") for owner in _owners(group)]
     return identity(group.value)[2] == workload.namespace and (not named or workload.owner.name in named)
 
 

@@ -37,7 +37,8 @@ from packwise.frontends.workloads.workload import (
     queue,
 )
 from packwise.kubernetes.validation import atoi, parse_int
-from packwise.lenient import mapping, texts
+from packwise.lenient import mapping_at, mappings_by_place, mappings_in_place, texts, value_at
+from packwise.lenient import text as text_of
 from packwise.objects import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
@@ -164,26 +165,22 @@ class ReplicatedJob(Record):
 def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
     """The replicated Jobs whose pods are found, in their order."""
     by_path = {each.path: each for each in workload.templates}
-    entries = workload.spec.get("replicatedJobs")
     jobs: list[ReplicatedJob] = []
-    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for position, written in mappings_by_place(workload.spec.get("replicatedJobs")):
         path = ("spec", "replicatedJobs", position)
         template = by_path.get((*path, "template", "spec", "template"))
-        written = mapping(entry)
         if template is None:
             continue
-        job = mapping(written.get("template"))
-        spec = mapping(job.get("spec"))
+        spec = mapping_at(written, "template", "spec")
         completions = spec.get("completions")
-        name = written.get("name")
         jobs.append(
             ReplicatedJob(
-                name=name if isinstance(name, str) else "",
+                name=text_of(written.get("name")),
                 path=path,
                 replicas=count(written, "replicas", 1),
                 parallelism=count(spec, "parallelism", 1),
                 completions=completions if isinstance(completions, int) else None,
-                annotations=texts(mapping(job.get("metadata")).get("annotations")),
+                annotations=texts(value_at(written, "template", "metadata", "annotations")),
                 template=template,
                 waits=bool(written.get("dependsOn")),
             )
@@ -203,7 +200,7 @@ def job_set(workload: Workload) -> list[GroupShape]:
 
 def starts_in_order(workload: Workload) -> bool:
     """True if each replicated Job waits until the one before it is ready."""
-    return mapping(workload.spec.get("startupPolicy")).get("startupPolicyOrder") == "InOrder"
+    return value_at(workload.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
 
 
 def needed_jobs(workload: Workload, number: int) -> int:
@@ -312,10 +309,9 @@ def shapes(workload: Workload) -> list[GroupShape]:
 def _check_owners(workload: Workload) -> None:
     """Raises RefusedError where a workload has several owners: only of a Pod KAI takes the first."""
     path: FieldPath = ("metadata", "ownerReferences")
-    written = workload.item.get(path)
-    if workload.grouping is Grouping.POD or not isinstance(written, list) or len(written) < 2:
+    owners = mappings_in_place(workload.item.get(path))
+    if workload.grouping is Grouping.POD or len(owners) < 2:
         return
-    owners = [mapping(each) for each in written]
     values = [" ".join([str(each.get(field, "")) for field in _OWNER]) for each in owners]
     text = (
         f"found {workload.item.kind} <{workload.name} in namespace {workload.namespace}> with multiple owners: "
@@ -344,7 +340,7 @@ def weight(workload: Workload) -> int:
 def is_idle(workload: Workload) -> bool:
     """True if it has no pods for now: it is suspended, or has no replicas."""
     spec = workload.spec
-    if spec.get("suspend") is True or mapping(spec.get("runPolicy")).get("suspend") is True:
+    if spec.get("suspend") is True or value_at(spec, "runPolicy", "suspend") is True:
         return True
     if "kubeflow-resource-stopped" in workload.owner.annotations:
         return True
@@ -363,7 +359,7 @@ def is_passed_over(workload: Workload, template: Template) -> bool:
     """True if the pod-grouper leaves the pods of a template alone, as they ask."""
     if workload.grouping is Grouping.POD and POD_GROUP in template.annotations:
         return True
-    own = mapping(mapping(workload.item.value.get("metadata")).get("annotations"))
+    own = mapping_at(workload.item.value, "metadata", "annotations")
     holders = (own, workload.owner.annotations, template.annotations)
     return workload.release.skips_by_annotation and any(each.get(SKIP) == "true" for each in holders)
 

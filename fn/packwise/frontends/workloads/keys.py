@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends import candidates
 from packwise.frontends.workloads.frontend import derived_job_sets
+from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
 from packwise.keys import KEYS as ALL_KEYS
 from packwise.lenient import mapping
@@ -62,10 +63,6 @@ def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
     return kind.grouping is not Grouping.UNREAD and (metadata.role is Role.OWNER or metadata is kind.owner)
 
 
-def _is_pod(kind: WorkloadKind, metadata: Metadata) -> bool:
-    return metadata.role is Role.POD or kind.grouping is Grouping.POD
-
-
 def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
     return kind.grouping in (Grouping.JOB_SET, Grouping.RUNTIME) and metadata.role is Role.JOB
 
@@ -78,18 +75,10 @@ def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
     return kind.grouping is not Grouping.REVISION and (is_owner(kind, metadata) or is_subgroup)
 
 
-def _is_above_replica_set(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """True if a ReplicaSet has the annotations that stand there, and the labels of its pods."""
-    return kind.grouping is Grouping.REPLICA_SET and metadata.role is Role.ABOVE
-
-
-def _has_segments(kind: WorkloadKind) -> bool:
-    return kind.grouping is Grouping.LEADER_WORKER_SET or kind.name == "PyTorchJob"
-
-
-def _is_of_segments(kind: WorkloadKind, metadata: Metadata) -> bool:
+def _has_segments(kind: WorkloadKind, metadata: Metadata) -> bool:
     """True if the levels of segments are read there: of the pods, or of the template of workers."""
-    return _has_segments(kind) and metadata.role is Role.POD
+    is_cut = kind.grouping is Grouping.LEADER_WORKER_SET or kind.name == "PyTorchJob"
+    return is_cut and metadata.role is Role.POD
 
 
 def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
@@ -100,7 +89,7 @@ def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 _OWNERS = workload_parts(is_owner)
-_PODS = workload_parts(_is_pod)
+_PODS = workload_parts(lambda kind, metadata: metadata.role is Role.POD or kind.grouping is Grouping.POD)
 _ABOVE = workload_parts(
     lambda kind, metadata: metadata.role is Role.ABOVE and kind.grouping not in (Grouping.UNREAD, Grouping.RUNTIME)
 )
@@ -108,12 +97,13 @@ _JOBS = workload_parts(_is_job_of_set)
 _MIN_MEMBER = workload_parts(lambda kind, metadata: metadata.role is Role.OWNER and kind.grouping in _WITH_MIN_MEMBER)
 _TOPOLOGIES = workload_parts(_has_topology)
 _RAY_GROUPS = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.POD)
-_SEGMENTS = workload_parts(_is_of_segments)
+_SEGMENTS = workload_parts(_has_segments)
 _SIZES = workload_parts(_has_size)
 _SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and metadata.role is Role.OWNER)
 _RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
 _ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
-_LABELLED = tuple(part for part in _ANY if not _is_above_replica_set(*_PLACES[part]))
+# A ReplicaSet has the annotations that stand above it, and the labels of its pods.
+_LABELLED = tuple(part for part in _ANY if part not in _ABOVE or _PLACES[part][0].grouping is not Grouping.REPLICA_SET)
 _PREEMPTIBLE = tuple(part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION)
 
 _OF_A_REVISION = {
@@ -124,9 +114,6 @@ _OF_A_REVISION = {
 
 _KAI, _GROUPER, _DOMAIN = "KAI", "KAI's pod-grouper", "kai.scheduler"
 _BARE_POD = next(part for part in _PODS if part.kind == ("", "Pod"))
-_SEGMENT_LEVELS = (
-    "kai.scheduler/segment-topology-required-placement", "kai.scheduler/segment-topology-preferred-placement",
-)  # fmt: skip
 _OF_A_GROUP = "an annotation of the object that the group is of, and of no pods"
 _OF_PODS = "an annotation of pods"
 _OF_BOTH = "a label of the object that the group is of, or of its pods"
@@ -145,15 +132,15 @@ _ROWS = (
     ),
     Key(
         "kai.scheduler/topology", _GROUPER, annotations=(*_TOPOLOGIES, *_SEGMENTS), elsewhere=_OF_A_GROUP,
-        only_beside=dict.fromkeys(_SEGMENTS, _SEGMENT_LEVELS), since_of=dict.fromkeys(_RAY_GROUPS, 14),
+        only_beside=dict.fromkeys(_SEGMENTS, SEGMENT_LEVELS), since_of=dict.fromkeys(_RAY_GROUPS, 14),
         instead=_OF_A_REVISION,
     ),
     *[
         Key(
-            f"kai.scheduler/topology-{strength}-placement", _GROUPER, annotations=_TOPOLOGIES, elsewhere=_OF_A_GROUP,
+            name, _GROUPER, annotations=_TOPOLOGIES, elsewhere=_OF_A_GROUP,
             since_of=dict.fromkeys(_RAY_GROUPS, 14), instead=_OF_A_REVISION,
         )
-        for strength in ("required", "preferred")
+        for name in LEVELS
     ],
     ALL_KEYS["kai.scheduler/skip-podgrouper"].replace(
         annotations=(*_ANY, *_ABOVE, *_JOBS), since=15,
@@ -176,7 +163,7 @@ _ROWS = (
             name, _GROUPER, annotations=_SEGMENTS,
             elsewhere="an annotation of the templates of a LeaderWorkerSet, and of the Worker of a PyTorchJob",
         )
-        for name in _SEGMENT_LEVELS
+        for name in SEGMENT_LEVELS
     ],
     *[
         Key(f"kai.scheduler/{name}", _GROUPER, annotations=_ANY, since=17, elsewhere=_OF_PODS)
@@ -337,12 +324,11 @@ _WORKERS: Mapping[tuple[str, str], FieldPath] = {
     ("kubeflow.org", "PyTorchJob"): ("spec", "pytorchReplicaSpecs", "Worker", "template"),
 }
 """The template of the pods that are segments."""
-_OF_SEGMENTS = ("kai.scheduler/segment-size", *_SEGMENT_LEVELS)
-_LEVELS = ("kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement")
+_OF_SEGMENTS = (SEGMENT_SIZE, *SEGMENT_LEVELS)
 
 
 def _has_level(place: KeyPlace) -> bool:
-    return any(place.has_beside(place.form, level) for level in _LEVELS)
+    return any(place.has_beside(place.form, level) for level in LEVELS)
 
 
 def _worker_target(key: Key, place: KeyPlace, item: KubeObject) -> FieldPath | None:
@@ -358,6 +344,6 @@ def _worker_target(key: Key, place: KeyPlace, item: KubeObject) -> FieldPath | N
         moves = is_of_master or not is_read_at(key, place)
     else:
         is_of_owner = key.name == "kai.scheduler/topology" and place.path == ("metadata", "annotations")
-        is_of_segments = any(place.has_beside(place.form, level) for level in _SEGMENT_LEVELS)
+        is_of_segments = any(place.has_beside(place.form, level) for level in SEGMENT_LEVELS)
         moves = is_of_owner and is_of_segments and not _has_level(place)
     return (*path, "metadata", "annotations", key.name) if moves else None

@@ -9,8 +9,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.frontends.workloads.workload import (
-    SEGMENT_PREFERRED,
-    SEGMENT_REQUIRED,
+    SEGMENT_LEVELS,
     SEGMENT_SIZE,
     TOPOLOGY,
     GroupShape,
@@ -21,7 +20,8 @@ from packwise.frontends.workloads.workload import (
     pod_set,
 )
 from packwise.kubernetes.validation import atoi
-from packwise.lenient import mapping
+from packwise.lenient import mapping, mapping_at, mappings_in_place, value_at
+from packwise.lenient import text as text_of
 from packwise.objects import Origin, identity
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet
@@ -46,19 +46,24 @@ class Segments(Record):
     leads: bool
 
 
+def template_of(workload: Workload, part: str) -> Template | None:
+    """The pod template of a part of a workload, such as a type of replicas; None where it has none."""
+    return next((each for each in workload.templates if each.part == part), None)
+
+
 def worker_template(workload: Workload) -> Template | None:
     """The template of workers, and of leaders that have none of their own."""
-    return _template(workload, "workerTemplate")
+    return template_of(workload, "workerTemplate")
 
 
 def leader_template(workload: Workload) -> Template | None:
     """The template of leaders."""
-    return _template(workload, "leaderTemplate") or worker_template(workload)
+    return template_of(workload, "leaderTemplate") or worker_template(workload)
 
 
 def size_of(workload: Workload) -> int:
     """The number of pods of each replica."""
-    return count(mapping(workload.spec.get("leaderWorkerTemplate")), "size", 1)
+    return count(mapping_at(workload.spec, "leaderWorkerTemplate"), "size", 1)
 
 
 def leader_waits(workload: Workload) -> bool:
@@ -95,7 +100,6 @@ def has_segments(workload: Workload) -> bool:
 
 def segments_of(workload: Workload) -> Segments | None:
     """The segments that the workload asks for; None where it asks for none. Raises RefusedError."""
-    policy = mapping(mapping(workload.spec.get("leaderWorkerTemplate")).get("subGroupPolicy"))
     written = _segment_size(workload)
     if written is None:
         return None
@@ -110,7 +114,7 @@ def segments_of(workload: Workload) -> Segments | None:
         message = f"must be at most {whole}, the size of the group; got {size}"
     if fault:
         raise RefusedError(path, message, _policy_error(workload, fault))
-    leads = policy.get("subGroupPolicyType") != "LeaderExcluded"
+    leads = value_at(workload.item.value, *_BODY, "subGroupPolicy", "subGroupPolicyType") != "LeaderExcluded"
     if not leads and (whole - 1) % size:
         text = (
             f"replicasSize {whole} is not divisible by segmentSize {size}. LeaderExcluded policy is only supported "
@@ -121,10 +125,10 @@ def segments_of(workload: Workload) -> Segments | None:
 
 
 def _segment_size(workload: Workload) -> tuple[int, FieldPath] | None:
-    policy = mapping(mapping(workload.spec.get("leaderWorkerTemplate")).get("subGroupPolicy"))
-    size = policy.get("subGroupSize")
+    path: FieldPath = (*_BODY, "subGroupPolicy", "subGroupSize")
+    size = value_at(workload.item.value, *path)
     if isinstance(size, int):
-        return size, (*_BODY, "subGroupPolicy", "subGroupSize")
+        return size, path
     worker = worker_template(workload)
     holders = [("", workload.owner.annotations, workload.owner.path)]
     if worker is not None:
@@ -157,11 +161,7 @@ def _whole(workload: Workload, leader: Template, worker: Template, size: int) ->
 def _segment_sets(
     workload: Workload, leader: Template, worker: Template, size: int, segments: Segments
 ) -> tuple[PodSet, ...]:
-    topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
-    bounds = bounds_of(workload, worker.annotations, worker.metadata, (SEGMENT_REQUIRED, SEGMENT_PREFERRED))
-    if not topology:
-        bounds = Bounds()
-    topology = "" if bounds.is_empty else topology
+    bounds, topology = _segment_constraint(workload, worker)
     origin = Origin(workload.at(*worker.path), _LWS_RULE, {"members": workload.at(*segments.path)})
     at_leader = Origin(workload.at(*leader.path), _LWS_RULE)
     # The leader counts among the pods of segments unless the workers fill theirs alone.
@@ -183,8 +183,11 @@ def _segment_sets(
     )
 
 
-def _template(workload: Workload, name: str) -> Template | None:
-    return next((each for each in workload.templates if each.part == name), None)
+def _segment_constraint(workload: Workload, worker: Template) -> tuple[Bounds, str]:
+    """The levels of each segment, and their topology, where there are both."""
+    topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
+    bounds = bounds_of(workload, worker.annotations, worker.metadata, SEGMENT_LEVELS)
+    return (bounds, topology) if topology and not bounds.is_empty else (Bounds(), "")
 
 
 MASTER, WORKER, _LAUNCHER = "Master", "Worker", "Launcher"
@@ -208,17 +211,10 @@ def without_types(value: Mapping[str, Value]) -> RefusedError | None:
     if kind.grouping is not Grouping.REPLICA_TYPES or value.get("apiVersion") not in kind.api_versions:
         return None
     field = kind.body[-1]
-    spec = mapping(value.get("spec"))
-    policy = mapping(mapping(spec.get("runPolicy")).get("schedulingPolicy"))
-    if field in spec or isinstance(policy.get("minAvailable"), int):
+    if field in mapping_at(value, "spec") or isinstance(value_at(value, *MIN_AVAILABLE), int):
         return None
     text = f"the type of the job {identity(value)[3]} doesn't have a {field} field. Please fix the replica field"
     return RefusedError(("spec",), f"must have {field}", text)
-
-
-def template_of(workload: Workload, name: str) -> Template | None:
-    """The pod template of a type of replicas."""
-    return next((each for each in workload.templates if each.part == name), None)
 
 
 def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
@@ -295,10 +291,7 @@ def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
     if size is None:
         yield pod_set(workload, worker, "worker", least, origin, replicas=workers)
         return
-    topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
-    bounds = bounds_of(workload, worker.annotations, worker.metadata, (SEGMENT_REQUIRED, SEGMENT_PREFERRED))
-    if not topology or bounds.is_empty:
-        topology, bounds = "", Bounds()
+    bounds, topology = _segment_constraint(workload, worker)
     segments = -(-workers // size)
     yield PodSet("worker", None, None, Bounds(), origin, needed=segments)
     due, counts = -(-least // size), workload.release.counts_segments
@@ -361,15 +354,12 @@ class WorkerGroup(Record):
 def worker_groups(workload: Workload) -> list[WorkerGroup]:
     """The worker groups, in their order."""
     by_path = {each.path: each for each in workload.templates}
-    entries = workload.body.get("workerGroupSpecs")
     groups: list[WorkerGroup] = []
-    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
-        written = mapping(entry)
+    for position, written in enumerate(mappings_in_place(workload.body.get("workerGroupSpecs"))):
         path = (*workload.body_path, "workerGroupSpecs", position)
-        name = written.get("groupName")
         groups.append(
             WorkerGroup(
-                name=name if isinstance(name, str) and name else f"worker-group-{position}",
+                name=text_of(written.get("groupName")) or f"worker-group-{position}",
                 path=path,
                 position=position,
                 replicas=count(written, "replicas", 0),
@@ -414,10 +404,8 @@ def _head(workload: Workload, template: Template) -> PodSet:
 
 
 def _workers(workload: Workload, group: WorkerGroup, template: Template) -> PodSet:
-    written = workload.item.get((*group.path, "groupName"))
-    bounds, topology = _constraint(
-        workload, template, f"workerGroupSpecs.{written if isinstance(written, str) else ''}"
-    )
+    written = text_of(workload.item.get((*group.path, "groupName")))
+    bounds, topology = _constraint(workload, template, f"workerGroupSpecs.{written}")
     origin = Origin(workload.at(*group.path), _RAY_RULE, {"name": ("groupName",), "members": ("replicas",)})
     pods = max(group.replicas * group.hosts, group.needed_pods)
     return pod_set(

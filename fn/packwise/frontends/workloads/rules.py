@@ -34,11 +34,11 @@ from packwise.frontends.workloads.leaders import (
 )
 from packwise.frontends.workloads.workload import (
     BATCH_MIN_MEMBER,
+    LEVELS,
     POD_GROUP,
     PREFERRED,
     REQUIRED,
-    SEGMENT_PREFERRED,
-    SEGMENT_REQUIRED,
+    SEGMENT_LEVELS,
     SEGMENT_SIZE,
     SKIP,
     TOPOLOGY,
@@ -88,8 +88,6 @@ RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, _UNSCHEDULED
 """Rules of workloads that KAI groups itself."""
 
 _DOMAIN = "kai.scheduler/"
-_LEVELS = (REQUIRED, PREFERRED)
-_SEGMENT_LEVELS = (SEGMENT_REQUIRED, SEGMENT_PREFERRED)
 
 
 def no_group(item: KubeObject, error: RefusedError) -> Finding:
@@ -245,7 +243,7 @@ def _job(workload: Workload) -> Iterator[Finding]:
             yield _never(_SHORT, workload, path, message)
         return
     completions = workload.body.get("completions")
-    asks = _has_level(workload.owner.annotations)
+    asks = _first_level(workload.owner.annotations) is not None
     if pods > 1 and (completions is None or completions == pods or asks):
         at = (*workload.body_path, "parallelism")
         together = ", each placed on its own" if asks else ""
@@ -259,29 +257,27 @@ def _job(workload: Workload) -> Iterator[Finding]:
 
 def _each_pod(workload: Workload) -> Iterator[Finding]:
     """Levels for pods each of which is a group of its own."""
-    annotations = workload.owner.annotations
-    for key in _LEVELS:
-        if annotations.get(key):
-            message = (
-                "holds for each pod alone, for each is a PodGroup of its own: they do not come into one domain "
-                "together; KAI makes one group of a LeaderWorkerSet, or of a Job with batch-min-member"
-            )
-            yield Finding.of(_ALONE, workload.item, annotation_path(workload.owner.path, key), message)
-            return
+    level = _first_level(workload.owner.annotations)
+    if level is not None:
+        message = (
+            "holds for each pod alone, for each is a PodGroup of its own: they do not come into one domain "
+            "together; KAI makes one group of a LeaderWorkerSet, or of a Job with batch-min-member"
+        )
+        yield Finding.of(_ALONE, workload.item, annotation_path(workload.owner.path, level), message)
 
 
 def _of_one_owner(workload: Workload) -> Iterator[Finding]:
     """A level for pods of which KAI needs one."""
-    pods = pods_of(workload)
-    if pods > 1 and _has_level(workload.owner.annotations):
-        key = next(key for key in _LEVELS if workload.owner.annotations.get(key))
-        path = annotation_path(workload.owner.path, key)
+    pods, level = pods_of(workload), _first_level(workload.owner.annotations)
+    if pods > 1 and level is not None:
+        path = annotation_path(workload.owner.path, level)
         message = f"the PodGroup needs 1 of the {pods} pods: the first one that starts chooses the domain of all"
         yield Finding.of(_ALONE, workload.item, path, message, severity=Severity.INFO)
 
 
-def _has_level(annotations: Mapping[str, str]) -> bool:
-    return any(annotations.get(key) for key in _LEVELS)
+def _first_level(annotations: Mapping[str, str], keys: tuple[str, str] = LEVELS) -> str | None:
+    """The first of the keys that has a value."""
+    return next((key for key in keys if annotations.get(key)), None)
 
 
 def _job_set(workload: Workload) -> Iterator[Finding]:
@@ -310,7 +306,7 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
 
 def _dropped_constraints(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
     """A level of a part that no topology is named for, or a topology without a level: KAI drops both in silence."""
-    level = next((key for key in _LEVELS if annotations.get(key)), None)
+    level = _first_level(annotations)
     if level is not None and not annotations.get(TOPOLOGY):
         also = "; that of the whole workload does not count here" if workload.owner.annotations.get(TOPOLOGY) else ""
         message = f"is ignored without the annotation {TOPOLOGY} beside it{also}"
@@ -343,7 +339,7 @@ def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
 
 
 def _unlike_leader(workload: Workload, leader: Template, worker: Template) -> Iterator[Finding]:
-    for key in (*_SEGMENT_LEVELS, TOPOLOGY):
+    for key in (*SEGMENT_LEVELS, TOPOLOGY):
         text = leader.annotations.get(key)
         if text and text != worker.annotations.get(key):
             path = annotation_path(leader.metadata, key)
@@ -352,7 +348,7 @@ def _unlike_leader(workload: Workload, leader: Template, worker: Template) -> It
 
 
 def _segment_levels(workload: Workload, worker: Template, *, has_segments: bool) -> Iterator[Finding]:
-    level = next((key for key in _SEGMENT_LEVELS if worker.annotations.get(key)), None)
+    level = _first_level(worker.annotations, SEGMENT_LEVELS)
     if level is None:
         return
     if not has_segments:
@@ -377,12 +373,12 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
         return
     if worker is not None:
         yield from _segment_levels(workload, worker, has_segments=bool(worker.annotations.get(SEGMENT_SIZE)))
-    for key in (SEGMENT_SIZE, *_SEGMENT_LEVELS) if master is not None else ():
-        if master is not None and master.annotations.get(key):
-            path = annotation_path(master.metadata, key)
-            yield _ignored_finding(
-                workload, path, "has no effect on a master: segments are of workers; move it to their template"
-            )
+    if master is None:
+        return
+    for key in (SEGMENT_SIZE, *SEGMENT_LEVELS):
+        if master.annotations.get(key):
+            message = "has no effect on a master: segments are of workers; move it to their template"
+            yield _ignored_finding(workload, annotation_path(master.metadata, key), message)
 
 
 def _ray(workload: Workload) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import json
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.kubernetes.validation import format_duration, parse_duration
-from packwise.lenient import entries, mapping, text, texts, value_at
+from packwise.lenient import entries, mapping, mappings_by_place, text, texts, value_at
 from packwise.objects import Origin, Place, identity
 from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
 from packwise.placement import Bounds, PodSet
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 TOPOLOGY = "kai.scheduler/topology"
 REQUIRED = "kai.scheduler/topology-required-placement"
 PREFERRED = "kai.scheduler/topology-preferred-placement"
+LEVELS = (REQUIRED, PREFERRED)
 SEGMENT_SIZE = "kai.scheduler/segment-size"
-SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
-SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
+SEGMENT_LEVELS = (
+    "kai.scheduler/segment-topology-required-placement", "kai.scheduler/segment-topology-preferred-placement",
+)  # fmt: skip
 BATCH_MIN_MEMBER = "kai.scheduler/batch-min-member"
 SKIP = "kai.scheduler/skip-podgrouper"
 POD_GROUP = "pod-group-name"
@@ -89,8 +91,7 @@ class Template(Record):
     @property
     def scheduler(self) -> str:
         """The scheduler that the pods name; "" where they name none."""
-        name = self.spec.get("schedulerName")
-        return name if isinstance(name, str) else ""
+        return text(self.spec.get("schedulerName"))
 
     @property
     def metadata(self) -> FieldPath:
@@ -207,10 +208,10 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
         return ()
     is_read = row.grouping is not Grouping.UNREAD
     kind = row if is_read and value.get("apiVersion") in row.api_versions else None
-    parts = [] if row.grouping is Grouping.WORKFLOW else [part.path[:-1] for part in row.templates]
-    templates = [each for path in parts for each in _templates(value, path, ())]
     if row.grouping is Grouping.WORKFLOW:
         templates = list(_workflow_templates(value))
+    else:
+        templates = [each for part in row.templates for each in _templates(value, part.path[:-1], ())]
     if row.grouping is Grouping.RAY and QUEUE in texts(mapping(value.get("metadata")).get("labels")):
         templates = [_of_ray(each, scheduler) for each in templates]
     # What KAI may not read ends the chain of owners: there each pod is on its own.
@@ -243,9 +244,7 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
     """The pods of a Workflow of Argo, each with what its template and the workflow say of it."""
     spec = mapping(value.get("spec"))
     shared = mapping(spec.get("podMetadata"))
-    entries = spec.get("templates")
-    for position, entry in enumerate(entries if isinstance(entries, list) else ()):
-        template = mapping(entry)
+    for position, template in mappings_by_place(spec.get("templates")):
         container = template.get("container") or template.get("script")
         if container is None and "containerSet" not in template:
             continue
@@ -258,7 +257,7 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
             name = template.get(field) or spec.get(of_all)
             if name is not None:
                 pod[field] = name
-        yield Template(_name_of(position, entry), ("spec", "templates", position), labels, annotations, pod)
+        yield Template(_name_of(position, template), ("spec", "templates", position), labels, annotations, pod)
 
 
 def _of_ray(template: Template, scheduler: str) -> Template:
@@ -286,8 +285,7 @@ def _owner(
         return Owner(version, word, name, path, labels, texts(own.get("annotations")))
     template = templates[0]
     if grouping is Grouping.REVISION:
-        written = mapping(value_at(value, *template.metadata)).get("name")
-        name = written if isinstance(written, str) and written else f"{name}-{_FIRST}"
+        name = text(value_at(value, *template.metadata, "name")) or f"{name}-{_FIRST}"
         return Owner(version, "Revision", name, template.metadata, template.labels, template.annotations)
     labels, annotations = texts(own.get("labels")), texts(own.get("annotations"))
     pod = f"{name}-{template.part}-{SUFFIX}" if is_one_of else f"{name}-{SUFFIX}"
@@ -311,10 +309,7 @@ def _owner(
 def _name(value: Mapping[str, Value]) -> str:
     """The name of the object; where the API server makes it up, its start and a word in place of the rest."""
     metadata = mapping(value.get("metadata"))
-    name, start = metadata.get("name"), metadata.get("generateName")
-    if isinstance(name, str) and name:
-        return name
-    return f"{start}{SUFFIX}" if isinstance(start, str) and start else SUFFIX
+    return text(metadata.get("name")) or f"{text(metadata.get('generateName'))}{SUFFIX}"
 
 
 def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: str = "") -> Iterator[Template]:
@@ -352,10 +347,11 @@ def _part_at(value: Value, path: FieldPath) -> str:
 
 
 def _name_of(key: str | int, entry: Value) -> str:
+    """The key of an entry of a mapping; of one of a list its name, else its place."""
     if isinstance(key, str):
         return key
-    names = [mapping(entry).get(field) for field in ("name", "groupName")]
-    return next((name for name in names if isinstance(name, str) and name), str(key))
+    named = mapping(entry)
+    return text(named.get("name")) or text(named.get("groupName")) or str(key)
 
 
 class FieldRead(Record):
@@ -450,7 +446,7 @@ def bounds_of(
     workload: Workload,
     annotations: Mapping[str, str],
     metadata: FieldPath,
-    keys: tuple[str, str] = (REQUIRED, PREFERRED),
+    keys: tuple[str, str] = LEVELS,
 ) -> Bounds:
     """The levels that annotations ask for; `metadata` is the path of what has them."""
     required, preferred = (annotations.get(key) or "" for key in keys)
