@@ -108,7 +108,7 @@ def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
         return _workflow_text(place, text, fill_in)
     if not raw.holds_pools:
         return _workflow_text(place, text, fill_in)
-    return raw.replace(value=_mapping_as_osmo(text, raw.value)), []
+    return _as_osmo_reads(raw), []
 
 
 def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
@@ -211,7 +211,7 @@ def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]
     if raw is None or not raw.holds_pools:
         message = "must be a pool config, with `pools`, or `backend` and `name`, at the top"
         return None, [place.finding(DOCUMENT, message)]
-    return raw.replace(value=_mapping_as_osmo(text, raw.value)), []
+    return _as_osmo_reads(raw), []
 
 
 def _embedded_workflow(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
@@ -223,10 +223,10 @@ def _embedded_workflow(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | 
     return raw, findings
 
 
-def _mapping_as_osmo(text: str, value: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The mapping `value` by YAML 1.1, as OSMO's `yaml.safe_load` has it: `no` is false there, and `1:30` a number."""
-    read = read_as_osmo(text).value
-    return read if isinstance(read, dict) else value
+def _as_osmo_reads(raw: Raw) -> Raw:
+    """The document by YAML 1.1, as OSMO's `yaml.safe_load` has it: `no` is false there, and `1:30` a number."""
+    read = read_as_osmo(raw.text).value
+    return raw.replace(value=read) if isinstance(read, dict) else raw
 
 
 def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:

@@ -31,6 +31,7 @@ from packwise.frontends.osmo.rules import (
     pod_template_findings,
     run,
 )
+from packwise.lenient import mappings, value_at
 from packwise.objects.kinds import POD
 from packwise.placement import WorkloadPlan
 from packwise.topology.known import ListedTopology, Use
@@ -64,8 +65,7 @@ class _Osmo(FrontEnd):
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
         """The plans of the documents that cannot be read, of the pools in their order, of the workflows by name."""
-        documents = read_documents(document_places(inventory), settings.osmo.values)
-        names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
+        documents, names = _read(inventory, settings)
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
         before = read_documents(document_places_before(inventory), settings.osmo.values).rendered_pools
         return [*unread, *_pools(documents, names, settings, before), *_workflows(documents, names, settings)]
@@ -77,8 +77,7 @@ class _Osmo(FrontEnd):
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
         """The workflows in order of name, each with the topology of its pool; a pool without keys has none."""
-        documents = read_documents(document_places(inventory), settings.osmo.values)
-        names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
+        documents, names = _read(inventory, settings)
         for workflow in sorted(documents.workflows, key=lambda each: each.name):
             pool = pool_of(workflow.pool, workflow.place.item.file, documents.rendered_pools)
             topology = workflow.pool or None
@@ -95,14 +94,19 @@ class _Osmo(FrontEnd):
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
         """The pools with topology keys, by the name of the Topology that each becomes."""
-        documents = read_documents(document_places(inventory), settings.osmo.values)
-        names = object_names(documents.rendered_pools, documents.workflows, settings.osmo)
+        documents, names = _read(inventory, settings)
         listed = [
             ListedTopology(POOL_KIND, names.topology(pool.name), pool.levels, pool.place.item)
             for pool in documents.rendered_pools
             if pool.keys
         ]
         return sorted(listed, key=lambda each: each.name)
+
+
+def _read(inventory: Inventory, settings: TopologyRender) -> tuple[Documents, Names]:
+    """The documents of the input, and the names of what they become."""
+    documents = read_documents(document_places(inventory), settings.osmo.values)
+    return documents, object_names(documents.rendered_pools, documents.workflows, settings.osmo)
 
 
 def _pools(
@@ -130,9 +134,7 @@ def _pools(
 
 def _schedulers(settings: TopologyRender) -> tuple[str, ...]:
     """The names of the cluster's schedulers, where the settings say them."""
-    scheduler = settings.scheduler
-    profiles = scheduler.get("profiles") if isinstance(scheduler, dict) else None
-    names = [each.get("name") for each in profiles if isinstance(each, dict)] if isinstance(profiles, list) else []
+    names = [each.get("name") for each in mappings(value_at(settings.scheduler, "profiles"))]
     return tuple(name for name in names if isinstance(name, str))
 
 

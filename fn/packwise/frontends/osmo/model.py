@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import Record
+from packwise.lenient import mapping_at, text_at, value_at
 from packwise.placement import Bounds, GpuShare
 from packwise.topology.known import Level
 
@@ -98,14 +99,13 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
 def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
     """The backends that stand beside the pools, as in OSMO's own configuration file; others are KAI's by default."""
     by_name: dict[str, Backend] = {}
-    backends = value.get("backends")
-    for name, entry in backends.items() if isinstance(backends, dict) else ():
-        settings = entry.get("scheduler_settings") if isinstance(entry, dict) else None
+    for name, entry in mapping_at(value, "backends").items():
+        settings = value_at(entry, "scheduler_settings")
         if isinstance(settings, dict):
-            kind, scheduler = settings.get("scheduler_type"), settings.get("scheduler_name")
+            kind = settings.get("scheduler_type")
             by_name[str(name)] = Backend(
                 kind if isinstance(kind, str) else None,
-                scheduler if isinstance(scheduler, str) and scheduler else DEFAULT_SCHEDULER,
+                text_at(settings, "scheduler_name") or DEFAULT_SCHEDULER,
             )
     return by_name
 
@@ -214,13 +214,12 @@ def read_workflow(place: Place, text: str, model: schema.WorkflowSpec) -> Workfl
     for index, task in enumerate(model.tasks):
         path = ("workflow", "tasks", index)
         groups.append(TaskGroup(f"{task.name}-group", path, (_task(path, task, alone=True),)))
-    resources = {name: _resource(name, each) for name, each in model.resources.items()}
     return Workflow(
         name=model.name,
         place=place,
         pool=model.pool,
         groups=tuple(groups),
-        resources=resources,
+        resources={name: _resource(name, each) for name, each in model.resources.items()},
         labels=dict(model.labels),
         text=text,
     )

@@ -8,6 +8,7 @@ from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import pool_of
 from packwise.frontends.osmo.placements import tree_of
 from packwise.frontends.osmo.rules import Submission
+from packwise.lenient import mapping_at
 from packwise.objects import Origin
 from packwise.placement import Gang, GangPod, Omission
 
@@ -52,7 +53,7 @@ def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
         if name not in used:
             yield from _unused_resource(workflow, resource)
         elif resource.nodes_excluded:
-            origin = _origin(workflow, (*resource.path, "nodesExcluded"), _POD)
+            origin = Origin(workflow.at((*resource.path, "nodesExcluded")), _POD)
             why = "OSMO keeps pods off these nodes when it submits the workflow; the pods rendered here do not"
             yield Omission(origin, f'nodesExcluded of resource "{name}"', why, "")
     yield from _labels(plan, workflow)
@@ -82,23 +83,22 @@ def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
         else:
             why = f'a constraint of KAI prefers one level, and "{stated[-1]}" is the finest'
             remedy = f'require "{key}", or leave "{stated[-1]}" out'
-        yield Omission(_origin(workflow, path, _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
+        yield Omission(Origin(workflow.at(path), _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
 
 
 def _entry(submission: Submission, group: TaskGroup, key: str) -> tuple[FieldPath, Requirement] | None:
     """The first requirement of that key among the tasks of a group, and its path."""
     for task in group.tasks:
-        resource = submission.workflow.resources.get(task.resource)
-        for place, requirement in enumerate(resource.topology if resource is not None else ()):
-            if resource is not None and requirement.key == key:
-                return (*resource.path, "topology", place), requirement
+        for place, requirement in enumerate(submission.topology(task)):
+            if requirement.key == key:
+                return (*submission.workflow.resources[task.resource].path, "topology", place), requirement
     return None
 
 
 def _unused_resource(workflow: Workflow, resource: Resource) -> Iterator[Omission]:
     if resource.topology:
         keys = ", ".join(dict.fromkeys([each.key for each in resource.topology]))
-        origin = _origin(workflow, (*resource.path, "topology"), _TREE)
+        origin = Origin(workflow.at((*resource.path, "topology")), _TREE)
         why = "no task has this resource"
         remedy = f"name it in a task: `resource: {resource.name}`"
         yield Omission(origin, f'topology "{keys}" of resource "{resource.name}"', why, remedy)
@@ -107,14 +107,8 @@ def _unused_resource(workflow: Workflow, resource: Resource) -> Iterator[Omissio
 def _labels(plan: WorkloadPlan, workflow: Workflow) -> Iterator[Omission]:
     """Labels of the workflow that OSMO's own take the place of."""
     pod = next((each.node for each in plan.placements if isinstance(each.node, GangPod)), None)
-    metadata = pod.value.get("metadata") if pod is not None else None
-    written = metadata.get("labels") if isinstance(metadata, dict) else None
-    carried = written if isinstance(written, dict) else {}
+    carried = mapping_at(None if pod is None else pod.value, "metadata", "labels")
     for key, value in workflow.labels.items() if carried else ():
         if carried.get(key) != value:
-            origin = _origin(workflow, ("workflow", "labels", key), _POD)
+            origin = Origin(workflow.at(("workflow", "labels", key)), _POD)
             yield Omission(origin, f"label {key}", "OSMO's own label of that name counts", "give it another key")
-
-
-def _origin(workflow: Workflow, path: FieldPath, rule: str) -> Origin:
-    return Origin(workflow.at(path), rule)

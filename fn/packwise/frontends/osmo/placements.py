@@ -179,16 +179,11 @@ def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osm
         "osmo.group_name": label_text(group.name),
         "osmo.group_uuid": gang,
     }
-    submitter = _submitter(settings.submitted_by)
-    return labels if submitter is None else {**labels, "osmo.submitted_by": submitter}
-
-
-def _submitter(written: str) -> str | None:
-    """Who submits, where a label can say it: of an e-mail address, what stands before the @."""
-    for name in (written, written.partition("@")[0]):
-        if name and not label_value(name):
-            return name
-    return None
+    # Of an e-mail address, a label can say what stands before the @.
+    for submitter in (settings.submitted_by, settings.submitted_by.partition("@")[0]):
+        if submitter and not label_value(submitter):
+            return {**labels, "osmo.submitted_by": submitter}
+    return labels
 
 
 def _pod(submission: Submission, task: Task, name: str, labels: Mapping[str, str]) -> Mapping[str, Value]:
@@ -305,9 +300,8 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
     shared = [join_groups(tree.shared[:depth]) for depth in range(1, len(tree.shared) + 1)]
     if len(set(shared)) < len(shared) or not {node.wanted for node in nodes}.isdisjoint(shared):
         yield "has levels whose groups lead to one name; OSMO would take them for one level, the broadest of them"
-    padded = [
-        leaf for leaf, node in zip(tree.leaves, _leaf_nodes(tree), strict=True) if node is not None and _is_padded(node)
-    ]
+    filled_up = {node.name for node in nodes if any(step.group is None for step in node.path)}
+    padded = [leaf for leaf in tree.leaves if leaf in filled_up]
     if padded:
         yield (
             f"has {len(padded)} of its tasks filled up to the keys of the others, where OSMO would refuse the workflow "
@@ -334,15 +328,6 @@ def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:
             left_out.append(node)
             gone.add(node.name)
     return left_out
-
-
-def _leaf_nodes(tree: TaskTree) -> list[TaskNode | None]:
-    by_name = {node.name: node for node in tree.nodes}
-    return [None if leaf is None else by_name[leaf] for leaf in tree.leaves]
-
-
-def _is_padded(node: TaskNode) -> bool:
-    return any(step.group is None for step in node.path)
 
 
 def _subgroups(nodes: Sequence[TaskNode]) -> str:

@@ -14,6 +14,7 @@ from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
 from packwise.frontends.osmo.template import sections
 from packwise.frontends.pod_rules import layer_problems, pod_key_problems
+from packwise.lenient import mapping, mappings_by_place
 from packwise.wording import known_names, list_known
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[
 
 
 _KNOWN = ("workflow", "default-values", "version")
+_FIELDS = ("resources", "groups", "tasks", "timeout", "labels")
+"""Fields of a workflow that are met beside it."""
 
 Text = tuple["Place", str]
 
@@ -69,9 +72,7 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
     for section in sections(text):
         key = section.key
         if key not in _KNOWN:
-            where = (
-                "put it below `workflow`" if key in ("resources", "groups", "tasks", "timeout", "labels") else "drop it"
-            )
+            where = "put it below `workflow`" if key in _FIELDS else "drop it"
             yield problem_at(
                 place.below(key),
                 f'must be one of "workflow", "version" and "default-values"; got "{key}": {where}',
@@ -94,12 +95,9 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
 def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     """The `osmo` command puts the file's text in the place of `localpath`. packwise opens no file that nobody named."""
     place, workflow = subject
-    if not isinstance(workflow, dict):
-        return
-    for task, path in _tasks(workflow):
-        files = task.get("files")
-        for index, entry in enumerate(files) if isinstance(files, list) else ():
-            if not isinstance(entry, dict) or "localpath" not in entry:
+    for task, path in _tasks(mapping(workflow)):
+        for index, entry in mappings_by_place(task.get("files")):
+            if "localpath" not in entry:
                 continue
             at = place.below(*path, "files", index, "localpath")
             if "contents" in entry:
@@ -111,14 +109,11 @@ def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 
 def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
     """Every task that is a mapping, of groups or by itself, with its path."""
-    owners: list[tuple[Value, FieldPath]] = [(workflow, ("workflow",))]
-    groups = workflow.get("groups")
-    owners += [(each, ("workflow", "groups", at)) for at, each in enumerate(groups if isinstance(groups, list) else ())]
+    owners: list[tuple[Mapping[str, Value], FieldPath]] = [(workflow, ("workflow",))]
+    owners += [(group, ("workflow", "groups", at)) for at, group in mappings_by_place(workflow.get("groups"))]
     for owner, path in owners:
-        tasks = owner.get("tasks") if isinstance(owner, dict) else None
-        for index, task in enumerate(tasks) if isinstance(tasks, list) else ():
-            if isinstance(task, dict):
-                yield task, (*path, "tasks", index)
+        for index, task in mappings_by_place(owner.get("tasks")):
+            yield task, (*path, "tasks", index)
 
 
 def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
@@ -138,7 +133,7 @@ def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     place, workflow = subject
     first: dict[str, FieldPath] = {}
-    for name, path in _names(workflow):
+    for name, path in _names(mapping(workflow)):
         same = name.lower().replace("_", "-")
         if same in first:
             there = place.below(*first[same], "name").description
@@ -153,10 +148,8 @@ def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
         first.setdefault(same, path)
 
 
-def _names(workflow: Value) -> Iterator[tuple[str, FieldPath]]:
+def _names(workflow: Mapping[str, Value]) -> Iterator[tuple[str, FieldPath]]:
     """Every name of a task or group, and of the groups that single tasks become."""
-    if not isinstance(workflow, dict):
-        return
     alone: list[tuple[str, FieldPath]] = []
     for name, path, _ in _named_entries(workflow.get("tasks"), ("workflow", "tasks")):
         yield name, path
@@ -168,8 +161,8 @@ def _names(workflow: Value) -> Iterator[tuple[str, FieldPath]]:
 
 
 def _named_entries(entries: Value, path: FieldPath) -> Iterable[tuple[str, FieldPath, Mapping[str, Value]]]:
-    for index, entry in enumerate(entries) if isinstance(entries, list) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+    for index, entry in mappings_by_place(entries):
+        if isinstance(entry.get("name"), str):
             yield str(entry["name"]), (*path, index), entry
 
 
@@ -411,8 +404,7 @@ def _name_once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
 
 def _quantities(at: Submission) -> Iterator[ProblemAt]:
     for resource in at.workflow.resources.values():
-        for field in ("memory", "storage"):
-            value: str | None = getattr(resource, field)
+        for field, value in (("memory", resource.memory), ("storage", resource.storage)):
             if value is None:
                 continue
             match = _QUANTITY.fullmatch(value)
