@@ -386,31 +386,19 @@ _PODS = (_CLIQUE, *_COMPONENTS)
 """The parts that become the metadata of pods."""
 
 
-def _operator_makes_podgroups(revision: Revision) -> bool:
-    return revision.podgroups_by_operator
-
-
-def _pod_grouper_makes_podgroups(revision: Revision) -> bool:
-    return not revision.podgroups_by_operator
-
-
-def _has_auto_mnnvl(revision: Revision) -> bool:
-    return revision.mnnvl_annotation is not None
-
-
-def _has_mnnvl_groups(revision: Revision) -> bool:
-    # They came with the backends of schedulers.
-    return bool(revision.scheduler_backends)
-
-
-_FROM_PODGROUPS = Releases("Grove from v0.1.0-alpha.12-rc2 on", _operator_makes_podgroups)
+_FROM_PODGROUPS = Releases("Grove from v0.1.0-alpha.12-rc2 on", lambda revision: revision.podgroups_by_operator)
 _POD_GROUPER = Releases(
     "KAI's pod-grouper, which passes over workloads of Grove from v0.1.0-alpha.12-rc2 on",
-    _pod_grouper_makes_podgroups,
+    lambda revision: not revision.podgroups_by_operator,
     "Grove makes the PodGroups, without it",
 )
-_AUTO = Releases("Grove up to v0.1.0-alpha.8", _has_auto_mnnvl, "grove.io/mnnvl-group is its successor")
-_GROUPS = Releases("Grove from v0.1.0-alpha.8 on", _has_mnnvl_groups)
+_AUTO = Releases(
+    "Grove up to v0.1.0-alpha.8",
+    lambda revision: revision.mnnvl_annotation is not None,
+    "grove.io/mnnvl-group is its successor",
+)
+# They came with the backends of schedulers.
+_GROUPS = Releases("Grove from v0.1.0-alpha.8 on", lambda revision: bool(revision.scheduler_backends))
 
 _GROVE, _KAI, _GROUPER, _DYNAMO = "Grove's operator", "KAI", "KAI's pod-grouper", "Dynamo's operator"
 _REFUSED_OF_GRAPHS = "of a graph Dynamo's webhook refuses others"
@@ -429,12 +417,10 @@ _ROWS = (
     ),
     Key("priorityClassName", _GROUPER, labels=(*_SETS, *_PODS, GRAPH), releases=_POD_GROUPER),
     Key("kai.scheduler/topology", _KAI, annotations=(*_SETS, GRAPH)),
-    Key(
-        "kai.scheduler/topology-required-placement", _GROUPER, annotations=(*_SETS, GRAPH), releases=_POD_GROUPER,
-    ),
-    Key(
-        "kai.scheduler/topology-preferred-placement", _GROUPER, annotations=(*_SETS, GRAPH), releases=_POD_GROUPER,
-    ),
+    *[
+        Key(f"kai.scheduler/{name}", _GROUPER, annotations=(*_SETS, GRAPH), releases=_POD_GROUPER)
+        for name in ("topology-required-placement", "topology-preferred-placement")
+    ],
     Key(
         "kai.scheduler/skip-podgrouper", _GROUPER, annotations=(*_SETS, *_PODS), values=("true", "false"),
         otherwise='only "true" counts',
@@ -443,28 +429,26 @@ _ROWS = (
     Key("kai.scheduler/staleness-grace-period", _GROUPER, annotations=(*_SETS, *_PODS), releases=_POD_GROUPER),
     Key("kai.scheduler/batch-min-member", _GROUPER, elsewhere="an annotation of Jobs and JobSets"),
     Key("kai.scheduler/segment-size", _GROUPER, elsewhere="an annotation of LeaderWorkerSets and PyTorchJobs"),
-    Key(
-        "kai.scheduler/segment-topology-required-placement", _GROUPER,
-        elsewhere="an annotation of the pods of LeaderWorkerSets and PyTorchJobs",
-    ),
-    Key(
-        "kai.scheduler/segment-topology-preferred-placement", _GROUPER,
-        elsewhere="an annotation of the pods of LeaderWorkerSets and PyTorchJobs",
-    ),
-    Key("kai.scheduler/subgroup-name", _KAI, is_written=True),
-    Key("kai.scheduler/top-owner-metadata", _KAI, is_written=True),
-    Key("kai.scheduler/stale-podgroup-timestamp", _KAI, is_written=True),
-    Key("kai.scheduler/last-start-timestamp", _KAI, is_written=True),
-    Key("kai.scheduler/task-priority", _KAI, is_written=True),
-    Key("kai.scheduler/accounting", _KAI, is_written=True),
-    Key("pod-group-name", _KAI, is_written=True),
-    Key("gpu-fraction", _KAI, annotations=_PODS),
-    Key("gpu-fraction-num-devices", _KAI, annotations=_PODS),
-    Key("gpu-fraction-container-name", _KAI, annotations=_PODS),
-    Key("gpu-memory", _KAI, annotations=_PODS),
-    Key(
-        "grove.io/auto-mnnvl", _GROVE, annotations=(*_SETS, *_PODS), releases=_AUTO,
-    ),
+    *[
+        Key(
+            f"kai.scheduler/segment-topology-{strength}-placement", _GROUPER,
+            elsewhere="an annotation of the pods of LeaderWorkerSets and PyTorchJobs",
+        )
+        for strength in ("required", "preferred")
+    ],
+    *[
+        Key(name, _KAI, is_written=True)
+        for name in (
+            "kai.scheduler/subgroup-name", "kai.scheduler/top-owner-metadata", "kai.scheduler/stale-podgroup-timestamp",
+            "kai.scheduler/last-start-timestamp", "kai.scheduler/task-priority", "kai.scheduler/accounting",
+            "pod-group-name",
+        )
+    ],
+    *[
+        Key(name, _KAI, annotations=_PODS)
+        for name in ("gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-memory")
+    ],
+    Key("grove.io/auto-mnnvl", _GROVE, annotations=(*_SETS, *_PODS), releases=_AUTO),
     Key("grove.io/mnnvl-group", _GROVE, annotations=(*_SETS, *_PODS, _GROUP), releases=_GROUPS),
     Key("grove.io/disable-managed-resource-protection", _GROVE, annotations=_SETS),
     Key(
@@ -484,10 +468,10 @@ _ROWS = (
         "nvidia.com/enable-grove", _DYNAMO, annotations=(GRAPH,), values=("true", "false"), any_case=True,
         otherwise='only "false" opts out, a PodCliqueSet is made all the same',
     ),
-    Key("nvidia.com/enable-disaggregatedset", _DYNAMO, annotations=(GRAPH,)),
-    Key("nvidia.com/grove-update-strategy", _DYNAMO, annotations=(GRAPH,)),
-    Key("nvidia.com/kai-scheduler-queue", _DYNAMO, annotations=(GRAPH,)),
-    Key("nvidia.com/volcano-queue", _DYNAMO, annotations=(GRAPH,)),
+    *[
+        Key(f"nvidia.com/{name}", _DYNAMO, annotations=(GRAPH,))
+        for name in ("enable-disaggregatedset", "grove-update-strategy", "kai-scheduler-queue", "volcano-queue")
+    ],
     Key(
         "nvidia.com/enable-metrics", _DYNAMO, annotations=(GRAPH, *_PODS), values=("true", "false"),
         otherwise='only "false" counts, metrics stay on',
