@@ -1,7 +1,12 @@
 """Values against a table of their fields: types as Go decodes them, the rest as an API server's schema has it.
 
-Problems are in packwise's words, each with the text of whoever refuses the value. What a table says to packwise itself,
-in its own words alone, is `packwise.fields`; what an API server makes of a cluster's own CRD is `validate.structure`.
+Problems are in packwise's words, each with the text of whoever refuses the value. What an API server makes of a
+cluster's own CRD is `validate.structure`.
+
+`packwise.fields` walks the same tables for packwise's own files, and by other rules: null is an error there where no
+field takes it, here it is an absent value, or Go's zero value where the field has one; its problems stand in the
+table's order, these by who refuses first, and one hides the text of another; 2.0 is an integer to Go; a pattern is
+searched for as in a CRD, there a whole text must match it. What they would share is a branch on the kind of a value.
 """
 
 from __future__ import annotations
@@ -240,7 +245,7 @@ def _prepare(kind: Kind) -> Any:
 def _right(kind: Kind) -> type | None:
     """The type of which every value is right; None where a value has to be looked at."""
     if isinstance(kind, Text):
-        return None if kind.enum or kind.pattern else str
+        return None if kind.enum or kind.pattern or kind.min_length or kind.max_length else str
     return bool if isinstance(kind, Flag) else None
 
 
@@ -333,14 +338,16 @@ class _TypedWalk:
             known = ", ".join([go_quote(name) for name in kind.enum])
             message = f'must be one of {list_known(kind.enum)}; got "{value}"{closest(value, kind.enum)}'
             self._schema(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
+        elif not kind.enum:
+            self._bounds(value, kind, at)
 
-        elif kind.pattern:
-            self._matches(value, kind, at)
-
-    def _matches(self, value: str, kind: Text, at: At) -> None:
+    def _bounds(self, value: str, kind: Text, at: At) -> None:
         if len(value) < kind.min_length:
             detail = f"{format_path(_path(at))} in body should be at least {kind.min_length} chars long"
-            self._schema(at, ErrorType.INVALID, value, detail, "must not be empty")
+            message = f"must be at least {kind.min_length} characters long; got {describe(value)}"
+            if kind.min_length == 1:
+                message = "must not be empty"
+            self._schema(at, ErrorType.INVALID, value, detail, message)
             return
         if len(value) > kind.max_length > 0:
             message = f"must not be longer than {kind.max_length} characters; got {len(value)}"

@@ -9,11 +9,13 @@ import pytest
 
 from krmfn.fieldpath import format_path
 from krmfn.yamltext import read
+from packwise.fields import Field, Object, Text
 from packwise.findings.finding import Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.schema import check_shape
 from packwise.revisions.grove import ALPHA_14, GREP_244, GREP_244_MULTI, REVISIONS, UPSTREAM
+from packwise.validate.decode import Decoder, ObjectTable
 from tests.kyaml import KyamlOracle
 
 from .cases import edited
@@ -120,6 +122,25 @@ def test_an_empty_domain_is_kept_as_it_is_written(constraint: dict[str, Any], te
     problems = check_shape(edited({T + "topologyConstraint": {"topologyName": "t", **constraint}}), UPSTREAM)
     wanted = [text.format("should be at least 1 chars long") for text in texts]
     assert [problem.operator_message for problem in problems] == wanted
+
+
+LENGTHS = [
+    ("a", 'must be at least 2 characters long; got "a"',
+     'a: Invalid value: "a": a in body should be at least 2 chars long'),
+    ("ab", "", ""),
+    ("abcd", "must not be longer than 3 characters; got 4", "a: Too long: may not be more than 3 bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "message", "text"), LENGTHS)
+def test_the_length_of_a_text_without_a_pattern_is_checked(value: str, message: str, text: str) -> None:
+    decoder = Decoder()
+    fields = {"a": Field(Text(min_length=2, max_length=3)), "b": Field(Text(max_length=3))}
+    decoder.read({"a": value, "b": ""}, ObjectTable(lambda: Object("Thing", fields)))
+    problems = [(problem.message, problem.operator_message) for problem in decoder.schema]
+
+    assert problems == ([(message, text)] if message else [])
+    assert decoder.decode == []
 
 
 def test_an_empty_update_strategy_is_filled_in_where_updates_roll() -> None:
