@@ -17,6 +17,7 @@ from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import (
     ON_DELETE,
+    TEMPLATE,
     Pack,
     PodCliqueSet,
     TopologyConstraint,
@@ -25,7 +26,6 @@ from packwise.frontends.grove.podcliqueset import (
     standalone_clique,
 )
 from packwise.frontends.grove.rules import (
-    TEMPLATE,
     Check,
     CliqueAt,
     Context,
@@ -33,47 +33,16 @@ from packwise.frontends.grove.rules import (
     Scope,
     Update,
     checks_of,
+    cliques,
     cliques_of,
     groups_of,
     itself,
+    metadata,
     rules_of,
     run,
-)
-from packwise.frontends.grove.rules.cliques import (
-    AUTOSCALING,
-    CLIQUE_NAME,
-    CLIQUE_NAME_DNS,
-    CLIQUE_SHARING,
-    CLIQUE_SIZE,
-    CLIQUES_ANY,
-    CLIQUES_UNIQUE,
-    DEPENDENCIES,
-    DEPENDENCY_GRAPH,
-    GROUP_NAMES,
-    GROUP_SHARING,
-    GROUP_SIZE,
-    GROUPS_TOGETHER,
-    ONE_SCHEDULER,
-    POD_SPEC,
-    SET,
-    SET_SHARING,
-    TERMINATION,
-)
-from packwise.frontends.grove.rules.metadata import (
-    CLIQUE_METADATA,
-    CLIQUE_NAME_LENGTH,
-    GROUP_NAME_LENGTH,
-    METADATA,
-    MNNVL,
-    MNNVL_UPDATE,
-)
-from packwise.frontends.grove.rules.schedulers import BACKEND, SCHEDULER_NAMES
-from packwise.frontends.grove.rules.topology import CONSTRAINTS, constraints_at
-from packwise.frontends.grove.rules.update import (
-    CLIQUE_ROLLING,
-    GROUP_ROLLING,
-    UNDETERMINED,
-    UPDATE,
+    schedulers,
+    topology,
+    update,
 )
 from packwise.frontends.grove.schema import check_shape
 from packwise.objects import PART_OF, identity, json_object, json_string
@@ -92,34 +61,6 @@ if TYPE_CHECKING:
     from packwise.objects import Index, Inventory, Origin
     from packwise.placement import Gang, PodSet
     from packwise.revisions.grove import Revision
-
-__all__ = [
-    "RECORD_NOTE",
-    "RULES",
-    "STORED",
-    "Admitted",
-    "Context",
-    "EarlierRender",
-    "History",
-    "Named",
-    "Replicas",
-    "Stored",
-    "admit",
-    "all_rules",
-    "as_stored",
-    "differing_rules",
-    "earlier_podgangs",
-    "inherit_annotation",
-    "is_new",
-    "keep_preferred",
-    "live_replicas",
-    "record_of",
-    "rulebook",
-    "scheduled_pods",
-    "validate_create",
-    "validate_update",
-    "with_record",
-]
 
 # The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: spec/grove.md#4 and #5.
 
@@ -160,11 +101,11 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
     for a new workload when it does.
     """
     context, book = context.replace(create=False), rulebook(context.revision)
-    update = Update(old, new)
-    problems = run(book.whole, new, context) + run(book.mnnvl_update, update, context) + run(book.backend, new, context)
+    change = Update(old, new)
+    problems = run(book.whole, new, context) + run(book.mnnvl_update, change, context) + run(book.backend, new, context)
     if problems:
         return problems
-    problems = run(book.update, update, context)
+    problems = run(book.update, change, context)
     if context.revision.mutable_constraints and _domains(old) != _domains(new):
         problems += run(book.constraints, new, context)
     return problems
@@ -172,7 +113,7 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
 
 def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
     """The constraints by their owners, whatever the owners' positions in their lists."""
-    return {(constraint.kind, constraint.name, constraint.domain) for constraint in constraints_at(pcs)}
+    return {(constraint.kind, constraint.name, constraint.domain) for constraint in topology.constraints_at(pcs)}
 
 
 # The rules of Grove's webhook, in its order. A rule that not all releases have says since and until when they have it.
@@ -180,7 +121,7 @@ def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
 # Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to
 # #2.6, #4.
 
-_NAME_CONSTRAINTS = (*CLIQUE_NAME_DNS, *CLIQUE_NAME_LENGTH)
+_NAME_CONSTRAINTS = (*cliques.CLIQUE_NAME_DNS, *metadata.CLIQUE_NAME_LENGTH)
 
 
 def _with_name(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
@@ -192,31 +133,42 @@ def _each_clique(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
 
 
 RULES = Rulebook(
-    constraints=CONSTRAINTS,
+    constraints=topology.CONSTRAINTS,
     whole=(
-        Scope(itself, (*METADATA, *SET, *SET_SHARING, *CLIQUES_ANY)),
+        Scope(itself, (*metadata.METADATA, *cliques.SET, *cliques.SET_SHARING, *cliques.CLIQUES_ANY)),
         Scope(cliques_of, (
-            *CLIQUE_NAME,
+            *cliques.CLIQUE_NAME,
             # Of a clique without a name, the name is one error; until then it is one of a wrong name, too.
             Scope(_with_name, _NAME_CONSTRAINTS, since=ALPHA_12_RC1),
-            *CLIQUE_METADATA,
-            *CLIQUE_SHARING,
-            *CLIQUE_SIZE,
-            *DEPENDENCIES,
-            *AUTOSCALING,
-            *POD_SPEC,
+            *metadata.CLIQUE_METADATA,
+            *cliques.CLIQUE_SHARING,
+            *cliques.CLIQUE_SIZE,
+            *cliques.DEPENDENCIES,
+            *cliques.AUTOSCALING,
+            *cliques.POD_SPEC,
             Scope(_each_clique, _NAME_CONSTRAINTS, until=ALPHA_12_RC1),
-            *CLIQUE_ROLLING,
+            *update.CLIQUE_ROLLING,
         )),
-        Scope(itself, (*CLIQUES_UNIQUE, *ONE_SCHEDULER, *SCHEDULER_NAMES, *DEPENDENCY_GRAPH)),
-        Scope(groups_of, (*GROUP_NAMES, *GROUP_NAME_LENGTH, *GROUP_SIZE, *GROUP_ROLLING, *GROUP_SHARING)),
-        Scope(itself, (*GROUPS_TOGETHER, *TERMINATION)),
-        *UNDETERMINED,
+        Scope(itself, (
+            *cliques.CLIQUES_UNIQUE,
+            *cliques.ONE_SCHEDULER,
+            *schedulers.SCHEDULER_NAMES,
+            *cliques.DEPENDENCY_GRAPH,
+        )),
+        Scope(groups_of, (
+            *cliques.GROUP_NAMES,
+            *metadata.GROUP_NAME_LENGTH,
+            *cliques.GROUP_SIZE,
+            *update.GROUP_ROLLING,
+            *cliques.GROUP_SHARING,
+        )),
+        Scope(itself, (*cliques.GROUPS_TOGETHER, *cliques.TERMINATION)),
+        *update.UNDETERMINED,
     ),
-    mnnvl=MNNVL,
-    mnnvl_update=MNNVL_UPDATE,
-    update=UPDATE,
-    backend=BACKEND,
+    mnnvl=metadata.MNNVL,
+    mnnvl_update=metadata.MNNVL_UPDATE,
+    update=update.UPDATE,
+    backend=schedulers.BACKEND,
 )  # fmt: skip
 
 
@@ -363,7 +315,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
-    checks = (Scope(cliques_of, CLIQUE_ROLLING), Scope(groups_of, GROUP_ROLLING))
+    checks = (Scope(cliques_of, update.CLIQUE_ROLLING), Scope(groups_of, update.GROUP_ROLLING))
     known = {problem.path for _, problem in run(checks, change.pcs, context)}
     whole = PodCliqueSet.read(default(merged, context.revision, create=False))
     for _, problem in run(checks, whole, context):

@@ -8,8 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.rules import TEMPLATE
+from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet
 from packwise.frontends.grove.rules.topology import constraint_places
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.grove.schema.table import replacement

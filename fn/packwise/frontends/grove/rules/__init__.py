@@ -26,28 +26,6 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology
 
-__all__ = [
-    "TEMPLATE",
-    "Check",
-    "CliqueAt",
-    "Context",
-    "GroupAt",
-    "Node",
-    "Rulebook",
-    "Scope",
-    "Update",
-    "checks_of",
-    "cliques_of",
-    "forbidden",
-    "groups_of",
-    "invalid",
-    "itself",
-    "refusal",
-    "required_value",
-    "rules_of",
-    "run",
-]
-
 S = TypeVar("S")
 
 

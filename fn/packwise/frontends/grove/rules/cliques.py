@@ -9,8 +9,8 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.findings.finding import Rule
+from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules import (
-    TEMPLATE,
     Check,
     CliqueAt,
     Context,

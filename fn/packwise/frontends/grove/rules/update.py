@@ -10,9 +10,8 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
-from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, chosen_topology
+from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, TEMPLATE, chosen_topology
 from packwise.frontends.grove.rules import (
-    TEMPLATE,
     Check,
     CliqueAt,
     Context,
