@@ -82,6 +82,15 @@ def test_a_long_number_is_what_it_is_to_kyaml(oracle: KyamlOracle, form: str, ze
     assert_read_so_or_refused(oracle, form.format("0" * zeros))
 
 
+def test_an_escaped_surrogate_pair_is_refused_as_kyaml_refuses_it(oracle: KyamlOracle) -> None:
+    """Python's json.dump writes an emoji so, and kustomize refuses the file."""
+    text = '{"a": "\\ud83d\\ude00"}'
+
+    assert oracle.document(text) is None
+    with pytest.raises(YamlError, match="found invalid Unicode character escape code"):
+        read(text)
+
+
 @pytest.mark.parametrize("text", LISTS)
 def test_a_list_that_kyaml_wrote_is_read_and_edited(oracle: KyamlOracle, text: str) -> None:
     rewritten = oracle.rewritten(text)
