@@ -238,24 +238,16 @@ $(E2E_TOOLS):
 # How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
 SECONDS ?= 120
 SEED ?= 0
-FUZZ_TARGETS := reader splicer configuration workloads templates commands
+FUZZ_TARGETS := reader,splicer,configuration,workloads,templates,commands
 FUZZ := .cache/fuzz
-FUZZ_RUN = PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz.run
+FUZZ_ALL = JOBS=$(JOBS) PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz.run \
+  $(FUZZ_TARGETS) -max_len=2000 -rss_limit_mb=3000 -verbosity=0
 
 fuzz: setup $(FUZZ)/library ## SECONDS (120) of atheris for each target of tests/fuzz, from testdata/fuzz on (Python 3.11 to 3.13, Linux)
-	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) $(FUZZ_TARGETS:%=.fuzz-%)
-
-.fuzz-%:
-	@mkdir -p $(FUZZ)/$*
-	@echo "$*, for $(SECONDS) seconds:"
-	@$(FUZZ_RUN) $* -seed=$(SEED) -max_total_time=$(SECONDS) -max_len=2000 -rss_limit_mb=3000 -verbosity=0 \
-	  -print_final_stats=1 -artifact_prefix=$(FUZZ)/$*- $(FUZZ)/$* testdata/fuzz/$* || { \
-	  echo "make fuzz: $* failed, see above. An input that does it stands in $(FUZZ)/$*-*, and above in Base64:" \
-	    "copy it to testdata/fuzz/$*/, whose files are tests" >&2; exit 1; }
+	@$(FUZZ_ALL) -seed=$(SEED) -max_total_time=$(SECONDS) -print_final_stats=1 -artifact_prefix=$(FUZZ)/{}- $(FUZZ)/{} testdata/fuzz/{}
 
 fuzz-merge: setup $(FUZZ)/library ## take into testdata/fuzz what `make fuzz` found and what covers more than the files there
-	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/$$target; \
-	  $(FUZZ_RUN) $$target -set_cover_merge=1 -max_len=2000 -rss_limit_mb=3000 -verbosity=0 testdata/fuzz/$$target $(FUZZ)/$$target || exit 1; done
+	@$(FUZZ_ALL) -set_cover_merge=1 testdata/fuzz/{} $(FUZZ)/{}
 
 $(FUZZ)/library: tests/fuzz/requirements.txt | setup
 	rm -rf $@

@@ -1,9 +1,15 @@
-"""Runs a target under atheris, from its corpus on: `python -m tests.fuzz.run reader -max_total_time=120 CORPUS`."""
+"""Runs targets under atheris, from a corpus on: `python -m tests.fuzz.run reader,splicer -max_total_time=9 CORPUS/{}`.
+
+To instrument all modules takes longer than CI fuzzes a target: it is done once, and each target runs in a copy of this
+process.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from importlib import import_module
 from typing import Any
@@ -11,9 +17,14 @@ from typing import Any
 from tests.fuzz.words import write_words
 from tests.places import ROOT
 
-__all__ = ["main"]
+__all__ = ["fuzz_each", "main"]
 
-WORDS = ROOT / ".cache" / "fuzz" / "words"
+FOLDER = ROOT / ".cache" / "fuzz"
+WORDS = FOLDER / "words"
+FAILED = """\
+make fuzz: {0} failed, see above. An input that does it stands in .cache/fuzz/{0}-*, and above in Base64: copy it to \
+testdata/fuzz/{0}/, whose files are tests
+"""
 
 
 def modules() -> list[str]:
@@ -23,8 +34,38 @@ def modules() -> list[str]:
     return sorted(".".join(path.parts) for path in paths if path.name not in ("__init__", "__main__"))
 
 
+def fuzz_each(names: Sequence[str], at_once: int, fuzz: Callable[[str], object]) -> int:
+    """Calls `fuzz` with each name in a process of its own; returns the exit code of the first that fails.
+
+    No other is started then. What a process says is printed when it ends.
+    """
+    waiting, running, failed = list(names), dict[int, str](), 0
+    while running or (waiting and not failed):
+        while waiting and len(running) < at_once and not failed:
+            name = waiting.pop(0)
+            child = os.fork()
+            if not child:
+                log = os.open(FOLDER / f"{name}.log", os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+                os.dup2(log, 1)
+                os.dup2(log, 2)
+                fuzz(name)
+                os._exit(0)
+            running[child] = name
+        child, status = os.wait()
+        name, code = running.pop(child), os.waitstatus_to_exitcode(status)
+        sys.stdout.write(f"{name}:\n{(FOLDER / f'{name}.log').read_text('utf-8', 'replace')}")
+        sys.stdout.flush()
+        if code:
+            sys.stderr.write(FAILED.format(name))
+            failed = failed or code
+    return failed
+
+
 def main() -> None:
-    """Fuzzes the target that the first argument names; the others are libFuzzer's."""
+    """Fuzzes the targets that the first argument names, JOBS at a time.
+
+    The other arguments are libFuzzer's; {} in them is the name of the target.
+    """
     # It has no types, and is installed by `make fuzz` alone.
     atheris: Any = import_module("atheris")
     # It prints the name of every module that it instruments.
@@ -32,12 +73,18 @@ def main() -> None:
         for module in modules():
             import_module(module)
         from tests.fuzz.targets import TARGETS
-    _, name, *options = sys.argv
+    _, names, *options = sys.argv
     write_words(WORDS)
-    # A merge starts the first word anew, by a shell.
-    itself = f"{sys.executable} -m tests.fuzz.run {name}"
-    atheris.Setup([itself, *options, f"-dict={WORDS}"], TARGETS[name])
-    atheris.Fuzz()
+
+    def fuzz(name: str) -> None:
+        (FOLDER / name).mkdir(exist_ok=True)
+        # A merge starts the first word anew, by a shell.
+        itself = f"{sys.executable} -m tests.fuzz.run {name}"
+        given = [option.replace("{}", name) for option in options]
+        atheris.Setup([itself, *given, f"-dict={WORDS}"], TARGETS[name])
+        atheris.Fuzz()
+
+    sys.exit(fuzz_each(names.split(","), int(os.environ.get("JOBS", "1")), fuzz))
 
 
 if __name__ == "__main__":
