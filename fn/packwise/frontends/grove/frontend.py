@@ -292,11 +292,6 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
     return EpochSources(inventory, settings)
 
 
-def _before(inventory: Inventory, release: Revision | None) -> EarlierRender:
-    """The time before the change."""
-    return EarlierRender.of(inventory, release)
-
-
 def _with_notice(
     plans: list[WorkloadPlan], placeholders: list[KubeObject], settings: TopologyRender
 ) -> list[WorkloadPlan]:
@@ -372,7 +367,8 @@ class _Planner:
         keeps = cluster.revision.keeps_preferred and not cluster.enabled
         self._earlier = earlier_podgangs(inventory) if keeps else {}
         self._records = _records(inventory)
-        self._before = _before(inventory, cluster.revision_before) if cluster.revision.rolling_updates else None
+        rolls = cluster.revision.rolling_updates
+        self._before = EarlierRender.of(inventory, cluster.revision_before) if rolls else None
 
     def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
         """The plan of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""

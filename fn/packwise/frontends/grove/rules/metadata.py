@@ -272,26 +272,18 @@ class _Annotated(Record):
         return f"{format_path(self.path)}.{annotation}"
 
 
-def _of_set(pcs: PodCliqueSet) -> Iterator[_Annotated]:
+def _of_set(pcs: PodCliqueSet, _context: Context) -> Iterator[_Annotated]:
     yield _Annotated(("metadata", "annotations"), pcs.annotations, ("", ""))
 
 
-def _of_parts(pcs: PodCliqueSet) -> Iterator[_Annotated]:
+def _of_parts(pcs: PodCliqueSet, context: Context) -> Iterator[_Annotated]:
     """Those of the set, its cliques and its groups."""
-    yield from _of_set(pcs)
+    yield from _of_set(pcs, context)
     for index, clique in enumerate(pcs.cliques):
         yield _Annotated((*TEMPLATE, "cliques", index, "annotations"), clique.annotations, ("clique", clique.name))
     for index, group in enumerate(pcs.groups):
         path = (*TEMPLATE, "podCliqueScalingGroups", index, "annotations")
         yield _Annotated(path, group.annotations, ("group", group.name))
-
-
-def _set_only(pcs: PodCliqueSet, _context: Context) -> Iterable[_Annotated]:
-    return _of_set(pcs)
-
-
-def _parts(pcs: PodCliqueSet, _context: Context) -> Iterable[_Annotated]:
-    return _of_parts(pcs)
 
 
 def _auto_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
@@ -373,13 +365,13 @@ def _not_enabled(annotation: str) -> str:
 
 
 def _immutable(
-    parts: Callable[[PodCliqueSet], Iterable[_Annotated]], annotation: str, creation: str
+    parts: Callable[[PodCliqueSet, Context], Iterable[_Annotated]], annotation: str, creation: str
 ) -> Callable[[Update, Context], Iterator[Problem]]:
     """The check that `annotation` stays as it was; `creation` is how the operator calls that of a PodCliqueSet."""
 
-    def check(update: Update, _context: Context) -> Iterator[Problem]:
-        before = {part.key: part.annotations for part in parts(update.old)}
-        for part in parts(update.new):
+    def check(update: Update, context: Context) -> Iterator[Problem]:
+        before = {part.key: part.annotations for part in parts(update.old, context)}
+        for part in parts(update.new, context):
             if part.key in before:
                 old, new = before[part.key].get(annotation), part.annotations.get(annotation)
                 yield from _change(part, annotation, old, new, creation)
@@ -415,15 +407,15 @@ _GROUP_UPDATE = Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes."
 _OF_SET = "PodCliqueSet creation"
 
 MNNVL = (
-    Scope(_set_only, (_VALUE, _FEATURE), until=ALPHA_8),
-    Scope(_parts, (
+    Scope(_of_set, (_VALUE, _FEATURE), until=ALPHA_8),
+    Scope(_of_parts, (
         _VALUE,
         _FEATURE,
         Check(_NAME, _any_group_value),
         Check(_GROUP_FEATURE, _any_group_feature),
         Check(_CONFLICT, _conflict),
     ), since=ALPHA_8, until=ALPHA_9),
-    Scope(_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
+    Scope(_of_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
 )  # fmt: skip
 """Rules of a new PodCliqueSet: of its auto-mnnvl first, then of both annotations, then of mnnvl-group alone."""
 

@@ -285,7 +285,7 @@ def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
             yield invalid(path, TypedText(parent.domain), text, message, field=field)
 
 
-_CONSTRAINED = Scope(_read_constraints, (
+TOPOLOGY = (Scope(_read_constraints, (
     Check(DISABLED, _domain_disabled),
     Check(NOT_FOUND, _topology_exists),
     Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", "spec/designs.md#7.3"),
@@ -293,9 +293,7 @@ _CONSTRAINED = Scope(_read_constraints, (
     Check(DOMAIN_REQUIRED, _pack_domain_required),
     Check(UNKNOWN, _pack_domain_known),
     Check(HIERARCHY, _domain_hierarchy),
-), since=GREP_244, until=ALPHA_9)  # fmt: skip
-
-TOPOLOGY = (_CONSTRAINED,)
+), since=GREP_244, until=ALPHA_9),)  # fmt: skip
 """Rules of constraints that name a packDomain."""
 
 

@@ -67,23 +67,22 @@ def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
         yield forbidden((*TEMPLATE, "cliques"), text, message)
 
 
-class CliqueChange:
+class CliqueChange(Record):
     """A clique of the new set and the one of that name in the old; `old` None: there was none."""
 
-    __slots__ = ("at", "old", "old_index", "ordered")
-
-    def __init__(self, at: CliqueAt, old: tuple[int, Clique] | None, ordered: bool) -> None:
-        self.at = at
-        self.old_index, self.old = old if old else (-1, None)
-        self.ordered = ordered
+    at: CliqueAt
+    old: Clique | None
+    old_index: int
+    ordered: bool
 
 
 def _clique_changes(update: Update, _context: Context) -> Iterable[CliqueChange]:
-    old = {clique.name: (index, clique) for index, clique in enumerate(update.old.cliques)}
+    before = {clique.name: (index, clique) for index, clique in enumerate(update.old.cliques)}
     ordered = update.new.startup_type in _ORDERED
     for index, clique in enumerate(update.new.cliques):
         at = CliqueAt(update.new, index, clique, False)
-        yield CliqueChange(at, old.get(clique.name), ordered)
+        old_index, old = before.get(clique.name, (-1, None))
+        yield CliqueChange(at=at, old=old, old_index=old_index, ordered=ordered)
 
 
 def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Problem]:
@@ -148,13 +147,11 @@ def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
         yield forbidden((*TEMPLATE, "podCliqueScalingGroups"), text, message)
 
 
-class GroupChange:
+class GroupChange(Record):
     """A scaling group of the new set and the one of that name in the old; `old` None: there was none."""
 
-    __slots__ = ("at", "old")
-
-    def __init__(self, at: GroupAt, old: ScalingGroup | None) -> None:
-        self.at, self.old = at, old
+    at: GroupAt
+    old: ScalingGroup | None
 
 
 def _group_changes(update: Update, context: Context) -> Iterable[GroupChange]:
@@ -162,7 +159,7 @@ def _group_changes(update: Update, context: Context) -> Iterable[GroupChange]:
     if len(update.old.groups) == len(update.new.groups):
         old = {group.name: group for group in update.old.groups}
         for at in groups_of(update.new, context):
-            yield GroupChange(at, old.get(at.group.name))
+            yield GroupChange(at=at, old=old.get(at.group.name))
 
 
 def _group_known(change: GroupChange, _context: Context) -> Iterator[Problem]:
