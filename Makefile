@@ -125,12 +125,14 @@ SAMPLE ?= 240
 mutants: setup ## change the code that decides in SAMPLE places, one at a time, and see which no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-# The tests of what reads texts and of what edits and writes them. How words are taken, how processes end, what git lists, what
-# templates take and how an answer is drawn is the same however a text is read.
+# What the native core does is to read texts, with the places of their nodes, and to write values. So these are the tests of krmfn,
+# of what edits and writes texts, and those where findings have places. How words are taken, how processes end, what git lists, what
+# templates take, which configuration counts, where pods are placed and how an answer is drawn is the same however a text is read.
 READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli \
   --ignore tests/frontends/osmo/template/test_bounds.py \
   $(patsubst %,--ignore tests/cli/test_cli_%.py,streams completion git_hostile changed_since faults process \
-    arguments drawing git markdown progress report rules)
+    arguments drawing git markdown progress report rules choice nearest find force_exclude coverage targets init doctor \
+    place place_clusters topologies interrupted osmo_hostile)
 
 test-without-native: setup ## run the tests that read and write texts as if krmfn's native core was not installed: PyYAML reads then
 	$(BIN)/pytest $(PROCESSES) --without-native -m "not ($(SLOW))" $(READING)
