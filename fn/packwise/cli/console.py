@@ -43,6 +43,15 @@ def width(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table of printable cells, as wide as a terminal shows them."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]).rstrip()
+        for row in rows
+    ]
+
+
 def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 

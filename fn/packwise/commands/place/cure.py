@@ -12,6 +12,7 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.commands.place.placing import level_word
 from packwise.schedulers.kai.allocate import FITS, JobTree, SetPart, allocate
 from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
@@ -247,22 +248,24 @@ def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
 
 def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
     job = turn.jobs[0]
-    parts = _constraints(job)
-    for name, constraint in parts:
+    for name, constraint in job.constraints:
         if constraint.required and not constraint.preferred:
-            change = f"prefer {_word(words, constraint.required)}{_of(name)} too"
+            change = f"prefer {level_word(words, constraint.required)}{_of(name)} too"
             yield Cure(change, _with(job, name, constraint.replace(preferred=constraint.required)))
-    for name, constraint in parts:
-        levels = _levels(turn, constraint)
+    for name, constraint in job.constraints:
+        topology = turn.topology(constraint.topology)
+        levels = () if topology is None else topology.levels
         depth = levels.index(constraint.required) if constraint.required in levels else 0
         for level in reversed(levels[:depth]):
-            change = f"require {_word(words, level)} instead of {_word(words, constraint.required)}{_of(name)}"
+            broader, old = level_word(words, level), level_word(words, constraint.required)
+            change = f"require {broader} instead of {old}{_of(name)}"
             yield Cure(change, _with(job, name, constraint.replace(required=level)))
-    for name, constraint in parts:
+    for name, constraint in job.constraints:
         if constraint.required:
             level = constraint.preferred or constraint.required
-            change = f"prefer {_word(words, level)} instead of requiring {_word(words, constraint.required)}"
-            yield Cure(change + _of(name), _with(job, name, constraint.replace(required="", preferred=level)))
+            wish, old = level_word(words, level), level_word(words, constraint.required)
+            change = f"prefer {wish} instead of requiring {old}{_of(name)}"
+            yield Cure(change, _with(job, name, constraint.replace(required="", preferred=level)))
     yield from _fewer(job)
 
 
@@ -292,11 +295,6 @@ def _with_members(job: Job, name: str, members: int) -> Job:
     return job.replace(sub_groups=groups, pods=pods)
 
 
-def _constraints(job: Job) -> list[tuple[str, LevelConstraint]]:
-    parts = [("", job.constraint), *((group.name, group.constraint) for group in job.sub_groups)]
-    return [(name, constraint) for name, constraint in parts if constraint is not None and constraint.topology]
-
-
 def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
     if not name:
         return job.replace(constraint=constraint)
@@ -304,14 +302,6 @@ def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
         group.replace(constraint=constraint) if group.name == name else group for group in job.sub_groups
     )  # fmt: skip
     return job.replace(sub_groups=groups)
-
-
-def _levels(scene: Scene, constraint: LevelConstraint) -> Sequence[str]:
-    return next((topology.levels for topology in scene.topologies if topology.name == constraint.topology), ())
-
-
-def _word(words: Mapping[str, str], level: str) -> str:
-    return words.get(level) or level
 
 
 def _of(name: str) -> str:

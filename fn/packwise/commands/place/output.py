@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.cli.arguments import STDIN, Named, UsageError, refuse_stdin_twice
-from packwise.cli.console import is_coloured, json_text, say, show, visible, width
+from packwise.cli.console import is_coloured, json_text, say, show, table, visible
 from packwise.cli.findings_text import (
     SEVERITIES,
     CommentPart,
@@ -43,16 +43,12 @@ from packwise.commands.place.cluster import (
 from packwise.commands.place.cure import PackingVerdict, second_verdict
 from packwise.commands.place.placing import (
     Fate,
-    common_domain,
-    free_after,
     level_word,
     more_replicas,
     moves,
     not_placed,
     place_gangs,
-    reasons,
     situation,
-    topology_of,
     turn_of,
 )
 from packwise.extras import SOLVER
@@ -73,20 +69,18 @@ if TYPE_CHECKING:
     from packwise.commands.place.placing import GangAnswer, Move, Placing, Situation
     from packwise.pipeline import Rendered
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
-    from packwise.schedulers.kai.allocate.scene import Node
     from packwise.select import Package
 
 
 class Baseline(Record):
-    """The state before a change, which the user calls `name`, placed on the same nodes; what the change moves."""
+    """The state before a change, which the user calls `name`, and what the change moves from there."""
 
     name: str
-    placed: Placed
     moves: tuple[Move, ...]
 
 
 class Placed(Record):
-    """The nodes by name, the placing, the reasons of each gang by its place in it, and how many more replicas fit.
+    """The placing, and how many more replicas fit.
 
     `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
     the gang. `baseline` is the state before the change under review, None where nobody named one.
@@ -94,19 +88,12 @@ class Placed(Record):
     """
 
     situation: Situation
-    nodes: Mapping[str, Node]
     placing: Placing
-    reasons: tuple[tuple[str, ...], ...]
     further: Mapping[tuple[str, str], int] | None = None
     seconds: Mapping[int, Second] = {}
     baseline: Baseline | None = None
     coverage: Coverage = Coverage()
     not_placed: tuple[str, ...] = ()
-
-    def domain_of(self, gang: GangAnswer) -> str:
-        """The domain that the nodes of the gang share; "" where they share none, or there are none."""
-        names = sorted({node for _, spread in gang.spread for node, _ in spread})
-        return common_domain(topology_of(self.situation, gang), [self.nodes[name] for name in names]) if names else ""
 
 
 _SHOWN_NODES = 12
@@ -133,18 +120,18 @@ def as_text(placed: Placed, *, coloured: bool) -> str:
     """The lines of all gangs, what the cluster has then, and what the change does to places."""
     lines: list[str] = []
     for index in range(len(placed.placing.gangs)):
-        lines += [*gang_lines(placed, index, coloured=coloured), ""]
-    lines += summary(placed)
+        lines += [*_gang_lines(placed, index, coloured=coloured), ""]
+    lines += _summary(placed)
     if placed.further:
-        lines += ["", "further replicas that fit beside these:", *further_lines(placed)]
+        lines += ["", "further replicas that fit beside these:", *_further_lines(placed)]
     baseline = placed.baseline
     if baseline is not None:
-        lines += ["", f"from {visible(baseline.name)}: {moves_summary(baseline)}"]
-        lines += [f"  {move_line(placed, move)}" for move in baseline.moves]
+        lines += ["", f"from {visible(baseline.name)}: {_moves_summary(baseline)}"]
+        lines += [f"  {_move_line(move)}" for move in baseline.moves]
     return "".join([f"{line}\n" for line in lines])
 
 
-def summary(placed: Placed) -> tuple[str, str]:
+def _summary(placed: Placed) -> tuple[str, str]:
     """The number of gangs that fit, and what the cluster has then."""
     placing = placed.placing
     fitting = sum(gang.fits for gang in placing.gangs)
@@ -155,23 +142,22 @@ def summary(placed: Placed) -> tuple[str, str]:
     )
 
 
-def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
+def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
     """The outcome of the gang at `index`: its nodes, or what is in its way."""
     gang = placed.placing.gangs[index]
     job, answer = gang.gang.job, gang.answer
-    domain = placed.domain_of(gang)
     state = tint(
         _STATES[answer.state],
         SEVERITIES[Severity.INFO if answer.state in FITS else Severity.ERROR],
         coloured=coloured,
     )
-    where = f", in {visible(domain)}" if domain else ""
+    where = f", in {visible(gang.domain)}" if gang.domain else ""
     yield (
         f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
         f"{gang.placed_pods} of {count_text(len(job.pods), 'pod')} placed{where}"
     )
     yield from _spread(gang)
-    for reason in placed.reasons[index]:
+    for reason in gang.reasons:
         yield f"  {visible(reason)}"
     if answer.message:
         yield from _message(answer.message)
@@ -181,38 +167,36 @@ def gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterato
 
 
 def _spread(gang: GangAnswer) -> Iterator[str]:
-    size = max([width(visible(name)) for name, _ in gang.spread], default=0)
+    rows: list[tuple[str, str]] = []
     for name, spread in gang.spread:
         shown = [visible(node) if count == 1 else f"{visible(node)} ×{count}" for node, count in spread[:_SHOWN_NODES]]
         if len(spread) > _SHOWN_NODES:
             shown.append(f"and {len(spread) - _SHOWN_NODES} more nodes")
-        padding = " " * (size - width(visible(name)))
-        yield f"  {visible(name)}{padding}  {', '.join(shown)}"
+        rows.append((visible(name), ", ".join(shown)))
+    yield from (f"  {line}" for line in table(rows))
 
 
-def moves_summary(baseline: Baseline) -> str:
+def _moves_summary(baseline: Baseline) -> str:
     """The numbers of gangs that the change adds, removes and moves, and of those that no longer fit or fit now."""
     counts = Counter(move.fate for move in baseline.moves)
     words = [count_text(counts[fate], singular, plural) for fate, (singular, plural) in _FATES.items() if counts[fate]]
     return ", ".join(words) or "every gang stays where it is"
 
 
-def move_line(placed: Placed, move: Move) -> str:
+def _move_line(move: Move) -> str:
     """The move of a gang by the change, and where it goes."""
     gang = move.after or move.before
-    before = where(placed.baseline.placed, move.before) if placed.baseline is not None and move.before else ""
-    after = where(placed, move.after) if move.after else ""
-    way = " → ".join([text for text in (before, after) if text])
+    way = " → ".join([_where(state) for state in (move.before, move.after) if state is not None])
     pods = f", {count_text(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
     return f"{_FATES[move.fate][0]}: {'' if gang is None else _name(gang)}: {way}{pods}"
 
 
-def where(placed: Placed, gang: GangAnswer) -> str:
+def _where(gang: GangAnswer) -> str:
     """Where the pods of a gang go, in a few words."""
     if not gang.fits:
         return _STATES[gang.answer.state]
-    domain, pods = placed.domain_of(gang), f"{gang.placed_pods} of {count_text(len(gang.gang.job.pods), 'pod')}"
-    return f"{pods} in {visible(domain)}" if domain else f"{pods}"
+    pods = f"{gang.placed_pods} of {count_text(len(gang.gang.job.pods), 'pod')}"
+    return f"{pods} in {visible(gang.domain)}" if gang.domain else pods
 
 
 def _name(gang: GangAnswer) -> str:
@@ -241,12 +225,13 @@ def _message(message: str) -> Iterator[str]:
         yield f"       and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
 
 
-def further_lines(placed: Placed) -> Iterator[str]:
+def _further_lines(placed: Placed) -> Iterator[str]:
     """The number of further replicas of each workload that fit."""
-    size = max([width(visible(f"{namespace}/{name}")) for namespace, name in placed.further or {}], default=0)
-    for (namespace, name), count in (placed.further or {}).items():
-        full = visible(f"{namespace}/{name}")
-        yield f"  {full}{' ' * (size - width(full))}  {count if count < 100 else '100 or more'}"
+    rows = [
+        (visible(f"{namespace}/{name}"), str(count) if count < 100 else "100 or more")
+        for (namespace, name), count in (placed.further or {}).items()
+    ]
+    yield from (f"  {line}" for line in table(rows))
 
 
 _LISTED = {
@@ -266,11 +251,11 @@ def as_markdown(placed: Placed, command: str) -> str:
 
 def part_of_placing(placed: Placed, command: str) -> CommentPart:
     """The placing's part of a comment."""
-    fit, cluster = summary(placed)
+    fit, cluster = _summary(placed)
     lead = ["### Where the scheduler places it", f"{code(fit)} on {code(cluster)}"]
     baseline = placed.baseline
     if baseline is not None:
-        lead.append(f"From {code(baseline.name)}: {code(moves_summary(baseline))}")
+        lead.append(f"From {code(baseline.name)}: {code(_moves_summary(baseline))}")
     lead += [f"Note: {code(text)}" for text in placed.not_placed]
     return CommentPart(lead, list(_sections(placed, baseline)), command)
 
@@ -285,19 +270,18 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
         is_open=True,
     )
     pending = [index for index, gang in enumerate(gangs) if not gang.fits and id(gang) not in lost]
-    yield _section("Does not fit", [list(gang_lines(placed, index)) for index in pending], is_open=True)
+    yield _section("Does not fit", [list(_gang_lines(placed, index)) for index in pending], is_open=True)
     for fate, title in _LISTED.items():
-        yield _section(title, [[move_line(placed, move)] for move in moves if move.fate is fate])
+        yield _section(title, [[_move_line(move)] for move in moves if move.fate is fate])
     fitting = [index for index, gang in enumerate(gangs) if gang.fits]
-    yield _section("Fits", [list(gang_lines(placed, index)) for index in fitting])
-    yield _section("Further replicas that fit beside these", [[line] for line in further_lines(placed)])
+    yield _section("Fits", [list(_gang_lines(placed, index)) for index in fitting])
+    yield _section("Further replicas that fit beside these", [[line] for line in _further_lines(placed)])
 
 
 def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
     """The lines of a gang that no longer fits, and where it was."""
-    first, *others = gang_lines(placed, index)
-    before = placed.baseline.placed if placed.baseline is not None else placed
-    return [first, f"  before: {where(before, move.before)}" if move.before is not None else "", *others]
+    first, *others = _gang_lines(placed, index)
+    return [first, f"  before: {_where(move.before)}" if move.before is not None else "", *others]
 
 
 def _section(title: str, entries: Iterable[list[str]], *, is_open: bool = False) -> Section:
@@ -312,11 +296,11 @@ def as_json(placed: Placed) -> str:
         "fits": placed.placing.fits,
         "cluster": {"nodes": placed.placing.nodes, "gpus": total, "gpusInUse": before, "gpusInUseThen": after},
         "gangs": [
-            {**_gang(placed, gang, reasons), **_second_value(placed.seconds.get(index))}
-            for index, (gang, reasons) in enumerate(zip(placed.placing.gangs, placed.reasons, strict=True))
+            {**_gang(placed, gang), **_second_value(placed.seconds.get(index))}
+            for index, gang in enumerate(placed.placing.gangs)
         ],
+        "coverage": placed.coverage.fields,
     }
-    whole["coverage"] = placed.coverage.fields
     if placed.further is not None:
         whole["furtherReplicas"] = [
             {"namespace": namespace, "workload": name, "replicas": count}
@@ -347,7 +331,7 @@ def _podsets(gang: GangAnswer) -> list[dict[str, Any]]:
     ]
 
 
-def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[str, Any]:
+def _gang(placed: Placed, gang: GangAnswer) -> dict[str, Any]:
     job = gang.gang.job
     return {
         "namespace": job.namespace,
@@ -357,10 +341,10 @@ def _gang(placed: Placed, gang: GangAnswer, reasons: tuple[str, ...]) -> dict[st
         "state": gang.answer.state,
         "pods": len(job.pods),
         "placedPods": gang.placed_pods,
-        "domain": placed.domain_of(gang),
+        "domain": gang.domain,
         "podSets": _podsets(gang),
         "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
-        "reasons": list(reasons),
+        "reasons": list(gang.reasons),
         "message": gang.answer.message,
         "notes": list(gang.notes),
     }
@@ -375,7 +359,7 @@ def _second_value(second: Second | None) -> dict[str, Any]:
 def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:
     return {
         "podSet": shortage.sub_group,
-        "level": level_word(placed.situation, shortage.level),
+        "level": level_word(placed.situation.words, shortage.level),
         "domain": shortage.domain,
         "roomFor": shortage.held,
         "pods": shortage.wanted,
@@ -452,15 +436,7 @@ def _workloads(command: PlaceGangs) -> int:
 def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
     """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
     there = situation(rendered, snapshot)
-    placing = place_gangs(there)
-    free = free_after(there, placing)
-    return Placed(
-        there,
-        {node.name: node for node in there.scene.nodes},
-        placing,
-        tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs),
-        not_placed=tuple(not_placed(rendered)),
-    )
+    return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered)))
 
 
 def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
@@ -474,8 +450,8 @@ def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot)
     if exit_code(rendered.results):
         say([f"note: {name} has errors, so that places are compared with none"])
         return None
-    before = place_render(rendered, snapshot)
-    return Baseline(name, before, moves(before.placing, placed.placing))
+    before = place_gangs(situation(rendered, snapshot))
+    return Baseline(name, moves(before, placed.placing))
 
 
 def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:

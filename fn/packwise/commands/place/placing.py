@@ -53,15 +53,18 @@ class Situation(Record):
 class GangAnswer(Record):
     """The outcome of a gang.
 
-    `spread` has the pods of each pod set by node; `nearest` is the domain that lacks least. `notes` are what the answer
-    leaves out of account.
+    `spread` has the pods of each pod set by node; `domain` is the one that all these nodes share, "" where they share
+    none. `nearest` is the domain that lacks least; `reasons` say why the gang, or what is left of it, gets no place.
+    `notes` are what the answer leaves out of account.
     """
 
     gang: GangJob
     answer: JobAnswer
     spread: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
-    nearest: Shortage | None = None
-    notes: tuple[str, ...] = ()
+    domain: str
+    nearest: Shortage | None
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
 
     @property
     def fits(self) -> bool:
@@ -97,10 +100,6 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
     gangs = () if source is None else gang_jobs(source, snapshot)
     own = {(gang.job.namespace, pod.name) for gang in gangs for pod in gang.job.pods if pod.node}
     others = [bound for bound in snapshot.pods if (bound.pod.namespace, bound.pod.name) not in own]
-    used: dict[str, dict[str, int]] = {}
-    for bound in others:
-        add_amounts(used.setdefault(bound.node, {}), (*bound.pod.request, (PODS, 1)))
-    nodes = tuple(node.replace(used=used.get(node.name, {})) for node in snapshot.nodes)
     known = () if source is None else topologies(source, rendered.generated, snapshot)
     shares = () if source is None else with_use(queues(source, snapshot.queues or ()), others, snapshot)
     words = {
@@ -109,7 +108,7 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
         for level in topology.topology.levels
     }
     scene = Scene(
-        nodes,
+        _with_pods(snapshot.nodes, [(bound.pod, bound.node) for bound in others]),
         known,
         shares,
         tuple(gang.job for gang in gangs),
@@ -143,26 +142,44 @@ def not_placed(rendered: Rendered) -> list[str]:
 
 def place_gangs(situation: Situation) -> Placing:
     """KAI's answer for every gang."""
-    session = allocate(situation.scene)
+    session, nodes = allocate(situation.scene), situation.scene.nodes
+    placed = _placed_pods(situation.scene, session)
+    then = {node.name: node for node in _with_pods(nodes, placed)}
     answers = tuple(
-        GangAnswer(
-            gang,
-            answer,
-            _spread(gang.job, answer.nodes),
-            _nearest(answer),
-            (*gang.notes, *eviction_notes(answer, situation.evictable)),
-        )
-        for gang, answer in zip(situation.gangs, session.jobs, strict=True)
-    )  # fmt: skip
-    nodes = situation.scene.nodes
+        _gang_answer(gang, answer, situation, then) for gang, answer in zip(situation.gangs, session.jobs, strict=True)
+    )
     before = _gpus(node.used for node in nodes)
-    running = sum(_gpu_of(pod.request) for gang in situation.gangs for pod in gang.job.pods if pod.node)
-    placed = sum(
-        _gpu_of(pod.request) for gang in answers for pod in gang.gang.job.pods if gang.answer.nodes.get(pod.name)
-    )
+    running = sum(gpus_of(pod) for gang in situation.gangs for pod in gang.job.pods if pod.node)
+    taken = sum(gpus_of(pod) for pod, _ in placed)
     return Placing(
-        answers, (_gpus(node.allocatable for node in nodes), before + running, before + placed), len(nodes), session
+        answers, (_gpus(node.allocatable for node in nodes), before + running, before + taken), len(nodes), session
     )
+
+
+def _gang_answer(gang: GangJob, answer: JobAnswer, situation: Situation, then: Mapping[str, Node]) -> GangAnswer:
+    """The outcome of a gang; `then` are the nodes by name, when all gangs have their places."""
+    nearest = _nearest(answer)
+    return GangAnswer(
+        gang=gang,
+        answer=answer,
+        spread=_spread(gang.job, answer.nodes),
+        domain=_common_domain(
+            _topology_of(gang.job, situation.scene), [then[name] for name in answer.nodes.values() if name]
+        ),
+        nearest=nearest,
+        reasons=tuple(_reasons(gang.job, answer, nearest, situation, then)),
+        notes=(*gang.notes, *eviction_notes(answer, situation.evictable)),
+    )
+
+
+def _placed_pods(scene: Scene, session: SessionAnswer) -> list[tuple[Pod, str]]:
+    """The pods of all jobs that have a node, with its name."""
+    return [
+        (pod, node)
+        for job, answer in zip(scene.jobs, session.jobs, strict=True)
+        for pod in job.pods
+        if (node := answer.nodes.get(pod.name))
+    ]
 
 
 def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
@@ -181,36 +198,25 @@ def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
 
 def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
     """The nodes, with what these pods use of them."""
-    used: dict[str, dict[str, int]] = {}
+    listed = list(nodes)
+    used = {node.name: dict(node.used) for node in listed}
     for pod, node in placed:
-        add_amounts(used.setdefault(node, {}), (*pod.request, (PODS, 1)))
-    return tuple(
-        node.replace(used=_sum(node.used, used[node.name])) if node.name in used else node for node in nodes
-    )  # fmt: skip
-
-
-def _sum(amounts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
-    total = dict(amounts)
-    add_amounts(total, others.items())
-    return total
+        if node in used:
+            add_amounts(used[node], (*pod.request, (PODS, 1)))
+    return tuple(node.replace(used=used[node.name]) for node in listed)
 
 
 def more_replicas(situation: Situation, placing: Placing) -> dict[tuple[str, str], int]:
     """The number of further replicas of each workload that fit beside all gangs, up to a hundred; by namespace and
     name.
     """
-    answers = placing.session.jobs
-    placed = [
-        (pod, node)
-        for job, answer in zip(situation.scene.jobs, answers, strict=True)
-        for pod in job.pods
-        if (node := answer.nodes.get(pod.name))
-    ]
-    left = situation.scene.replace(
-        nodes=_with_pods(situation.scene.nodes, placed),
-        queues=tuple(_used_queues(situation.scene, answers)),
+    scene = situation.scene
+    placed = _placed_pods(scene, placing.session)
+    left = scene.replace(
+        nodes=_with_pods(scene.nodes, placed),
+        queues=tuple(_used_queues(scene, placing.session.jobs)),
         jobs=(),
-        residents=(*situation.scene.residents, *(pod.replace(node=node) for pod, node in placed)),
+        residents=(*scene.residents, *(pod.replace(node=node) for pod, node in placed)),
     )
     counts: dict[tuple[str, str], int] = {}
     for gang in situation.gangs:
@@ -250,7 +256,7 @@ def _replica(situation: Situation, key: tuple[str, str]) -> list[Job]:
 
 
 def _further(left: Scene, replica: list[Job]) -> int:
-    asked = sum(_gpu_of(pod.request) for job in replica for pod in job.pods)
+    asked = sum(gpus_of(pod) for job in replica for pod in job.pods)
     free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
     most = min(_MOST, free // asked if asked else _MOST)
     copies = tuple(_copy(job, number) for number in range(most) for job in replica)
@@ -290,22 +296,18 @@ def _nearest(answer: JobAnswer) -> Shortage | None:
     )
 
 
-def topology_of(situation: Situation, gang: GangAnswer) -> KaiTopology | None:
-    """The topology that the gang, or a part of it, names; without that, the only one there is."""
-    job, known = gang.gang.job, situation.scene.topologies
-    constraints = [job.constraint, *(group.constraint for group in job.sub_groups)]
-    named = next((each.topology for each in constraints if each is not None and each.topology), "")
-    if not named and len(known) == 1:
-        return known[0]
-    return next((topology for topology in known if topology.name == named), None)
+def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:
+    """The topology that the job, or a part of it, names; without that, the only one there is."""
+    if job.constraints:
+        return scene.topology(job.constraints[0][1].topology)
+    return scene.topologies[0] if len(scene.topologies) == 1 else None
 
 
-def common_domain(topology: KaiTopology | None, nodes: Iterable[Node]) -> str:
+def _common_domain(topology: KaiTopology | None, nodes: Sequence[Node]) -> str:
     """The domain that the nodes share, as its values joined by "/"; "" where they share none."""
     shared: list[str] = []
-    listed = list(nodes)
     for key in topology.levels if topology is not None else ():
-        values = {node.labels.get(key) for node in listed}
+        values = {node.labels.get(key) for node in nodes}
         value = next(iter(values), None)
         if len(values) != 1 or not value:
             break
@@ -317,8 +319,9 @@ def _gpus(amounts: Iterable[Mapping[str, int]]) -> int:
     return sum(each.get(GPU, 0) for each in amounts)
 
 
-def _gpu_of(request: Iterable[tuple[str, int]]) -> int:
-    return sum(amount for name, amount in request if name == GPU)
+def gpus_of(pod: Pod) -> int:
+    """The whole GPUs that a pod asks for."""
+    return sum(amount for name, amount in pod.request if name == GPU)
 
 
 class Fate(StrEnum):
@@ -396,66 +399,35 @@ _SHOWN_NODES = 8
 _WORDS = {GPU: "GPU", CPU: "CPU core", PODS: "pod"}
 _GIB = 1 << 30
 
-Free = dict[str, dict[str, int]]
-"""The free resources of nodes, by name and resource."""
 
-
-class _Bound(Record):
-    """A constraint of a job, and the part that it bounds."""
-
-    sub_group: str
-    constraint: LevelConstraint
-
-    @property
-    def required_level(self) -> str:
-        """The level that must hold the part."""
-        return self.constraint.required
-
-
-def free_after(situation: Situation, placing: Placing) -> Free:
-    """The free resources of the nodes when all gangs have their places."""
-    free = {node.name: dict(node.allocatable) for node in situation.scene.nodes}
-    for node in situation.scene.nodes:
-        add_amounts(free[node.name], node.used.items(), -1)
-    for gang in placing.gangs:
-        for pod in gang.gang.job.pods:
-            node = gang.answer.nodes.get(pod.name)
-            if node in free:
-                add_amounts(free[node], (*pod.request, (PODS, 1)), -1)
-    return free
-
-
-def reasons(gang: GangAnswer, situation: Situation, free: Free) -> list[str]:
-    """Why the gang, or what is left of it, gets no place; nothing where all of it has one."""
-    return list(_reasons(gang, situation, free))
-
-
-def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str]:
-    job, answer = gang.gang.job, gang.answer
+def _reasons(
+    job: Job, answer: JobAnswer, shortage: Shortage | None, situation: Situation, then: Mapping[str, Node]
+) -> Iterator[str]:
+    """Why the job, or what is left of it, gets no place; nothing where all of it has one."""
     if answer.state == "allocated":
         return
     gated = sum(pod.is_gated and not pod.node for pod in job.pods)
     if gated:
-        yield f"scheduling gates keep {_count(gated, 'pod')} back, so KAI does not try to place them"
+        yield f"scheduling gates keep {count_text(gated, 'pod')} back, so KAI does not try to place them"
     elif answer.state == "notready":
         yield "there are fewer pods than the gang needs, so KAI does not try to place it"
     yield from _of_queue(job, situation.scene)
-    for bound in _bounds(job):
-        yield from _mistakes(bound, situation)
-    shortage = gang.nearest
+    for name, constraint in job.constraints:
+        yield from _mistakes(name, constraint, situation.scene)
     if shortage is None:
         return
-    unlabelled = _unlabelled_nodes(shortage.topology, situation)
-    if len(unlabelled) < len(situation.scene.nodes):
+    topology = situation.scene.topology(shortage.topology)
+    unlabelled = [node for node in then.values() if topology is not None and not _has_levels(node, topology)]
+    if len(unlabelled) < len(then):
         unlabelled = [node for node in unlabelled if not node.unschedulable and not node.unready]
-    if unlabelled:
-        yield _without_labels(unlabelled, shortage.topology, situation)
-        if _have(unlabelled, shortage.missing, free):
+    if topology is not None and unlabelled:
+        yield _without_labels(unlabelled, topology, len(then))
+        if _have(unlabelled, shortage.missing):
             return
     part = "" if shortage.sub_group in ("", DEFAULT_POD_SET) else f" of {shortage.sub_group}"
-    word = level_word(situation, shortage.level)
+    word = level_word(situation.words, shortage.level)
     where = "the cluster" if shortage.domain == ROOT else f"{word} {shortage.domain}"
-    pods = _count(shortage.wanted, "pod")
+    pods = count_text(shortage.wanted, "pod")
     if not shortage.is_counted:
         yield (
             f"{pods}{part} must stand in one {word}, and {where} may have room; KAI does not see it, because all nodes "
@@ -464,7 +436,7 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
         )
         return
     is_bound = shortage.level != "" and any(
-        bound.sub_group == shortage.sub_group and bound.required_level == shortage.level for bound in _bounds(job)
+        name == shortage.sub_group and constraint.required == shortage.level for name, constraint in job.constraints
     )
     need = (
         f"{pods}{part} must stand in one {word}; the nearest, {shortage.domain},"
@@ -476,9 +448,9 @@ def _reasons(gang: GangAnswer, situation: Situation, free: Free) -> Iterator[str
         yield f"{need} lacks {lacking} for all of them together"
     else:
         yield f"{need} has room for {shortage.held or 'none'}: it lacks {lacking}"
-    nodes = _nodes_of(shortage, situation)
+    nodes = [] if topology is None else _nodes_of(shortage, topology, then.values())
     if nodes and is_bound:
-        yield f"free there: {', '.join(room(nodes, free, shortage))}"
+        yield f"free there: {', '.join(_room(nodes, shortage))}"
 
 
 def _of_queue(job: Job, scene: Scene) -> Iterator[str]:
@@ -499,36 +471,36 @@ def _of_queue(job: Job, scene: Scene) -> Iterator[str]:
         yield f'the queue "{job.queue}" has queues below it ({below}); KAI skips its gangs without a word'
 
 
-def _unlabelled_nodes(topology: str, situation: Situation) -> list[Node]:
-    """The nodes that are in no domain of the topology."""
-    levels = next((each.levels for each in situation.scene.topologies if each.name == topology), ())
-    return [node for node in situation.scene.nodes if not all(key in node.labels for key in levels)]
+def _has_levels(node: Node, topology: KaiTopology) -> bool:
+    """True if the node is in a domain of the topology."""
+    return all(key in node.labels for key in topology.levels)
 
 
-def _without_labels(nodes: Sequence[Node], topology: str, situation: Situation) -> str:
-    levels = next((each.levels for each in situation.scene.topologies if each.name == topology), ())
-    lacking = [key for key in levels if any(key not in node.labels for node in nodes)]
+def _free(node: Node, resource: str) -> int:
+    return node.allocatable.get(resource, 0) - node.used.get(resource, 0)
+
+
+def _without_labels(nodes: Sequence[Node], topology: KaiTopology, total: int) -> str:
+    lacking = [key for key in topology.levels if any(key not in node.labels for node in nodes)]
     labels = " or ".join([f'"{key}"' for key in lacking])
-    total = len(situation.scene.nodes)
     if len(nodes) == total:
-        return f'every node lacks {labels}: KAI sees none in a domain of the topology "{topology}"'
+        return f'every node lacks {labels}: KAI sees none in a domain of the topology "{topology.name}"'
     lack = "lacks" if len(nodes) == 1 else "lack"
     return (
-        f"{len(nodes)} of {_count(total, 'node')} {lack} {labels}: KAI sees none of these in a domain of the topology "
-        f'"{topology}"'
+        f"{len(nodes)} of {count_text(total, 'node')} {lack} {labels}: KAI sees none of these in a domain of the "
+        f'topology "{topology.name}"'
     )
 
 
-def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]], free: Free) -> bool:
+def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
     """True if the nodes have free what is missing."""
-    return all(sum(max(0, free[node.name].get(name, 0)) for node in nodes) >= amount for name, amount in missing)
+    return all(sum(max(0, _free(node, name)) for node in nodes) >= amount for name, amount in missing)
 
 
-def _mistakes(bound: _Bound, situation: Situation) -> Iterator[str]:
-    """KAI's refusals of a constraint without an error in the status."""
-    constraint = bound.constraint
-    part = f"{bound.sub_group}: " if bound.sub_group else ""
-    topology = next((each for each in situation.scene.topologies if each.name == constraint.topology), None)
+def _mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
+    """KAI's refusals, without an error in the status, of a constraint of the part `name`."""
+    part = f"{name}: " if name else ""
+    topology = scene.topology(constraint.topology)
     if topology is None:
         yield f'{part}there is no topology "{constraint.topology}"'
         return
@@ -537,63 +509,47 @@ def _mistakes(bound: _Bound, situation: Situation) -> Iterator[str]:
             yield f'{part}the {kind} level "{level}" is no level of the topology "{topology.name}"; KAI only logs that'
 
 
-def _bounds(job: Job) -> list[_Bound]:
-    parts = [("", job.constraint), *((group.name, group.constraint) for group in job.sub_groups)]
-    return [_Bound(name, constraint) for name, constraint in parts if constraint is not None and constraint.topology]
-
-
-def _nodes_of(shortage: Shortage, situation: Situation) -> list[Node]:
+def _nodes_of(shortage: Shortage, topology: KaiTopology, nodes: Iterable[Node]) -> list[Node]:
     """The nodes of the domain."""
-    topology = next((each for each in situation.scene.topologies if each.name == shortage.topology), None)
-    if topology is None or shortage.level not in topology.levels:
+    if shortage.level not in topology.levels:
         return []
     keys = topology.levels[: topology.levels.index(shortage.level) + 1]
     return [
         node
-        for node in situation.scene.nodes
-        if all(key in node.labels for key in topology.levels)
-        and ".".join([node.labels[key] for key in keys]) == shortage.domain
+        for node in nodes
+        if _has_levels(node, topology) and ".".join([node.labels[key] for key in keys]) == shortage.domain
     ]
 
 
-def room(nodes: Sequence[Node], free: Free, shortage: Shortage) -> list[str]:
+def _room(nodes: Sequence[Node], shortage: Shortage) -> list[str]:
     """The free amounts of the first resource that lacks, the largest first."""
     names = [name for name, _ in shortage.missing]
     resource = GPU if GPU in names else next(iter(names), GPU)
-    ordered = sorted(nodes, key=lambda node: (-free[node.name].get(resource, 0), node.name))
-    shown = [
-        f"{quantity(resource, free[node.name].get(resource, 0))} of {node.name}" for node in ordered[:_SHOWN_NODES]
-    ]
+    ordered = sorted(nodes, key=lambda node: (-_free(node, resource), node.name))
+    shown = [f"{_quantity(resource, _free(node, resource))} of {node.name}" for node in ordered[:_SHOWN_NODES]]
     return shown + ([f"and {len(ordered) - _SHOWN_NODES} more nodes"] if len(ordered) > _SHOWN_NODES else [])
 
 
-def level_word(situation: Situation, key: str) -> str:
+def level_word(words: Mapping[str, str], key: str) -> str:
     """The domain of a level, as `rack`; the label key where no topology has a name for it."""
-    return situation.words.get(key) or key
+    return words.get(key) or key
 
 
-def quantity(resource: str, amount: float) -> str:
+def _quantity(resource: str, amount: float) -> str:
     """An amount with its unit: `8 GPUs`, `1.5 CPU cores`, `64 GiB of memory`."""
     if resource == MEMORY:
         return f"{_round(amount / _GIB)} GiB of memory"
-    if resource == CPU:
-        return _count_text(_round(amount / 1000), "CPU core")
+    number = _round(amount / 1000 if resource == CPU else amount)
     word = _WORDS.get(resource)
-    return _count_text(_round(amount), word) if word is not None else f"{_round(amount)} {resource}"
+    if word is None:
+        return f"{number} {resource}"
+    return f"{number} {word}" if number == "1" else f"{number} {word}s"
 
 
 def _amounts(missing: Sequence[tuple[str, float]]) -> str:
     order: Mapping[str, int] = {GPU: 0, CPU: 2, MEMORY: 3, PODS: 4}
     listed = sorted(missing, key=lambda entry: (order.get(entry[0], 1), entry[0]))
-    return ", ".join([quantity(name, amount) for name, amount in listed]) or "nothing by KAI's sums"
-
-
-def _count(number: int, noun: str) -> str:
-    return _count_text(str(number), noun)
-
-
-def _count_text(number: str, noun: str) -> str:
-    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
+    return ", ".join([_quantity(name, amount) for name, amount in listed]) or "nothing by KAI's sums"
 
 
 def _round(number: float) -> str:

@@ -23,15 +23,7 @@ from packwise.commands.diff.difference import State, state_after, state_before
 from packwise.commands.diff.difference import diff as compare
 from packwise.commands.diff.output import Comparison, changed_kinds, notes
 from packwise.commands.place.cluster import read_cluster, read_nodes
-from packwise.commands.place.placing import (
-    common_domain,
-    free_after,
-    not_placed,
-    place_gangs,
-    reasons,
-    situation,
-    topology_of,
-)
+from packwise.commands.place.placing import gpus_of, level_word, not_placed, place_gangs, situation
 from packwise.commands.report.drawing import Drawn, as_html, as_mermaid, as_svg
 from packwise.commands.topologies.overview import has_sources
 from packwise.objects import PLACEHOLDER, gang_identities, without_epoch
@@ -52,7 +44,7 @@ if TYPE_CHECKING:
     from packwise.objects import Identity, Origin, Place
     from packwise.pipeline import Rendered
     from packwise.placement import Bounds, Gang
-    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.select import Package
 
@@ -123,9 +115,7 @@ def maps_of(situation: Situation, boxes: Sequence[NodeBox]) -> tuple[TopologyMap
     Topologies of the same levels are drawn once, those that hold no node not at all. Where none is left, all nodes
     stand outside.
     """
-    jobs = situation.scene.jobs
-    constraints = [each for job in jobs for each in (job.constraint, *(group.constraint for group in job.sub_groups))]
-    named = {constraint.topology for constraint in constraints if constraint is not None}
+    named = {constraint.topology for job in situation.scene.jobs for _, constraint in job.constraints}
     known = situation.scene.topologies
     shown = [topology for topology in known if topology.name in named] or known
     by_levels = {topology.levels: topology for topology in reversed(shown)}
@@ -142,7 +132,7 @@ def _map(topology: KaiTopology, situation: Situation, boxes: Sequence[NodeBox]) 
     paths = {index: tuple(nodes[index].labels[key] for key in keys) for index in inside}
     if len(keys) > 1 and (keys[-1] == _HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
         keys = keys[:-1]
-    words = tuple(situation.words.get(key) or key for key in keys)
+    words = tuple(level_word(situation.words, key) for key in keys)
     outside = tuple(index for index in range(len(nodes)) if index not in paths)
     return TopologyMap(topology.name, words, _domains(words, inside, paths, boxes), outside)
 
@@ -188,11 +178,10 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
 
 
 class Side(Record):
-    """A state of the workloads: its gangs, and where nodes are known, KAI's answers, each with the reasons of it."""
+    """A state of the workloads: its gangs, and where nodes are known, KAI's answers."""
 
     situation: Situation
     placing: Placing | None = None
-    reasons: tuple[tuple[str, ...], ...] = ()
 
 
 class PicturePart(Record):
@@ -361,7 +350,7 @@ def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[No
         taken: dict[str, list[int]] = {}
         for pod in answer.gang.job.pods:
             if node := answer.answer.nodes.get(pod.name):
-                taken.setdefault(node, []).append(_gpus(pod))
+                taken.setdefault(node, []).append(gpus_of(pod))
         for node, gpus in taken.items():
             shares.setdefault(node, []).append(NodeShare(number, len(gpus), sum(gpus)))
     return {node: tuple(listed) for node, listed in shares.items()}
@@ -371,14 +360,13 @@ class _Drawer:
     """Draws gangs on nodes; places in files are computed once."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = {node.name: node for node in nodes}
         self._positions = {node.name: index for index, node in enumerate(nodes)}
         self._locations: dict[tuple[int, str], Location] = {}
 
     def gang(self, after: Side, before: Side | None, new: int | None, old: int | None) -> GangBox:
         """The gang at these positions of the two states."""
-        later = None if new is None else self._outcome(after, new)
-        earlier = None if before is None or old is None else self._outcome(before, old)
+        later = None if new is None else _outcome(after, new)
+        earlier = None if before is None or old is None else _outcome(before, old)
         side, index = (after, new) if new is not None else (before or after, old or 0)
         known, answer = side.situation.gangs[index], None if side.placing is None else side.placing.gangs[index]
         return GangBox(
@@ -387,27 +375,13 @@ class _Drawer:
             workload=known.gang.workload,
             queue=known.job.queue,
             pods=len(known.job.pods),
-            gpus=sum(map(_gpus, known.job.pods)),
+            gpus=sum(map(gpus_of, known.job.pods)),
             parts=tuple(self._parts(known, answer)),
             after=later,
             before=earlier,
             change="" if before is None else _change(after, before, new, old),
             notes=known.notes if answer is None else answer.notes,
             title=_title(known.gang),
-        )
-
-    def _outcome(self, side: Side, index: int) -> Outcome:
-        if side.placing is None:
-            return Outcome()
-        answer = side.placing.gangs[index]
-        nodes = [self._nodes[name] for name in sorted({node for _, spread in answer.spread for node, _ in spread})]
-        return Outcome(
-            answer.answer.state,
-            answer.placed_pods,
-            common_domain(topology_of(side.situation, answer), nodes) if nodes else "",
-            side.reasons[index],
-            answer.answer.message,
-            "" if answer.nearest is None or answer.fits else answer.nearest.domain,
         )
 
     def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[PicturePart]:
@@ -445,6 +419,20 @@ class _Drawer:
         return self._locations[key]
 
 
+def _outcome(side: Side, index: int) -> Outcome:
+    if side.placing is None:
+        return Outcome()
+    answer = side.placing.gangs[index]
+    return Outcome(
+        state=answer.answer.state,
+        placed=answer.placed_pods,
+        domain=answer.domain,
+        reasons=answer.reasons,
+        message=answer.answer.message,
+        nearest="" if answer.nearest is None or answer.fits else answer.nearest.domain,
+    )
+
+
 def _title(gang: Gang) -> str:
     if gang.naming is None or gang.naming.rule != PLACEHOLDER:
         return gang.name
@@ -461,10 +449,6 @@ def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
     if later.fits != earlier.fits:
         return "fits now" if later.fits else "no longer fits"
     return "moves" if later.spread != earlier.spread else ""
-
-
-def _gpus(pod: Pod) -> int:
-    return sum([amount for name, amount in pod.request if name == GPU])
 
 
 _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
@@ -577,11 +561,7 @@ def _sort_results(state: State) -> State:
 
 def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
     there = situation(rendered, snapshot)
-    if not snapshot.nodes:
-        return Side(there)
-    placing = place_gangs(there)
-    free = free_after(there, placing)
-    return Side(there, placing, tuple(tuple(reasons(gang, there, free)) for gang in placing.gangs))
+    return Side(there, place_gangs(there) if snapshot.nodes else None)
 
 
 def _write(output: Drawing, picture: Picture, command: ReportOptions) -> bool:

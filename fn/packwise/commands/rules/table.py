@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,7 +12,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import read, split_documents
 from packwise.cli.applications import RULES as APPLICATION_RULES
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import show
+from packwise.cli.console import json_text, show, table
 from packwise.cli.input_paths import RULES as PATH_RULES
 from packwise.cli.rendered_files import RULES as FOLDER_RULES
 from packwise.cli.write import RULES as SURVEY_RULES
@@ -221,7 +220,7 @@ def rules(command: Rules) -> int:
     """Prints what was asked for; returns the exit code. Raises UsageError where no rule has that name."""
     if command.name is None:
         known = RULES_BY_NAME.values()
-        text = _json([_fields(rule) for rule in known]) if command.as_json else _table(known)
+        text = json_text([_fields(rule) for rule in known]) if command.as_json else _table(known)
     else:
         text = _explanation_text(rule_named(command.name), as_json=command.as_json)
     return 0 if show(text) else 1
@@ -239,13 +238,12 @@ def _explanation_text(rule: Rule, *, as_json: bool) -> str:
     # A list of rules reads no explanation.
     explained = explanation(rule.name)
     refused = refusal(rule.name, explained)
-    return _json(_all_fields(rule, explained, refused)) if as_json else "".join(_page(rule, explained, refused))
+    return json_text(_all_fields(rule, explained, refused)) if as_json else "".join(_page(rule, explained, refused))
 
 
 def _table(known: Iterable[Rule]) -> str:
     rows = [(rule.name, rule.severity.value, rule.summary) for rule in known]
-    name, severity = (max([len(row[column]) for row in rows]) for column in (0, 1))
-    return "".join([f"{row[0]:{name}}  {row[1]:{severity}}  {row[2]}\n" for row in rows])
+    return "".join([f"{line}\n" for line in table(rows)])
 
 
 def _page(rule: Rule, explained: RuleExplanation, refused: Refusal | None) -> Iterator[str]:
@@ -289,7 +287,3 @@ def _all_fields(rule: Rule, explained: RuleExplanation, refused: Refusal | None)
         "passing": explained.passing,
     }
     return {**_fields(rule), **{key: part for key, part in parts.items() if part}}
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

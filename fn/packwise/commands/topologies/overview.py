@@ -12,7 +12,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.cli.console import is_coloured, json_text, say, show, visible, width
+from packwise.cli.console import is_coloured, json_text, say, show, table, visible
 from packwise.cli.findings_text import as_lines, files_covered
 from packwise.cli.inputs import read_inputs
 from packwise.cli.judgement import is_of_release
@@ -79,10 +79,10 @@ def _as_text(listing: Overview) -> str:
     lines: list[str] = [] if listing.enabled else ["topology-aware scheduling is disabled", ""]
     if listing.topologies:
         listed = [(entry.name, entry.kind, _origin(entry), _levels(entry)) for entry in listing.topologies]
-        lines += [*_table(("TOPOLOGY", "KIND", "FROM", "LEVELS"), listed), ""]
+        lines += [*_lines(("TOPOLOGY", "KIND", "FROM", "LEVELS"), listed), ""]
     rows = _rows(listing)
     if rows:
-        lines += _table(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), [_cells(row) for row in rows])
+        lines += _lines(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), [_cells(row) for row in rows])
     else:
         lines.append("no topologies and no workloads")
     return "".join([f"{line}\n" for line in lines])
@@ -120,13 +120,8 @@ def _name_parts(use: Use) -> tuple[str, str, str]:
     return use.document or identity(use.workload.value)[1:]
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    shown = [head, *([visible(_cut(cell)) for cell in row] for row in rows)]
-    widths = [max(width(row[column]) for row in shown) for column in range(len(head))]
-    return [
-        "  ".join([cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]).rstrip()
-        for row in shown
-    ]
+def _lines(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    return table([head, *([visible(_cut(cell)) for cell in row] for row in rows)])
 
 
 def _cut(cell: str) -> str:

@@ -244,6 +244,12 @@ class Job(Record):
         """True if the job cannot be preempted."""
         return self.priority >= NOT_PREEMPTIBLE
 
+    @property
+    def constraints(self) -> list[tuple[str, LevelConstraint]]:
+        """The constraints that name a topology, each with its subgroup; "" for that of the whole job."""
+        parts = [("", self.constraint), *((group.name, group.constraint) for group in self.sub_groups)]
+        return [(name, constraint) for name, constraint in parts if constraint is not None and constraint.topology]
+
 
 class Scene(Record):
     """All that a session starts from.
@@ -260,3 +266,7 @@ class Scene(Record):
     residents: tuple[Pod, ...] = ()
     has_all_queues: bool = False
     names_taints: bool = False
+
+    def topology(self, name: str) -> KaiTopology | None:
+        """The topology of that name."""
+        return next((topology for topology in self.topologies if topology.name == name), None)
