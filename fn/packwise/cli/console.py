@@ -52,6 +52,11 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def shorten(text: str, most: int) -> str:
+    """`text`, cut where it is longer than `most` characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 

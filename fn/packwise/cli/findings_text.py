@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from functools import cache
 from html import escape
@@ -12,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
 from packwise.cli.arguments import Verbosity
-from packwise.cli.console import visible, width
+from packwise.cli.console import is_coloured, say, shorten, visible, width
 from packwise.cli.reader import is_readable, readable_items
 from packwise.discovery import Reason, count_unjudged, summary
 from packwise.findings.known import causes
@@ -188,6 +189,11 @@ _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INF
 def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
     """One line for each result; the word of its severity coloured where that is wanted."""
     return [_line(result, coloured=coloured) for result in results]
+
+
+def say_results(results: Iterable[Result]) -> None:
+    """Writes a line for each result to stderr, coloured where that is a terminal."""
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
 
 
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
@@ -529,7 +535,7 @@ def _left_out_line(part: CommentPart, count: int) -> str:
 
 def code(text: str) -> str:
     """`text` as a code span of Markdown."""
-    shown = _shorten(visible(text)) or " "
+    shown = shorten(visible(text), _LONGEST) or " "
     ticks = "`" * (max([len(run) for run in _TICKS.findall(shown)], default=0) + 1)
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{ticks}{space}{shown}{space}{ticks}"
@@ -537,7 +543,7 @@ def code(text: str) -> str:
 
 def markup(text: str) -> str:
     """`text` as code in HTML, where Markdown is not read."""
-    return f"<code>{escape(_shorten(visible(text)))}</code>"
+    return f"<code>{escape(shorten(visible(text), _LONGEST))}</code>"
 
 
 def _fold(section: Section, room: int) -> tuple[str, int]:
@@ -564,13 +570,9 @@ def _fold(section: Section, room: int) -> tuple[str, int]:
 
 def _entry(lines: Sequence[str]) -> list[str]:
     """The lines of an entry as they are shown."""
-    shown = [_shorten(visible(line)) for line in lines[:_MOST_LINES]]
+    shown = [shorten(visible(line), _LONGEST) for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown)
     return [*shown, f"      … {count_text(more, 'more line')}"] if more > 0 else shown
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _size(text: str) -> int:

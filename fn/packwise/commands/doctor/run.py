@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from krmfn.result import Severity, sort_results
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
 from packwise.cli.applications import RULES as APPLICATION_RULES
-from packwise.cli.console import is_coloured, json_text, say, show, visible
-from packwise.cli.findings_text import as_lines, files_covered
+from packwise.cli.console import json_text, say, show, visible
+from packwise.cli.findings_text import as_lines, files_covered, say_results
 from packwise.cli.input_paths import InputPath, contains, landmark_text, real, top_of
 from packwise.cli.inputs import read_groups
 from packwise.cli.reader import read_file, readable_items
@@ -39,13 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from krmfn.result import Result
     from krmfn.value import Value
     from packwise.cli.findings_text import Coverage
     from packwise.cli.inputs import Checkup
     from packwise.cli.reader import InputFile
     from packwise.commands.doctor import Doctor
-    from packwise.commands.doctor.clients import Client
+    from packwise.commands.doctor.clients import Client, Documents
 
 
 class _Diagnosis(Record):
@@ -60,12 +58,13 @@ def doctor(command: Doctor) -> int:
     """Prints the diagnosis; returns the exit code. Raises UsageError."""
     checkup = read_groups(command.named)
     errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
-    say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    say_results(errors)
     diagnosis = _diagnosis(checkup)
     coverage = files_covered(checkup.files, checkup.left_out, checkup.read)
-    text = (
-        json_text(_as_json(checkup, diagnosis, coverage)) if command.as_json else "".join(_as_text(diagnosis, coverage))
-    )
+    if command.as_json:
+        text = json_text(_as_json(checkup, diagnosis, coverage))
+    else:
+        text = "".join([f"{visible(line)}\n" for line in _lines(diagnosis, coverage)])
     is_well = not errors and not diagnosis.problems and not any(view.errors for _, view in diagnosis.clusters)
     if not show(text):
         return 1
@@ -81,7 +80,9 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
     seen_by_client = [kustomize_clients(documents, _is_executable), kpt_clients(documents, _is_executable)]
     problems = [problem for _, problems in seen_by_client for problem in problems]
     problems += [
-        ClientProblem(_file_of(each), each.message) for each in checkup.results if each.tags.get("rule") in _ARGOCD
+        ClientProblem("" if each.file is None else each.file.path, each.message)
+        for each in checkup.results
+        if each.tags.get("rule") in _ARGOCD
     ]
     return _Diagnosis(
         clusters,
@@ -97,11 +98,7 @@ def _diagnosis(checkup: Checkup) -> _Diagnosis:
 _ARGOCD = frozenset(rule.name for rule in APPLICATION_RULES)
 
 
-def _file_of(result: Result) -> str:
-    return "" if result.file is None else result.file.path
-
-
-def _documents(files: Iterable[InputFile]) -> dict[str, tuple[Mapping[str, Value], ...]]:
+def _documents(files: Iterable[InputFile]) -> Documents:
     """The objects of files, of clients' files beside and above them, and of what these list; by their paths from here.
 
     Nothing is read outside of the repositories that the files are in.
@@ -155,37 +152,36 @@ def _is_executable(folder: str, command: str) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _as_text(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
+def _lines(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
     for configurations, view in diagnosis.clusters:
-        yield visible(", ".join(configurations) or "without a configuration") + "\n"
-        yield from (visible(f"  {line}") + "\n" for line in _view_lines(view))
+        yield ", ".join(configurations) or "without a configuration"
+        yield from (f"  {line}" for line in _view_lines(view))
     left_out = summary(each.reason for _, each in coverage.left_out)
     if left_out:
-        yield f"\nleft out: {left_out}\n"
-        yield from (visible(f"  {line.removeprefix('left out: ')}") + "\n" for line in coverage.detail_lines)
+        yield from ("", f"left out: {left_out}")
+        yield from (f"  {line.removeprefix('left out: ')}" for line in coverage.detail_lines)
     if diagnosis.clusters or left_out:
-        yield "\n"
+        yield ""
     for client in diagnosis.clients:
-        yield visible(client.sentence) + "\n"
-        yield from (visible(f"  {note}") + "\n" for note in client.notes)
+        yield client.sentence
+        yield from (f"  {note}" for note in client.notes)
     if not diagnosis.clients:
-        yield "no client runs packwise here: render and check need none, packwise init --for writes its files\n"
-    yield f"YAML is read by {READER}\n"
-    for problem in diagnosis.problems:
-        yield visible(f"error: {problem.file}: {problem.message}") + "\n"
+        yield "no client runs packwise here: render and check need none, packwise init --for writes its files"
+    yield f"YAML is read by {READER}"
+    yield from (f"error: {problem.file}: {problem.message}" for problem in diagnosis.problems)
 
 
 def _view_lines(view: ClusterView) -> Iterator[str]:
     yield f"objects: {', '.join([f'{number} {kind}' for kind, number in view.kinds]) or 'none'}"
     if view.is_judged or view.evidence or view.kai_evidence:
         yield f"Grove: {view.revision}, chosen by {view.chosen_by}"
-        yield from (f"  {line}" for line in as_lines(view.evidence, coloured=False))
+        yield from (f"  {line}" for line in as_lines(view.evidence))
         yield f"KAI: {view.kai[0]}, chosen by {view.kai[1]}"
-        yield from (f"  {line}" for line in as_lines(view.kai_evidence, coloured=False))
+        yield from (f"  {line}" for line in as_lines(view.kai_evidence))
         yield f"topology-aware scheduling: {'enabled' if view.enabled else 'disabled'}"
         applied = "generated objects are applied" if view.applied else "preview: nothing generated is applied"
         yield applied + (f", by {' and '.join(view.gitops)}" if view.gitops else "")
-    yield from as_lines(view.errors, coloured=False)
+    yield from as_lines(view.errors)
 
 
 def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dict[str, Any]:
@@ -196,14 +192,14 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dic
                 "kinds": dict(view.kinds),
                 "revision": view.revision,
                 "chosenBy": view.chosen_by,
-                "evidence": as_lines(view.evidence, coloured=False),
+                "evidence": as_lines(view.evidence),
                 "kai": view.kai[0],
                 "kaiChosenBy": view.kai[1],
-                "kaiEvidence": as_lines(view.kai_evidence, coloured=False),
+                "kaiEvidence": as_lines(view.kai_evidence),
                 "enabled": view.enabled,
                 "applied": view.applied,
                 "gitops": list(view.gitops),
-                "errors": as_lines(view.errors, coloured=False),
+                "errors": as_lines(view.errors),
             }
             for configurations, view in diagnosis.clusters
         ],

@@ -14,6 +14,7 @@ from shlex import quote
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext.writer import scalar
+from packwise.lenient import mapping_at, mappings, mappings_in_place, texts
 from packwise.objects import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
@@ -159,13 +160,10 @@ def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed 
         return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
     if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
         return NEWEST.name, f"one that has ClusterTopologyBindings, {ALPHA_9.name} or later; name yours"
-    for operator in operators:
-        for key in DIALECTS:
-            section = operator.value.get(key)
-            if isinstance(section, dict) and _levels(section.get("levels")):
-                has_profiles = key == ALPHA_8.configuration_key and bool(_profiles(operator.value))
-                records = [ALPHA_8] if has_profiles else [r for r in RECORDS if r.configuration_key == key]
-                return _name(records[0]), f"one that has levels below `{key}` in its OperatorConfiguration"
+    for operator, key, _ in _operators_with_levels(operators):
+        has_profiles = key == ALPHA_8.configuration_key and bool(_profiles(operator.value))
+        records = [ALPHA_8] if has_profiles else [r for r in RECORDS if r.configuration_key == key]
+        return _name(records[0]), f"one that has levels below `{key}` in its OperatorConfiguration"
     if index.of_kind(*CLUSTER_TOPOLOGY.key):
         return GREP_244_MULTI.name, "the design that has ClusterTopologies of its users"
     return None
@@ -184,17 +182,13 @@ def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts
         for item in index.of_kind(*kind.key)
         if (levels := _levels(item.get(("spec", "levels"))))
     )
-    for operator in operators:
-        for key in DIALECTS:
-            section = operator.value.get(key)
-            levels = _levels(section.get("levels")) if isinstance(section, dict) else ()
-            if levels:
-                source = f"the OperatorConfiguration in {operator.place.item.kind} {operator.place.item.name}"
-                return facts.replace(levels=levels, comments=(), source=source, topologies=topologies)
+    for operator, _, levels in _operators_with_levels(operators):
+        source = f"the OperatorConfiguration in {operator.place.item.kind} {operator.place.item.name}"
+        return facts.replace(levels=levels, comments=(), source=source, topologies=topologies)
     if topologies:
         source = f"the cluster's topology {topologies[0].name}"
         return facts.replace(levels=topologies[0].levels, comments=(), source=source, topologies=topologies)
-    nodes = [_labels(item) for item in index.of_kind("", "Node")]
+    nodes = [texts(item.get(("metadata", "labels"))) for item in index.of_kind("", "Node")]
     proposal = proposed_levels(nodes)
     if not proposal.levels:
         return facts
@@ -206,28 +200,30 @@ def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts
     )
 
 
-def _levels(entries: Value) -> tuple[Level, ...]:
+def _operators_with_levels(operators: Iterable[Operator]) -> Iterator[tuple[Operator, str, tuple[Level, ...]]]:
+    """The operators whose configuration has levels, the key of their section, and these."""
+    for operator in operators:
+        for key in DIALECTS:
+            levels = _levels(mapping_at(operator.value, key).get("levels"))
+            if levels:
+                yield operator, key, levels
+
+
+def _levels(listed: Value) -> tuple[Level, ...]:
     """The levels of a list; none where one of them is not whole."""
     levels: list[Level] = []
-    for entry in entries if isinstance(entries, list) else ():
-        domain, key = (entry.get("domain"), entry.get("key")) if isinstance(entry, dict) else (None, None)
+    for entry in mappings_in_place(listed):
+        domain, key = entry.get("domain"), entry.get("key")
         if not (isinstance(domain, str) and isinstance(key, str)):
             return ()
         levels.append(Level(domain, key))
     return tuple(levels)
 
 
-def _labels(item: KubeObject) -> dict[str, str]:
-    labels = item.get(("metadata", "labels"))
-    return {key: text for key, text in labels.items() if isinstance(text, str)} if isinstance(labels, dict) else {}
-
-
 def _profiles(value: Mapping[str, Value]) -> tuple[str, ...]:
     """The names of the profiles of an OperatorConfiguration, the default one first."""
-    section = value.get("scheduler")
-    entries = section.get("profiles") if isinstance(section, dict) else None
-    named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    default = section.get("defaultProfileName") if isinstance(section, dict) else None
+    section = mapping_at(value, "scheduler")
+    named, default = mappings(section.get("profiles")), section.get("defaultProfileName")
     ordered = sorted(named, key=lambda entry: not (entry.get("default") is True or entry.get("name") == default))
     return tuple(name for entry in ordered if isinstance(name := entry.get("name"), str))
 
@@ -297,7 +293,7 @@ def _spec(plan: Plan) -> Iterator[str]:
         yield "scheduler:"
         yield "  profiles:"
         for place, name in enumerate(facts.profiles):
-            yield from _entry([("name", name)])
+            yield f"  - name: {scalar(name)}"
             if place == 0:
                 yield "    default: true"
     yield from _apply_lines(plan)
@@ -330,11 +326,6 @@ def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Ite
         comment = comments[place] if place < len(comments) else ""
         yield f"- domain: {scalar(level.domain)}"
         yield f"  key: {scalar(level.key)}{comment and f' # {comment}'}"
-
-
-def _entry(fields: list[tuple[str, str]]) -> Iterator[str]:
-    for place, (key, value) in enumerate(fields):
-        yield f"  {'-' if place == 0 else ' '} {key}: {scalar(value)}"
 
 
 def _line(text: str) -> str:

@@ -16,8 +16,8 @@ from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli import parse
 from packwise.cli.arguments import UsageError
-from packwise.cli.console import cannot_write, encode_text, is_coloured, say, show
-from packwise.cli.findings_text import as_lines
+from packwise.cli.console import cannot_write, encode_text, say, show
+from packwise.cli.findings_text import say_results
 from packwise.cli.input_paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.cli.reader import Reader, error_result, items_of, read_file
 from packwise.cli.write import FileChange, change_files
@@ -44,7 +44,7 @@ _COMMIT = "COMMIT"
 
 _WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
 
-_TOOLS = {"argocd": "argocd", "flux": "flux"}
+_GITOPS = ("argocd", "flux")
 
 
 class _Folder(Record):
@@ -63,7 +63,7 @@ def init(command: Init) -> int:
     command = _ask(command)
     facts, results = _facts(command)
     if exit_code(results):
-        say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+        say_results(results)
         return 1
     files = _files(command, folder, facts)
     _refuse_existing(files)
@@ -111,7 +111,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
             f"--apply must not go with {facts.revision}: its operator deletes PodGangs that are applied from Git; "
             "leave it out, or name an earlier release with --revision"
         )
-    gitops = tuple(_TOOLS[target] for target in command.targets if target in _TOOLS)
+    gitops = tuple(target for target in command.targets if target in _GITOPS)
     is_function, with_example = "kustomize" in command.targets, not there.has_workloads
     plan = Plan(facts, apply, gitops, is_function, with_example, without_grove=command.without_grove)
     written = {} if there.is_configured else package_files(plan)

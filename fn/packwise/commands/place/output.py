@@ -16,10 +16,10 @@ from packwise.cli.findings_text import (
     CommentPart,
     Coverage,
     Section,
-    as_lines,
     code,
     comment,
     coverage_of,
+    say_results,
     tint,
 )
 from packwise.cli.inputs import read_inputs
@@ -413,7 +413,7 @@ def _workloads(command: PlaceGangs) -> int:
         for text in command.replicas:
             package = package.replace(items=with_replicas(package.items, text))
     rendered = render_inputs(inputs.replace(package=package))
-    say(as_lines(rendered.results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    say_results(rendered.results)
     coverage = coverage_of(inputs.files, inputs.left_out, rendered)
     if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
         say([coverage.line])

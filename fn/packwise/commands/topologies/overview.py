@@ -6,14 +6,12 @@ none. Source: spec/packwise.md#3.
 
 from __future__ import annotations
 
-import sys
-
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.cli.console import is_coloured, json_text, say, show, table, visible
-from packwise.cli.findings_text import as_lines, files_covered
+from packwise.cli.console import json_text, say, shorten, show, table, visible
+from packwise.cli.findings_text import files_covered, say_results
 from packwise.cli.inputs import read_inputs
 from packwise.cli.judgement import is_of_release
 from packwise.objects import identity
@@ -45,7 +43,7 @@ def topologies(command: Topologies) -> int:
     inputs = read_inputs(command.named)
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
     results = sort_results([*inputs.results, *listing.results])
-    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    say_results(results)
     coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
     if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
         return 1
@@ -121,11 +119,7 @@ def _name_parts(use: Use) -> tuple[str, str, str]:
 
 
 def _lines(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    return table([head, *([visible(_cut(cell)) for cell in row] for row in rows)])
-
-
-def _cut(cell: str) -> str:
-    return cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…"
+    return table([head, *([visible(shorten(cell, _LONGEST)) for cell in row] for row in rows)])
 
 
 def _as_json(listing: Overview, coverage: Coverage) -> str:
