@@ -17,6 +17,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from krmfn.yamltext import YamlError, read
 from packwise.discovery import KUSTOMIZATIONS
+from packwise.lenient import mapping, mapping_at, mappings, text_at
 from packwise.objects import identity
 from packwise.pipeline.steps import read_package, results_of
 from packwise.select import has_grove_workloads
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.select import Package
+
+    Documents = Mapping[str, tuple[Mapping[str, Value], ...]]
+    """The objects of files, by path."""
 
 KPTFILE = "Kptfile"
 
@@ -141,7 +145,7 @@ _FOLDERS = ("topologies", "workloads")
 """Folders that a render for GitOps tools writes."""
 
 
-def delivery_clients(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> list[Client]:
+def delivery_clients(documents: Documents) -> list[Client]:
     """Argo CD and Flux, one for each file whose objects leave a folder to packwise."""
     clients: list[Client] = []
     for path, values in documents.items():
@@ -203,26 +207,22 @@ def _is_of(value: Mapping[str, Value], group: str) -> bool:
 def _names_plugin(value: Value) -> bool:
     """True if a source, also of an ApplicationSet's template, names packwise's plugin."""
     if isinstance(value, dict):
-        plugin = value.get("plugin")
-        name = plugin.get("name") if isinstance(plugin, dict) else None
         # Of an older plugin, the version stands in the name.
-        if isinstance(name, str) and re.fullmatch(rf"{_PLUGIN}(-.*)?", name):
+        if re.fullmatch(rf"{_PLUGIN}(-.*)?", text_at(value, "plugin", "name")):
             return True
         return any(_names_plugin(each) for each in value.values())
     return isinstance(value, list) and any(_names_plugin(each) for each in value)
 
 
 def _applies_render(value: Mapping[str, Value]) -> bool:
-    spec = value.get("spec")
-    path = spec.get("path") if isinstance(spec, dict) else None
-    return isinstance(path, str) and posixpath.basename(path.rstrip("/")) in _FOLDERS
+    return posixpath.basename(text_at(value, "spec", "path").rstrip("/")) in _FOLDERS
 
 
 _STEPS = {"mutators": "mutator", "validators": "validator"}
 
 
 def kpt_clients(
-    documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
+    documents: Documents, is_executable: Callable[[str, str], bool]
 ) -> tuple[list[Client], list[ClientProblem]]:
     """Those that run packwise, and what keeps them from it; parameters as of `kustomize_clients`."""
     clients: list[Client] = []
@@ -247,23 +247,21 @@ def kpt_clients(
 
 def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mapping[str, Value]]]:
     """The functions of the pipeline that are packwise: where they stand, their words, none of an image; the entry."""
-    pipeline = value.get("pipeline")
+    pipeline = mapping(value.get("pipeline"))
     for role in _STEPS:
-        functions = pipeline.get(role) if isinstance(pipeline, dict) else None
-        for entry in functions if isinstance(functions, list) else ():
-            command = entry.get("exec") if isinstance(entry, dict) else None
-            if isinstance(entry, dict) and isinstance(command, str):
+        for entry in mappings(pipeline.get(role)):
+            command = entry.get("exec")
+            if isinstance(command, str):
                 words = _split(command)
                 if posixpath.basename(words[0]) == "packwise":
                     yield role, words, entry
-            elif isinstance(entry, dict) and _image(entry)[0] == "packwise":
+            elif _image(entry)[0] == "packwise":
                 yield role, [], entry
 
 
 def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
     """Of a function's image the last part of its name, its tag and its digest, each "" where there is none."""
-    image = entry.get("image")
-    name, _, digest = (image if isinstance(image, str) else "").partition("@")
+    name, _, digest = text_at(entry, "image").partition("@")
     name, _, tag = posixpath.basename(name).partition(":")
     return name, tag, digest
 
@@ -300,9 +298,7 @@ def _wrong_program(words: list[str], is_executable: Callable[[str, str], bool]) 
         yield f'exec must name a program {where} that can be executed; got "{words[0]}"'
 
 
-def _faults_of_kpt(
-    folder: str, entry: Mapping[str, Value], documents: Mapping[str, tuple[Mapping[str, Value], ...]]
-) -> Iterator[str]:
+def _faults_of_kpt(folder: str, entry: Mapping[str, Value], documents: Documents) -> Iterator[str]:
     config = entry.get("configPath")
     if isinstance(config, str):
         path = posixpath.normpath(posixpath.join(folder, config))
@@ -312,7 +308,7 @@ def _faults_of_kpt(
         yield "packwise has no configuration: name the file of a TopologyRender in configPath"
 
 
-def _has_settings(folder: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> bool:
+def _has_settings(folder: str, documents: Documents) -> bool:
     inside = f"{folder}/" if folder else ""
     return any(
         path.startswith(inside) and any(is_settings_value(value) for value in values)
@@ -342,7 +338,7 @@ class _Listed(Record):
 
 
 def kustomize_clients(
-    documents: Mapping[str, tuple[Mapping[str, Value], ...]], is_executable: Callable[[str, str], bool]
+    documents: Documents, is_executable: Callable[[str, str], bool]
 ) -> tuple[list[Client], list[ClientProblem]]:
     """Those that run packwise, and what keeps them from it.
 
@@ -366,12 +362,15 @@ def kustomize_clients(
     problems += [
         ClientProblem(path, _UNLISTED)
         for path, values in documents.items()
-        if path not in seen and any(is_settings_value(value) and _ANNOTATION in _annotations(value) for value in values)
+        if path not in seen
+        and any(
+            is_settings_value(value) and _ANNOTATION in mapping_at(value, "metadata", "annotations") for value in values
+        )
     ]
     return clients, problems
 
 
-def listed_files(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> list[str]:
+def listed_files(documents: Documents) -> list[str]:
     """The paths that kustomizations list, and those of the kustomizations in the folders that they list."""
     listed: dict[str, None] = {}
     for path, values in documents.items():
@@ -397,7 +396,7 @@ def _target(path: str, entry: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), entry))
 
 
-def _is_function_folder(entry: _Listed, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> bool:
+def _is_function_folder(entry: _Listed, documents: Documents) -> bool:
     """True if the kustomization lists configurations of packwise alone: others name its folder under transformers."""
     kustomizations = documents[entry.kustomization]
     names = [name for value in kustomizations for name in words_of(value.get("resources"))]
@@ -409,7 +408,7 @@ def _is_kustomization(path: str) -> bool:
     return posixpath.basename(path) in KUSTOMIZATIONS
 
 
-def _listed_renders(path: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> Iterator[_Listed]:
+def _listed_renders(path: str, documents: Documents) -> Iterator[_Listed]:
     """The TopologyRenders that the kustomization at `path` lists, also through a folder."""
     for value in documents[path]:
         for field in ("resources", *_FIELDS):
@@ -417,9 +416,7 @@ def _listed_renders(path: str, documents: Mapping[str, tuple[Mapping[str, Value]
                 yield from _at(path, field, entry, documents)
 
 
-def _at(
-    path: str, field: str, entry: str, documents: Mapping[str, tuple[Mapping[str, Value], ...]]
-) -> Iterator[_Listed]:
+def _at(path: str, field: str, entry: str, documents: Documents) -> Iterator[_Listed]:
     if "\n" in entry:
         yield from (_Listed(path, field, path, value) for value in _inline(entry) if is_settings_value(value))
         return
@@ -445,7 +442,7 @@ def _inline(text: str) -> list[Mapping[str, Value]]:
     return [value] if isinstance(value, dict) else []
 
 
-def _bases(documents: Mapping[str, tuple[Mapping[str, Value], ...]]) -> dict[str, str]:
+def _bases(documents: Documents) -> dict[str, str]:
     """The folders that kustomizations build on, each with one of these."""
     bases: dict[str, str] = {}
     for path, values in documents.items():
@@ -466,7 +463,7 @@ def _misplacement(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
 
 def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
     """The faults that keep kustomize from running packwise by this entry."""
-    function = _annotations(entry.value).get(_ANNOTATION)
+    function = mapping_at(entry.value, "metadata", "annotations").get(_ANNOTATION)
     if entry.field == "resources":
         if function is not None:
             yield (
@@ -510,9 +507,3 @@ def _wrong_function(entry: _Listed, function: str, is_executable: Callable[[str,
         yield "exec.args must begin with fn: packwise is a function by `packwise fn`"
     if entry.field == "validators" and "--validate" not in words:
         yield "a validator must answer no items, else kustomize takes them for a change: args: [fn, --validate]"
-
-
-def _annotations(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
