@@ -6,7 +6,6 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.cli.arguments import Named, UsageError
 from packwise.cli.console import say, show
@@ -38,11 +37,8 @@ _LONGEST = 400
 """Characters of the paths that a marker names."""
 
 
-class _Answer(Record):
-    """One command's part of the comment, and its exit code."""
-
-    part: CommentPart
-    code: int
+_Answer = tuple[CommentPart, int]
+"""One command's part of the comment, and its exit code."""
 
 
 def comment(command: Comment) -> int:
@@ -56,11 +52,11 @@ def comment(command: Comment) -> int:
         answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results))))
     if command.nodes:
         answers.append(_place_answer(checkup, command))
-    text = comment_of(_marker(command.named.paths), [answer.part for answer in answers])
+    text = comment_of(_marker(command.named.paths), [part for part, _ in answers])
     if not show(text):
         return 1
     say([judgement.coverage.line])
-    return max([answer.code for answer in answers])
+    return max([failed for _, failed in answers])
 
 
 def _marker(paths: Sequence[str]) -> str:
@@ -72,27 +68,27 @@ def _marker(paths: Sequence[str]) -> str:
 def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
     files = [file for file in checkup.files if file.left_out is None]
     checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
-    return _Answer(part_of_check(checked), exit_code(judgement.results))
+    return part_of_check(checked), exit_code(judgement.results)
 
 
 def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
     """The changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
-        return _Answer(CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1)
+        return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
     failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
     compared = [_without(each, reported) for each in compared]
     if len(compared) == 1:
-        return _Answer(part_of_comparison(compared[0]), failed)
+        return part_of_comparison(compared[0]), failed
     parts = [(each.after, part_of_comparison(each)) for each in compared]
     sections = [
         section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
     lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {code(baseline)}."]
-    return _Answer(CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed)
+    return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed
 
 
 def _difference(group: Group, name: str, baseline: str) -> Comparison:
@@ -125,9 +121,9 @@ def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
             "folder of one"
         )
     if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
-        return _Answer(CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1)
+        return CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1
     if not rendered:
-        return _Answer(CommentPart([_PLACE, "There is nothing to place."], [], ""), 0)
+        return CommentPart([_PLACE, "There is nothing to place."], [], ""), 0
     group, own = rendered[0]
     snapshot = read_cluster(command.nodes, group.package.nodes)
     refuse_empty(command.nodes, snapshot)
@@ -139,4 +135,4 @@ def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
     part = part_of_placing(placed, place_command(command.named, command.nodes))
-    return _Answer(part, int(not placed.placing.fits))
+    return part, int(not placed.placing.fits)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.cli.arguments import STDIN, UsageError
@@ -47,8 +46,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.schedulers.kai.allocate import SessionAnswer
-    from packwise.schedulers.kai.allocate.fit_errors import FitError
+    from packwise.schedulers.kai.allocate import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.snapshot import Snapshot
 
 _ZIP = b"PK\x03\x04"
@@ -170,13 +168,6 @@ class WhatIfError(Exception):
     """A question about something that is not there; the text says what it must name."""
 
 
-class _Shape(Record):
-    """Further nodes: how many, and the labels in which they differ from the node that they are copies of."""
-
-    number: int
-    labels: dict[str, str]
-
-
 def is_count(text: str) -> bool:
     """True if the text asks for copies of nodes, and names no file."""
     return _COUNTED.fullmatch(text) is not None
@@ -188,13 +179,11 @@ def add_copies(snapshot: Snapshot, text: str) -> Snapshot:
     Copied is the node that shares most of these labels, the first by name among equals, without its pods, cordon and
     bad conditions.
     """
-    shape = _shape(text)
-    labels = set(shape.labels.items())
-    model = max(snapshot.nodes, key=lambda node: len(labels & set(node.labels.items())))
+    number, labels = _copies(text)
+    model = max(snapshot.nodes, key=lambda node: len(labels.items() & node.labels.items()))
     taken = {node.name for node in snapshot.nodes}
     names = (name for number in range(1, MAX_ADDED * 2) if (name := f"added-{number:05}") not in taken)
-    copies = [_copy(model, next(names), shape.labels) for _ in range(shape.number)]
-    return join_nodes(snapshot, copies)
+    return join_nodes(snapshot, [_copy(model, next(names), labels) for _ in range(number)])
 
 
 def join_nodes(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
@@ -207,7 +196,8 @@ def join_nodes(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
     return snapshot.replace(nodes=tuple(sorted((*snapshot.nodes, *listed), key=lambda node: node.name)))
 
 
-def _shape(text: str) -> _Shape:
+def _copies(text: str) -> tuple[int, dict[str, str]]:
+    """How many nodes are added, and the labels in which they differ from the one that they are copies of."""
     match = _COUNTED.fullmatch(text)
     labels: dict[str, str] = {}
     for pair in filter(None, match[2].split(",") if match is not None else ()):
@@ -220,7 +210,7 @@ def _shape(text: str) -> _Shape:
         raise WhatIfError(
             f'--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to {MAX_ADDED} nodes); got "{text}"'
         )
-    return _Shape(int(match[1]), labels)
+    return int(match[1]), labels
 
 
 def _copy(model: Node, name: str, labels: dict[str, str]) -> Node:
@@ -326,19 +316,17 @@ def read_scenario(value: Mapping[str, Any]) -> Scene:
 
 def answers(answer: SessionAnswer) -> dict[str, Any]:
     """The answer, as JSON has it; `errors` and `message` only where there are errors."""
-    return {"jobs": [_answer(job.name, job.state, job.nodes, job.errors, job.message) for job in answer.jobs]}
+    return {"jobs": [_answer(job) for job in answer.jobs]}
 
 
-def _answer(
-    name: str, state: str, nodes: Mapping[str, str], errors: tuple[FitError, ...], message: str
-) -> dict[str, Any]:
-    answer: dict[str, Any] = {"name": name, "state": state, "placement": dict(nodes)}
-    if errors:
+def _answer(job: JobAnswer) -> dict[str, Any]:
+    answer: dict[str, Any] = {"name": job.name, "state": job.state, "placement": dict(job.nodes)}
+    if job.errors:
         answer["errors"] = [
             {"reason": error.reason, "messages": list(error.messages), "detail": error.detail}
-            for error in sorted(errors, key=lambda error: error.detail)
+            for error in sorted(job.errors, key=lambda error: error.detail)
         ]
-        answer["message"] = message
+        answer["message"] = job.message
     return answer
 
 
