@@ -93,13 +93,28 @@ class Emitted(Record):
         return [] if self.gang is None else self.gang.copies
 
 
+class LevelNode(Record):
+    """A level of a topology; `place` is that of its node label key."""
+
+    level: Level
+    place: Place
+
+
+class TopologyNode(Record):
+    """A topology: its levels, broadest first; `place` is that of their list."""
+
+    name: str
+    levels: tuple[LevelNode, ...]
+    place: Place
+
+
 class Lookup(Record):
-    """Where the values that are no field of the workload come from: `topologies` maps a name to its place and levels.
+    """Where the values that are no field of the workload come from: `topologies` by their names.
 
     `settings` maps a setting to its place, where packwise's own settings have it.
     """
 
-    topologies: Mapping[str, tuple[Place, tuple[tuple[Level, Place], ...]]]
+    topologies: Mapping[str, TopologyNode]
     settings: Mapping[str, Place]
 
 
@@ -207,13 +222,14 @@ class _Constraints:
         """The level, or the topology, that a value of this origin is looked up in; None for any other value."""
         if self._known is None or not isinstance(value, str):
             return None
-        topology, levels = self._known
         item, path = _position(origin)
         nearest = (self._keys.get((item, path[:length])) for length in range(len(path), -1, -1))
         keys = next((keys for keys in nearest if keys is not None), None)
         if value == self._gang.topology and (keys is not None or (item, path) in self._names):
-            return topology
-        return next((place for level, place in levels if level.key == value and value in (keys or ())), None)
+            return self._known.place
+        if keys is None or value not in keys:
+            return None
+        return next((each.place for each in self._known.levels if each.level.key == value), None)
 
 
 def _position(origin: Origin) -> tuple[int, FieldPath]:
@@ -285,21 +301,6 @@ def _maker(node: Node, kind: Kind) -> str:
         Grouper.OWNER: "; the scheduler makes it in the cluster, of the workload",
     }
     return makers[node.grouper]
-
-
-class LevelNode(Record):
-    """A level of a topology; `place` is that of its node label key."""
-
-    level: Level
-    place: Place
-
-
-class TopologyNode(Record):
-    """A topology: its levels, broadest first; `place` is that of their list."""
-
-    name: str
-    levels: tuple[LevelNode, ...]
-    place: Place
 
 
 class SetTree(Record):
@@ -376,10 +377,7 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
     inventory = index_package(package)
     placements = [placement for plan in rendered.plans for placement in plan.placements]
     topologies = tuple(_topologies(rendered, placements))
-    lookup = Lookup(
-        {each.name: (each.place, tuple((node.level, node.place) for node in each.levels)) for each in topologies},
-        _settings(selection.settings),
-    )
+    lookup = Lookup({each.name: each for each in topologies}, _settings(selection.settings))
     objects = tuple(_emit(rendered, placements, inventory))
     return Explanation(
         items=items,
@@ -624,7 +622,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
 
     A line of an object that packwise rendered earlier asks about the values which stand there.
     """
-    places = _Line(line, [item for item in explanation.items if _file(item) == file])
+    places = _Line(line, [item for item in explanation.items if location_of(item).file == file])
     if not places.fields:
         return None
     values = [(emitted, list(values_of(emitted, explanation.lookup))) for emitted in explanation.objects]
@@ -669,10 +667,6 @@ def _is_object(emitted: Emitted, name: str) -> bool:
     group, kind, namespace, own = identity(emitted.item.value)
     wanted, _, rest = name.partition("/")
     return wanted in (kind, f"{kind}.{group}") and rest in (own, f"{namespace}/{own}")
-
-
-def _file(item: KubeObject) -> str | None:
-    return location_of(item).file
 
 
 class _Line:

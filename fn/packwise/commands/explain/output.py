@@ -16,13 +16,29 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.console import is_coloured, json_text, say, show, visible, width
-from packwise.cli.findings_text import FAINT, SEVERITIES, as_lines, groups_covered, judge_of, objects_judged, tint
+from packwise.cli.console import is_coloured, json_text, say, shorten, show, visible, width
+from packwise.cli.findings_text import (
+    FAINT,
+    SEVERITIES,
+    as_lines,
+    groups_covered,
+    judge_of,
+    objects_judged,
+    say_results,
+    tint,
+)
 from packwise.cli.input_paths import real
 from packwise.cli.inputs import read_groups
 from packwise.cli.judgement import is_of_release, layers_rendered, results_of
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.explain.explanation import at_line, explanation_of, find_named, location_of, names
+from packwise.commands.explain.explanation import (
+    ValueCause,
+    at_line,
+    explanation_of,
+    find_named,
+    location_of,
+    names,
+)
 from packwise.objects import identity
 from packwise.pipeline import render
 from packwise.wording import closest, count_text
@@ -33,7 +49,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.cli.findings_text import Coverage
-    from packwise.cli.inputs import Checkup, Group
+    from packwise.cli.inputs import Checkup
     from packwise.commands.explain import Explain
     from packwise.commands.explain.explanation import (
         Chosen,
@@ -44,11 +60,9 @@ if TYPE_CHECKING:
         QueuedSet,
         SetTree,
         TopologyNode,
-        ValueCause,
         WorkloadTree,
     )
     from packwise.objects import Origin, Place
-    from packwise.pipeline import Rendered
     from packwise.placement import Bounds, Gang, Omission
     from packwise.topology.known import Level
 
@@ -92,8 +106,12 @@ def explain(command: Explain) -> int:
     # A definition that several groups read is wrong once.
     unique = sort_results({str(result): result for result in results}.values())
     shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
-    say(as_lines(shown, coloured=is_coloured(sys.stderr)), as_they_are=True)
-    explanations = list(_explanations_of(rendered))
+    say_results(shown)
+    explanations = [
+        Explained(explanation_of(group.package, each.replace(results=sort_results(each.results))), group.configurations)
+        for group, each in rendered
+        if each.selection is not None
+    ]
     if not explanations:
         say([coverage.line])
         return 1
@@ -106,13 +124,6 @@ def explain(command: Explain) -> int:
         return 1
     say([coverage.line])
     return exit_code(results)
-
-
-def _explanations_of(rendered: Iterable[tuple[Group, Rendered]]) -> Iterator[Explained]:
-    for group, each in rendered:
-        if each.selection is not None:
-            whole = each.replace(results=sort_results(each.results))
-            yield Explained(explanation_of(group.package, whole), group.configurations)
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
@@ -203,8 +214,6 @@ _LONGEST = 300
 _NAMED = 3
 """Gangs that are named of those that are alike."""
 
-_STATES = {True: "enabled", False: "disabled"}
-
 _DIGITS = re.compile(r"\d+")
 
 _BOLD = 1
@@ -285,13 +294,14 @@ class _Page:
 
 def _heading(explanation: Explanation) -> str:
     chosen_by = f", chosen by {explanation.chosen_by}" if explanation.chosen_by else ""
-    state = "" if explanation.enabled is None else f"; topology-aware scheduling is {_STATES[explanation.enabled]}"
+    enabled = "enabled" if explanation.enabled else "disabled"
+    state = "" if explanation.enabled is None else f"; topology-aware scheduling is {enabled}"
     return visible(f"revision {explanation.revision}{chosen_by}{state}")
 
 
 def _topology(topology: TopologyNode) -> _Node:
     levels = [_Node(each.level.domain, (each.level.key, str(each.place.location()))) for each in topology.levels]
-    return _Node(f"topology {topology.name}", (_place(topology.place),), tuple(levels), _BOLD)
+    return _Node(f"topology {topology.name}", (topology.place.description,), tuple(levels), _BOLD)
 
 
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
@@ -404,7 +414,7 @@ def _missing(omission: Omission, *, whole: bool = True) -> _Node:
         details = (omission.why, str(origin.place.location()))
         return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
     remedy = f"to change that: {omission.remedy}" if omission.remedy else ""
-    details = (omission.why, remedy, _place(origin.place), origin.rule)
+    details = (omission.why, remedy, origin.place.description, origin.rule)
     return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
 
 
@@ -432,7 +442,7 @@ def _object(emitted: Emitted, values: Iterable[EmittedValue]) -> _Node:
     subject = emitted.generated.subject
     at = "" if subject is None else f" ({location_of(subject)})"
     details = [f"rendered from {emitted.generated.source}{at}"]
-    details += [f"how many: {_place(origin.place)}" for origin in emitted.copies]
+    details += [f"how many: {origin.place.description}" for origin in emitted.copies]
     return _Node(emitted.name, tuple(details), tuple(_value(value) for value in values), _BOLD)
 
 
@@ -444,19 +454,15 @@ def _cause(cause: ValueCause) -> Iterator[str]:
     if cause.is_own:
         yield "packwise"
     if cause.place is not None:
-        yield _place(cause.place)
+        yield cause.place.description
     if cause.through is not None:
-        yield f"through {_place(cause.through)}"
+        yield f"through {cause.through.description}"
     yield f"[{cause.rule}]"
-
-
-def _place(place: Place) -> str:
-    return place.description
 
 
 def _text(value: Value) -> str:
     text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shorten(text, _LONGEST)
 
 
 _DIFFERENT = {"topologyAwareScheduling": None}
@@ -657,13 +663,7 @@ def _cause_fields(cause: ValueCause, revision: str) -> dict[str, Any]:
 
 
 def _origin(origin: Origin, revision: str) -> dict[str, Any]:
-    return {
-        "by": "input",
-        "place": _place_fields(origin.place),
-        "through": None,
-        "rule": origin.rule,
-        "revision": revision,
-    }
+    return _cause_fields(ValueCause(origin.rule, origin.place), revision)
 
 
 def _place_fields(place: Place) -> dict[str, Any]:
