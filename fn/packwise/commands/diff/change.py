@@ -10,7 +10,8 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
-from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, has_epoch, identity, stable_identities
+from packwise.lenient import entries, mapping, mapping_at, mappings
+from packwise.objects import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, identity, stable_identities
 from packwise.objects.kinds import GANGS, KINDS
 
 if TYPE_CHECKING:
@@ -89,17 +90,17 @@ def _beside(value: Value, other: Value) -> Value:
 def part_at(value: Value, step: str | int | NamedEntry) -> Value:
     """The part of `value` that one step of a path leads to; None where there is none."""
     if isinstance(step, str):
-        return value.get(step) if isinstance(value, dict) else None
-    entries = value if isinstance(value, list) else []
+        return mapping(value).get(step)
+    listed = entries(value)
     if isinstance(step, int):
-        return entries[step] if step < len(entries) else None
-    return (entries_by_name(entries) or {}).get(step.name)
+        return listed[step] if step < len(listed) else None
+    return (entries_by_name(listed) or {}).get(step.name)
 
 
-def entries_by_name(entries: Sequence[Value]) -> dict[str, Mapping[str, Value]] | None:
+def entries_by_name(listed: Sequence[Value]) -> dict[str, Mapping[str, Value]] | None:
     """The entries of a list by their `name`; None where one has none, or two have the same."""
     by_name: dict[str, Mapping[str, Value]] = {}
-    for entry in entries:
+    for entry in listed:
         if not isinstance(entry, dict):
             return None
         name = entry.get("name")
@@ -188,7 +189,7 @@ def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict
         if key == "metadata":
             result[key] = _merged_metadata(mine, _metadata(part))
         elif key == "spec" and isinstance(part, dict):
-            result[key] = _merged_spec(mine if isinstance(mine, dict) else {}, part, kind)
+            result[key] = _merged_spec(mapping(mine), part, kind)
         else:
             result[key] = part
     return result
@@ -216,9 +217,9 @@ def _is_tools(key: str) -> bool:
 def _metadata(value: Value) -> dict[str, Value]:
     metadata: dict[str, Value] = {}
     for key in _METADATA:
-        part = value.get(key) if isinstance(value, dict) else None
+        part = mapping(value).get(key)
         if key in ("labels", "annotations"):
-            part = {name: text for name, text in part.items() if not _is_tools(name)} if isinstance(part, dict) else {}
+            part = {name: text for name, text in mapping(part).items() if not _is_tools(name)}
         if part:
             metadata[key] = part
     return metadata
@@ -236,14 +237,9 @@ def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: 
 def _with_own_epoch(mine: Value, theirs: Value) -> Value:
     """The metadata of a gang in another state with the name, and the labels of the clock, that it has in this one."""
     own, new = _metadata(mine), _metadata(theirs)
-    labels = {key: text for key, text in _labels(new).items() if key not in _CLOCK_LABELS}
-    kept = {key: text for key, text in _labels(own).items() if key in _CLOCK_LABELS}
+    labels = {key: text for key, text in mapping_at(new, "labels").items() if key not in _CLOCK_LABELS}
+    kept = {key: text for key, text in mapping_at(own, "labels").items() if key in _CLOCK_LABELS}
     return {**new, "name": own["name"], "labels": {**labels, **kept}}
-
-
-def _labels(metadata: Mapping[str, Value]) -> Mapping[str, Value]:
-    labels = metadata.get("labels")
-    return labels if isinstance(labels, dict) else {}
 
 
 def _spec(spec: Mapping[str, Value], kind: tuple[str, str]) -> dict[str, Value]:
@@ -276,14 +272,13 @@ def _fields_without_nulls(value: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _merged_metadata(mine: Value, theirs: Mapping[str, Value]) -> Value:
-    own = mine if isinstance(mine, dict) else {}
+    own = mapping(mine)
     merged = {key: part for key, part in own.items() if key not in _METADATA}
     for key in _METADATA:
         part = theirs.get(key)
         if key in ("labels", "annotations"):
-            old = own.get(key)
-            kept = {name: text for name, text in old.items() if _is_tools(name)} if isinstance(old, dict) else {}
-            part = {**(part if isinstance(part, dict) else {}), **kept}
+            kept = {name: text for name, text in mapping(own.get(key)).items() if _is_tools(name)}
+            part = {**mapping(part), **kept}
         if part:
             merged[key] = part
     return merged
@@ -294,9 +289,8 @@ def _merged_spec(mine: Mapping[str, Value], theirs: Mapping[str, Value], kind: t
     merged: dict[str, Value] = {**theirs, **{key: part for key, part in mine.items() if key in filled}}
     for key, part in theirs.items():
         field = _FILLED.get((kind, key))
-        old = mine.get(key)
         if field is not None and isinstance(part, list):
-            by_name = {str(e.get("name")): e for e in (old if isinstance(old, list) else ()) if isinstance(e, dict)}
+            by_name = {str(entry.get("name")): entry for entry in mappings(mine.get(key))}
             merged[key] = [_with_filled(entry, by_name, field) for entry in part]
     return merged
 
@@ -363,6 +357,17 @@ def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, Kube
 def word_of(key: Identity) -> str:
     """Packwise's word for the kind of an object: two schedulers may have kinds of one name."""
     return _WORDS.get(key[:2], key[1])
+
+
+def kind_of(item: KubeObject) -> str:
+    """Packwise's word for the kind of an object."""
+    return word_of(identity(item.value))
+
+
+def workload_of(item: KubeObject) -> str | None:
+    """The workload that an operator's object is part of, by its label."""
+    name = item.get(("metadata", "labels", PART_OF))
+    return name if isinstance(name, str) else None
 
 
 def in_order(keys: Iterable[Identity]) -> list[Identity]:

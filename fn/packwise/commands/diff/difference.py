@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.commands.diff.change import (
@@ -19,13 +19,16 @@ from packwise.commands.diff.change import (
     entries_by_name,
     format_steps,
     is_deeper,
+    kind_of,
     part_at,
     with_counted,
     word_of,
+    workload_of,
 )
 from packwise.commands.topologies.overview import has_sources, overview
 from packwise.findings.finding import Finding
-from packwise.objects import PART_OF, READABLE, format_identity, has_epoch, identity, is_generated
+from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in_place, text_at
+from packwise.objects import READABLE, format_identity, has_epoch, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY, GangFields
 from packwise.pipeline import render
 from packwise.select import Configured
@@ -48,7 +51,7 @@ MAX_DEPTH = 100
 
 _MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
 _SERVER = ("uid", "resourceVersion", "managedFields")
-_OTHERS = frozenset({CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name})
+_SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 """Kinds that users write too: an export of these alone is input like any other."""
 
 
@@ -100,15 +103,10 @@ def state_after(package: Package, earlier: Package) -> State:
 
 def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
     """The workloads of the package that gangs among `before` belong to, and that are not among these themselves."""
-    gangs = {(identity(item.value)[2], _part_of(item)) for item in before if _kind(item) in ORDER}
+    gangs = {(identity(item.value)[2], workload_of(item)) for item in before if kind_of(item) in ORDER}
     known = {identity(item.value) for item in before}
     workloads = [use.workload for use in overview(package).uses if use.document is None] if gangs else []
     return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
-
-
-def _part_of(item: KubeObject) -> str | None:
-    name = item.get(("metadata", "labels", "app.kubernetes.io/part-of"))
-    return name if isinstance(name, str) else None
 
 
 def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State:
@@ -116,8 +114,8 @@ def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State
     errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
     objects = None
     if not exit_code(answer.results):
-        objects = by_identity([item for item in answer.items if _kind(item) in ORDER])
-    kinds = {_kind(item) for item in objects.values()} if objects is not None else set[str]()
+        objects = by_identity([item for item in answer.items if kind_of(item) in ORDER])
+    kinds = {kind_of(item) for item in objects.values()} if objects is not None else set[str]()
     selection = answer.selection
     emitted = kinds if selection is None else kinds.union(selection.settings.emit)
     enabled = selection is not None and selection.enabled
@@ -125,8 +123,8 @@ def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State
 
 
 def _exported_state(package: Package) -> State:
-    objects = by_identity([item for item in package.items if _kind(item) in ORDER])
-    return _bounded_state(State(objects, False, frozenset(map(_kind, objects.values()))))
+    objects = by_identity([item for item in package.items if kind_of(item) in ORDER])
+    return _bounded_state(State(objects, False, frozenset(map(kind_of, objects.values()))))
 
 
 def _bounded_state(state: State) -> State:
@@ -147,21 +145,16 @@ _REPLACED_NAMES = frozenset(kind.word for kind in GANGS if kind.gang.of_operator
 
 def _are_live(items: Iterable[KubeObject]) -> bool:
     for item in items:
-        kind = _kind(item)
-        if kind not in ORDER or kind in _OTHERS:
+        kind = kind_of(item)
+        if kind not in ORDER or kind in _SOURCES:
             continue
-        metadata = item.get("metadata")
-        fields = metadata if isinstance(metadata, dict) else {}
-        if any(key in fields for key in _SERVER):
+        metadata = mapping(item.get("metadata"))
+        if any(key in metadata for key in _SERVER):
             return True
-        operators = item.get(("metadata", "labels", _MANAGED_BY[0])) == _MANAGED_BY[1]
+        operators = text_at(metadata, "labels", _MANAGED_BY[0]) == _MANAGED_BY[1]
         if operators and kind in _REPLACED_NAMES and not is_generated(item.value):
             return True
     return False
-
-
-def _kind(item: KubeObject) -> str:
-    return word_of(identity(item.value))
 
 
 _FIELDS = {kind.key: kind.gang for kind in GANGS}
@@ -199,9 +192,7 @@ def topologies_named(value: Mapping[str, Value]) -> set[str]:
 
 def topology_annotation(value: Mapping[str, Value]) -> str | None:
     """The topology that the object's annotation names."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    name = annotations.get(_fields_of(value).topology_annotation) if isinstance(annotations, dict) else None
+    name = mapping_at(value, "metadata", "annotations").get(_fields_of(value).topology_annotation)
     return name if isinstance(name, str) else None
 
 
@@ -247,21 +238,17 @@ def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
     fields, field = _fields_of(value), str(holder[1])
     names = dict(fields.group_lists).get(field)
     if names is not None:
-        listed = [group.get(names) for group in _entries(value, field) if group.get("name") == name.name]
-        return frozenset(str(each) for part in listed if isinstance(part, list) for each in part)
+        groups = [group for group in _entries(value, field) if group.get("name") == name.name]
+        return frozenset(str(each) for group in groups for each in entries(group.get(names)))
     trees = _entries(value, field) if field in fields.tree_lists else ()
     children = [str(entry.get("name")) for entry in trees if entry.get("parent") == name.name]
     return frozenset(children or [name.name])
 
 
 def _entries(value: Mapping[str, Value], field: str) -> Sequence[Mapping[str, Value]]:
-    spec = value.get("spec")
-    entries = spec.get(field) if isinstance(spec, dict) else None
-    listed = entries if isinstance(entries, list) else []
-    return [cast("Mapping[str, Value]", entry) for entry in listed if isinstance(entry, dict)]
+    return mappings(mapping_at(value, "spec").get(field))
 
 
-_SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 _DROPPED = "constraint-dropped"
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -353,20 +340,16 @@ def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
 
 
 def _lowest_level(item: KubeObject | None) -> Value:
-    levels = None if item is None else item.get(("spec", "levels"))
-    last = levels[-1] if isinstance(levels, list) and levels else None
-    return last.get("nodeLabel") if isinstance(last, dict) else None
+    levels = [] if item is None else mappings_in_place(item.get(("spec", "levels")))
+    return levels[-1].get("nodeLabel") if levels else None
 
 
 def _count_users(topology: Identity, objects: list[KubeObject]) -> int:
     """The number of objects whose constraints mean it: by its name, or without one where it is the only topology."""
-    only = not any(key[:2] == topology[:2] and key != topology for key in map(_identity, objects))
+    keys = [identity(item.value) for item in objects]
+    only = not any(key[:2] == topology[:2] and key != topology for key in keys)
     named = [(topologies_named(item.value), item) for item in objects]
     return sum([topology[3] in names or bool(only and not names and constraints(item.value)) for names, item in named])
-
-
-def _identity(item: KubeObject) -> Identity:
-    return identity(item.value)
 
 
 def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: State) -> Iterator[Dropped]:
@@ -441,10 +424,8 @@ def _topologies(state: State) -> dict[str | None, _Topology]:
 
 
 def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
-    levels = topology.get("spec.levels")
-    for level in levels if isinstance(levels, list) else ():
-        if isinstance(level, dict):
-            yield str(level.get("domain")), str(level.get("key"))
+    for level in mappings(topology.get("spec.levels")):
+        yield str(level.get("domain")), str(level.get("key"))
 
 
 class _Judge:
@@ -467,7 +448,7 @@ class _Judge:
 
     def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
         enabled = self._after.enabled
-        dropped = self._dropped.get((identity(subject.value)[2], str(subject.get(_PART_OF))), set())
+        dropped = self._dropped.get((identity(subject.value)[2], workload_of(subject) or ""), set())
         is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
         # In the first designs the operator prefers a level, whatever the workload says.
         is_operators = strength == "preferred" and not enabled
@@ -510,8 +491,6 @@ def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
     return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"
 
 
-_PART_OF = ("metadata", "labels", PART_OF)
-
 _Pods = tuple[str, str, str, str, frozenset[str]]
 """Group, kind, namespace and workload of a gang, and its sets of pods: they have the same names in all releases."""
 
@@ -530,7 +509,7 @@ def _pods(key: Identity, item: KubeObject) -> _Pods:
     group, kind, namespace, name = key
     pods = leaves(item.value)
     # Of a gang without pods nothing but its name tells which it is.
-    return group, kind, namespace, str(item.get(_PART_OF)), pods or frozenset([f"\0{name}"])
+    return group, kind, namespace, workload_of(item) or "", pods or frozenset([f"\0{name}"])
 
 
 class Difference(Record):

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.cli.arguments import STDIN, UsageError
-from packwise.cli.console import is_coloured, json_text, say, show, visible
+from packwise.cli.console import is_coloured, json_text, say, shorten, show, visible
 from packwise.cli.findings_text import (
     FAINT,
     SEVERITIES,
@@ -24,13 +24,14 @@ from packwise.cli.findings_text import (
     count,
     files_covered,
     markup,
+    say_results,
     tint,
 )
 from packwise.cli.inputs import Sides, read_sides
 from packwise.cli.judgement import is_of_release, variants_as_one
 from packwise.cli.rendered_files import without_bookkeeping
 from packwise.commands.check.formats import finding_fields
-from packwise.commands.diff.change import Action, NamedEntry, format_steps, word_of
+from packwise.commands.diff.change import Action, NamedEntry, format_steps, kind_of, workload_of
 from packwise.commands.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
 from packwise.commands.diff.difference import diff as compare
 from packwise.extras import PATCH
@@ -103,8 +104,6 @@ _NAMED = 6
 
 _DIGITS = re.compile(r"\d+")
 
-_PART_OF = ("metadata", "labels", "app.kubernetes.io/part-of")
-
 
 class _Shown(Record):
     """A change with the constraints it loses."""
@@ -117,28 +116,45 @@ def as_text(compared: Comparison) -> str:
     """The whole comparison; objects of one workload that change alike are shown once."""
     difference = compared.difference
     lines: list[str] = []
-    for kind, _, objects in changed_kinds(compared):
-        lines += [visible(kind), *(line for listed in objects for line in listed), ""]
-    lines += _refusal_lines("Cannot be rendered, before the change", difference.unreadable, coloured=compared.coloured)
-    head = "Refused" if difference.compared or difference.unreadable else "Cannot be rendered"
-    lines += _refusal_lines(head, difference.refusals, coloured=compared.coloured)
+    for changed in changed_kinds(compared):
+        lines += [visible(changed.kind), *(line for listed in changed.objects for line in listed), ""]
+    for title, results in _errors(difference):
+        refused = [line for result in results for line in _refused_lines(result, coloured=compared.coloured)]
+        lines += [title, *(f"  {line}" for line in refused), ""]
     lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {summary(compared)}")
     return "".join([f"{line}\n" for line in lines])
 
 
-def changed_kinds(compared: Comparison) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """Each kind with changes, how many there are of each action, and the lines of each object."""
+def _errors(difference: Difference) -> Iterator[tuple[str, tuple[Result, ...]]]:
+    """The errors of both states, where there are any, and what they are."""
+    if difference.unreadable:
+        yield "Cannot be rendered, before the change", difference.unreadable
+    if difference.refusals:
+        is_refused = difference.compared or difference.unreadable
+        yield "Refused" if is_refused else "Cannot be rendered", difference.refusals
+
+
+class ChangedKind(Record):
+    """A kind with changes: how many there are of each action, and the lines of each object."""
+
+    kind: str
+    actions: str
+    objects: list[list[str]]
+
+
+def changed_kinds(compared: Comparison) -> Iterator[ChangedKind]:
+    """The kinds with changes."""
     lost: dict[int, list[Dropped]] = {}
     for dropped in compared.difference.dropped:
         lost.setdefault(id(dropped.subject), []).append(dropped)
     shown = [_Shown(change, tuple(lost.get(id(change.after), ()))) for change in compared.difference.changes]
-    for kind, group in groupby(shown, key=lambda entry: _kind(entry.change)):
+    for kind, group in groupby(shown, key=lambda entry: kind_of(entry.change.subject)):
         listed = list(group)
         actions = _actions([entry.change for entry in listed])
-        yield kind, actions, list(_objects(listed, coloured=compared.coloured))
+        yield ChangedKind(kind, actions, list(_objects(listed, coloured=compared.coloured)))
 
 
-def refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
+def _refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
     """The lines of what is refused, with the operator's own text."""
     lines = as_lines([result], coloured=coloured)
     if "operatorMessage" in result.tags:
@@ -166,8 +182,8 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
     Other values do, numbers too.
     """
     change = shown.change
-    workload = change.subject.get(_PART_OF)
-    if not isinstance(workload, str):
+    workload = workload_of(change.subject)
+    if workload is None:
         return (id(change),)
     fields = tuple(_alike(field, workload) for field in change.fields)
     dropped = tuple(
@@ -224,10 +240,6 @@ def _field(field: FieldChange) -> Iterator[str]:
     yield f"        → {after}"
 
 
-def _kind(change: ObjectChange) -> str:
-    return word_of(identity(change.subject.value))
-
-
 def _name(item: KubeObject) -> str:
     _, _, namespace, name = identity(item.value)
     return f"{namespace}/{name}" if namespace else name
@@ -245,8 +257,7 @@ def _digest(change: ObjectChange) -> str:
 
 
 def _value(value: Value) -> str:
-    text = visible(_dump(value))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shorten(visible(_dump(value)), _LONGEST)
 
 
 def _dump(value: Value) -> str:
@@ -274,13 +285,6 @@ def _level_list(levels: Sequence[Value]) -> str:
     return " > ".join(parts)
 
 
-def _refusal_lines(head: str, results: Sequence[Result], *, coloured: bool) -> list[str]:
-    if not results:
-        return []
-    lines = [f"  {line}" for result in results for line in refused_lines(result, coloured=coloured)]
-    return [head, *lines, ""]
-
-
 def summary(compared: Comparison) -> str:
     """The numbers of changed objects of each kind, of constraints that are lost, and of errors."""
     difference = compared.difference
@@ -298,7 +302,7 @@ def summary(compared: Comparison) -> str:
 
 
 def _counts(changes: Iterable[ObjectChange]) -> Iterator[str]:
-    for kind, group in groupby(changes, key=_kind):
+    for kind, group in groupby(changes, key=lambda change: kind_of(change.subject)):
         yield f"{visible(kind)} {_actions(list(group))}"
 
 
@@ -329,30 +333,25 @@ def part_of_comparison(compared: Comparison) -> CommentPart:
     command = f"packwise diff {compared.before} {compared.after}"
     sections = [
         *_changes(compared),
-        *_refused_sections("Cannot be rendered, before the change", difference.unreadable),
-        *_refused_sections(
-            "Refused" if difference.compared or difference.unreadable else "Cannot be rendered", difference.refusals
-        ),
+        *[
+            Section(f"{title}: {count(results)}", [_refused_lines(result) for result in results], is_open=True)
+            for title, results in _errors(difference)
+        ],
         Section("Notes", [[note] for note in notes(compared)]),
     ]
     return CommentPart(lead, sections, command)
 
 
 def _changes(compared: Comparison) -> Iterator[Section]:
-    for kind, title, entries in changed_kinds(compared):
-        signed = [[_with_sign(lines[0]), *lines[1:]] for lines in entries]
-        yield Section(f"{markup(kind)}: {title}", signed, language="diff")
+    for changed in changed_kinds(compared):
+        signed = [[_with_sign(lines[0]), *lines[1:]] for lines in changed.objects]
+        yield Section(f"{markup(changed.kind)}: {changed.actions}", signed, language="diff")
 
 
 def _with_sign(line: str) -> str:
     """The first line of an object with its sign at the start, where GitHub looks for it."""
     sign, space, rest = line.strip().partition(" ")
     return f"{_MARKDOWN_SIGNS.get(sign, sign)}{space}{rest}"
-
-
-def _refused_sections(title: str, results: Sequence[Result]) -> Iterator[Section]:
-    entries = [refused_lines(result) for result in results]
-    yield Section(f"{title}: {count(results)}", entries, is_open=True)
 
 
 def as_json(compared: Comparison) -> str:
@@ -439,20 +438,19 @@ def diff(command: Diff) -> int:
     sides = Sides(command.before, command.after, command.config, command.crds, command.exclude)
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
-    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    say_results(results)
     before, after = [files_covered(each.files, each.left_out, each.read) for each in inputs]
     lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
     if inputs[0].is_broken or inputs[1].is_broken:
         say(lines)
         return 1
     compared = _compare_inputs(command, *inputs).replace(coverage=(before, after))
-    say(as_lines(compared.unnamed, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    say_results(compared.unnamed)
     if command.output not in ("json", "markdown"):
         say([f"note: {note}" for note in notes(compared)])
     difference = compared.difference
     if command.output == "patch":
-        errors = [*difference.unreadable, *difference.refusals]
-        say(as_lines(errors, coloured=is_coloured(sys.stderr)), as_they_are=True)
+        say_results([*difference.unreadable, *difference.refusals])
     if not show(_PRINTERS[command.output](compared)):
         return 1
     say(lines)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import posixpath
 import re
@@ -19,7 +18,7 @@ from urllib.parse import quote
 
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.cli.console import visible, width
+from packwise.cli.console import shorten, visible, width
 from packwise.cli.findings_text import sentence
 from packwise.cli.inputs import COMMIT
 from packwise.commands.check.formats import finding_fields
@@ -479,9 +478,7 @@ def _use_text(domain: DomainBox) -> str:
 
 def _label(text: str) -> str:
     """A text as Mermaid shows it: its own syntax, HTML and Markdown as numbers of characters."""
-    text = visible(text)
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shown)
+    return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shorten(visible(text), _LONGEST))
 
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -497,10 +494,10 @@ def as_html(drawn: Drawn) -> str:
             f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
             "base-uri 'none'; form-action 'none'"
         ),
-        "title": html.escape(visible(f"packwise report: {' '.join(drawn.picture.paths)}")),
-        "headline": html.escape(drawn.headline),
-        "about": html.escape(visible(_about(drawn))),
-        "notes": "".join([f'\n    <p class="about">Note: {escape(visible(note))}</p>' for note in drawn.picture.notes]),
+        "title": _text(f"packwise report: {' '.join(drawn.picture.paths)}"),
+        "headline": _text(drawn.headline),
+        "about": _text(_about(drawn)),
+        "notes": "".join([f'\n    <p class="about">Note: {_text(note)}</p>' for note in drawn.picture.notes]),
         "style": style,
         "script": script,
         "data": _script_json(_Data(drawn).value()),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import Location
     from krmfn.result import Result
     from packwise.cli.inputs import Inputs
+    from packwise.commands.diff.output import ChangedKind
     from packwise.commands.place.placing import GangAnswer, Placing, Situation
     from packwise.commands.report import Drawing, ReportFormat, ReportOptions
     from packwise.objects import Identity, Origin, Place
@@ -109,7 +110,7 @@ class TopologyMap(Record):
     outside: tuple[int, ...] = ()
 
 
-def maps_of(situation: Situation, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
+def _maps(situation: Situation, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
     """The cluster by each topology that gangs name; by all that there are where they name none.
 
     Topologies of the same levels are drawn once, those that hold no node not at all. Where none is left, all nodes
@@ -217,15 +218,15 @@ class Outcome(Record):
 
 
 class GangBox(Record):
-    """A gang; `parts` begin with the gang itself. `after` is None where the change takes it away.
+    """A gang; `title` is its name, without an epoch that nothing tells yet; `parts` begin with the gang itself.
 
-    `title` is its name, without an epoch that nothing tells yet.
+    `after` is None where the change takes it away.
 
     `before` is None where the gang is new, or nothing is compared; `change` says which, and what becomes of it.
     """
 
     namespace: str
-    name: str
+    title: str
     workload: str
     queue: str
     pods: int
@@ -235,20 +236,11 @@ class GangBox(Record):
     before: Outcome | None = None
     change: str = ""
     notes: tuple[str, ...] = ()
-    title: str = ""
 
     @property
     def outcome(self) -> Outcome:
         """The outcome of the gang; that of before, where the change takes it away."""
         return self.after or self.before or Outcome()
-
-
-class Changed(Record):
-    """Objects of a kind that change for the scheduler; each of `objects` is lines."""
-
-    kind: str
-    actions: str
-    objects: tuple[tuple[str, ...], ...]
 
 
 class Picture(Record):
@@ -267,23 +259,13 @@ class Picture(Record):
     findings: tuple[Result, ...] = ()
     baseline: str | None = None
     has_before: bool = False
-    changes: tuple[Changed, ...] | None = None
+    changes: tuple[ChangedKind, ...] | None = None
     facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def picture_of(
-    paths: tuple[str, ...],
-    after: Side,
-    before: Side | None,
-    *,
-    findings: tuple[Result, ...],
-    baseline: str | None = None,
-    changes: tuple[Changed, ...] | None = None,
-    facts: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-) -> Picture:
-    """The picture of these states. Gangs that the change takes away follow those that there are."""
+def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
+    """The gangs and nodes of these states. Gangs that the change takes away follow those that there are."""
     pairs = _pairs(after, before)
     drawer = _Drawer(after.situation.scene.nodes)
     gangs = tuple(drawer.gang(after, before, new, old) for new, old in pairs)
@@ -304,19 +286,7 @@ def picture_of(
         )
         for node in after.situation.scene.nodes
     )  # fmt: skip
-    maps = maps_of(after.situation, nodes)
-    return Picture(
-        paths=paths,
-        gangs=gangs,
-        nodes=nodes,
-        maps=maps,
-        findings=findings,
-        baseline=baseline,
-        has_before=before is not None,
-        changes=changes,
-        facts=facts,
-        notes=notes,
-    )
+    return gangs, nodes
 
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
@@ -371,7 +341,7 @@ class _Drawer:
         known, answer = side.situation.gangs[index], None if side.placing is None else side.placing.gangs[index]
         return GangBox(
             namespace=known.gang.namespace,
-            name=known.gang.name,
+            title=_title(known.gang),
             workload=known.gang.workload,
             queue=known.job.queue,
             pods=len(known.job.pods),
@@ -381,7 +351,6 @@ class _Drawer:
             before=earlier,
             change="" if before is None else _change(after, before, new, old),
             notes=known.notes if answer is None else answer.notes,
-            title=_title(known.gang),
         )
 
     def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[PicturePart]:
@@ -486,12 +455,15 @@ def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapsho
             # Where an update is refused, the gangs are those that it would lead to.
             accepted = render(inputs.package.replace(baseline=None))
     after = _side(accepted, snapshot)
-    picture = picture_of(
-        paths,
-        after,
-        comparison.before,
+    gangs, nodes = _boxes(after, comparison.before)
+    picture = Picture(
+        paths=paths,
+        gangs=gangs,
+        nodes=nodes,
+        maps=_maps(after.situation, nodes),
         findings=rendered.results,
         baseline=command.named.baseline,
+        has_before=comparison.before is not None,
         changes=comparison.changes,
         facts=tuple(_facts(rendered, snapshot, command.source_url)),
         notes=tuple(not_placed(accepted)) if snapshot.nodes else (),
@@ -524,7 +496,7 @@ class _Comparison(Record):
     """
 
     before: Side | None = None
-    changes: tuple[Changed, ...] | None = None
+    changes: tuple[ChangedKind, ...] | None = None
 
 
 def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
@@ -533,13 +505,9 @@ def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Co
     compared = Comparison(compare(old, new), name, other, old.rendered, new.rendered)
     say([f"note: {note}" for note in notes(compared)])
     say(stderr_lines(compared.difference.unreadable, Verbosity.NORMAL), as_they_are=True)
-    changes = tuple(
-        Changed(kind, actions, tuple(tuple(lines) for lines in objects))
-        for kind, actions, objects in changed_kinds(compared)
-    )  # fmt: skip
     # An export shows objects, and no workloads whose gangs could be placed.
     before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
-    return _Comparison(before, changes if compared.difference.compared else None)
+    return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.compared else None)
 
 
 def _earlier(package: Package) -> Package:
