@@ -197,7 +197,7 @@ def join_nodes(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
 
 
 def _copies(text: str) -> tuple[int, dict[str, str]]:
-    """How many nodes are added, and the labels in which they differ from the one that they are copies of."""
+    """The number of added nodes, and the labels in which they differ from the one that they are copies of."""
     match = _COUNTED.fullmatch(text)
     labels: dict[str, str] = {}
     for pair in filter(None, match[2].split(",") if match is not None else ()):
