@@ -131,8 +131,8 @@ mutants: setup ## change the code that decides in SAMPLE places, one at a time, 
 READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli \
   --ignore tests/frontends/osmo/template/test_bounds.py \
   $(patsubst %,--ignore tests/cli/test_cli_%.py,streams completion git_hostile changed_since faults process \
-    arguments drawing git markdown progress report rules choice nearest find force_exclude coverage targets init doctor \
-    place place_clusters topologies interrupted osmo_hostile)
+    arguments drawing git markdown progress report rules choice nearest find force_exclude coverage targets doctor \
+    place place_clusters topologies osmo_hostile)
 
 test-without-native: setup ## run the tests that read and write texts as if krmfn's native core was not installed: PyYAML reads then
 	$(BIN)/pytest $(PROCESSES) --without-native -m "not ($(SLOW))" $(READING)

@@ -71,9 +71,8 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
     """`source` with `value` at `path`; None where no splice gives a text that means `changed`."""
     text = set_value(source.text, source.root + path, value)
-    if not _means(text, source, path, changed):
-        return None
-    return source.with_text(text)
+    # What is edited stands in no List any more.
+    return source.replace(text=text, entry=()) if _means(text, source, path, changed) else None
 
 
 def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
@@ -91,7 +90,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
     try:
         text = remove_value(source.text, source.root + path, keep_comments=keep_comments)
         if _means(text, source, path, changed):
-            return source.with_text(text), changed
+            return source.replace(text=text, entry=()), changed
         if keep_comments and "#" in source.text:
             raise item.error(path, _NOT_IN_PLACE)
         return None, changed
@@ -152,7 +151,7 @@ def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str,
     """The source with `text`, which must mean `changed`, and that value."""
     if not _means(text, item.source, path, changed):
         raise item.error(path, _NOT_IN_PLACE)
-    return item.source.with_text(text), changed
+    return item.source.replace(text=text, entry=()), changed
 
 
 def _means(text: str, source: Source, path: FieldPath, value: Value) -> bool:

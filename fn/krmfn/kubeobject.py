@@ -96,10 +96,6 @@ class Source(Record):
     file: str | None = None
     entry: FieldPath = ()
 
-    def with_text(self, text: str) -> Source:
-        """The source after an edit to `text`; what is edited stands in no List any more."""
-        return Source(text, self.root, self.line, self.column, self.file)
-
 
 class Location(Record):
     """A place in a file; `line` and `column` are 1-based, `file` is None for stdin."""
