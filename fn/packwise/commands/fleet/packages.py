@@ -34,6 +34,7 @@ from packwise.commands.fleet.kustomization import (
 )
 from packwise.commands.fleet.tree import SAYING, below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
+from packwise.lenient import mapping, value_at
 from packwise.nearest import UNREADABLE, Traits, configurations_by_folder, nearest_folder
 from packwise.objects import taken_apart
 from packwise.objects.kinds import WORKLOADS
@@ -464,7 +465,7 @@ def _configures(item: KubeObject) -> bool:
 
 def is_of_function(item: KubeObject) -> bool:
     """True if the object configures a function, for the build that runs it."""
-    return _FUNCTION in item.annotations
+    return _FUNCTION in mapping(value_at(item.value, "metadata", "annotations"))
 
 
 def _has_workloads(tree: FileTree, path: str) -> bool:
