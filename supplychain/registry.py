@@ -26,7 +26,7 @@ from supplychain.standins import stand_in
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-__all__ = ["BILL", "PROVENANCE", "Repository", "attached", "main", "provenance", "publish", "wrong"]
+__all__ = ["BILL", "PROVENANCE", "Repository", "attach_documents", "main", "provenance", "publish", "wrong"]
 
 BILL = "application/vnd.cyclonedx+json"
 PROVENANCE = "application/vnd.in-toto+json"
@@ -74,7 +74,7 @@ class Repository(NamedTuple):
         # A registry that keeps no list of referrers has its clients keep one, under this tag.
         if answer.headers["OCI-Subject"] is None:
             entry = {"mediaType": _MANIFEST, "digest": digest, "size": len(data), "artifactType": kind}
-            others = [one for one in self._listed(subject) if one["digest"] != digest]
+            others = [one for one in self._referrers_by_tag(subject) if one["digest"] != digest]
             listed = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [*others, entry]}
             self._put(f"manifests/{_tag_of(subject)}", _bytes(listed), _INDEX)
         return digest
@@ -82,9 +82,9 @@ class Repository(NamedTuple):
     def referrers(self, subject: str) -> list[Json]:
         """The descriptors of the manifests whose subject it is."""
         found = self._get(f"referrers/{subject}")
-        return self._listed(subject) if found is None else json.loads(found)["manifests"]
+        return self._referrers_by_tag(subject) if found is None else json.loads(found)["manifests"]
 
-    def _listed(self, subject: str) -> list[Json]:
+    def _referrers_by_tag(self, subject: str) -> list[Json]:
         found = self.manifest(_tag_of(subject))
         return [] if found is None else json.loads(found)["manifests"]
 
@@ -132,7 +132,7 @@ def publish(image: str, repository: Repository, tag: str) -> str:
         return file.read_text(encoding="utf-8").strip()
 
 
-def attached(repository: Repository, digest: str) -> None:
+def attach_documents(repository: Repository, digest: str) -> None:
     """Attaches to the image what belongs to it: the bill of materials that its wheel carries, and where it is from."""
     repository.attach(digest, BILL, PACKWISE.bill.read_bytes())
     repository.attach(digest, PROVENANCE, _bytes(provenance(repository.name, digest)))
@@ -206,7 +206,7 @@ def main() -> None:
     host, _, name = sys.argv[1].partition("/")
     repository, image = Repository(host, name), name_of(FUNCTION)
     digest = publish(image, repository, image.rpartition(":")[2])
-    attached(repository, digest)
+    attach_documents(repository, digest)
     found = wrong(repository, digest)
     for line in found:
         sys.stderr.write(f"{host}/{name}: {line}\n")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
-_marshalled: Callable[[Any, int], bytes] = dumps
+_marshal: Callable[[Any, int], bytes] = dumps
 _NOT_IN_PLACE = (
     "must be written in block style, an entry on each line, without anchors and aliases, to be changed without a "
     "change beside it"
@@ -32,7 +32,7 @@ def same(first: Value, other: Value) -> bool:
     # Format 2 of marshal writes every value out, with its type: equal bytes are equal JSON, in a third of the time that
     # a comparison value by value takes. It refuses types that a caller made (ValueError).
     with suppress(ValueError):
-        if _marshalled(first, 2) == _marshalled(other, 2):
+        if _marshal(first, 2) == _marshal(other, 2):
             return True
     return _are_same(first, other)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from supplychain.engine import engine_environment
-from supplychain.registry import BILL, PROVENANCE, Repository, attached, wrong
+from supplychain.registry import BILL, PROVENANCE, Repository, attach_documents, wrong
 from tests.clients.running import files_of
 from tests.image.containers import CONFINED, Ran, call
 from tests.places import ROOT
@@ -39,9 +39,9 @@ def test_what_is_not_there_is_told(repository: Repository, digest: str) -> None:
 
 
 def test_the_image_and_what_refers_to_it_are_read_back(repository: Repository, digest: str) -> None:
-    attached(repository, digest)
+    attach_documents(repository, digest)
     first = repository.referrers(digest)
-    attached(repository, digest)
+    attach_documents(repository, digest)
 
     assert wrong(repository, digest) == []
     assert [one["artifactType"] for one in repository.referrers(digest)] == [BILL, PROVENANCE]
