@@ -16,18 +16,17 @@ from packwise.schedulers.kai.allocate.scene import (
     AffinityTerm,
     GpuPortion,
     HostPort,
-    LabelRequirement,
     Pod,
     PodRules,
-    Toleration,
-    selects_labels,
 )
 from packwise.schedulers.kai.allocate.state import EVERY_NAMESPACE
+from packwise.schedulers.node_selection import read_node_terms, read_selector, read_tolerations, selects_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
+    from packwise.schedulers.node_selection import LabelRequirement
 
 _FRACTION, _MEMORY, _DEVICES = "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -173,25 +172,14 @@ def _share(annotations: Mapping[str, str]) -> GpuPortion | None:
 def _rules(
     spec: Mapping[str, Value], namespace: str, labels: Mapping[str, str], known: KnownObjects, notes: list[str]
 ) -> PodRules:
-    required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return PodRules(
         tuple(sorted(texts_at(spec, "nodeSelector").items())),
-        tuple(_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))) if required else None,
-        tuple(
-            Toleration(*(text_at(entry, key) for key in ("key", "operator", "value", "effect")))
-            for entry in mappings(spec.get("tolerations"))
-        ),
+        read_node_terms(spec),
+        read_tolerations(spec.get("tolerations")),
         tuple(_ports(spec)),
         tuple(_terms(mapping_at(spec, "affinity", "podAffinity"), namespace, labels, known, notes)),
         tuple(_terms(mapping_at(spec, "affinity", "podAntiAffinity"), namespace, labels, known, notes)),
     )  # fmt: skip
-
-
-def _node_term(term: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
-    return (
-        *_requirements(term.get("matchExpressions")),
-        *[("metadata.name", operator, values) for _, operator, values in _requirements(term.get("matchFields"))],
-    )
 
 
 def _ports(spec: Mapping[str, Value]) -> Iterator[HostPort]:
@@ -209,15 +197,10 @@ def _terms(
 ) -> Iterator[AffinityTerm]:
     for term in mappings(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")):
         selector = term.get("labelSelector")
-        requirements = None if not isinstance(selector, dict) else (*_selector(selector), *_own(term, labels))
+        requirements = None if not isinstance(selector, dict) else (*read_selector(selector), *_own(term, labels))
         yield AffinityTerm(
             text_at(term, "topologyKey"), requirements, tuple(_namespaces(term, namespace, known, notes))
         )  # fmt: skip
-
-
-def _selector(selector: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
-    matching = [(key, "In", (str(text),)) for key, text in sorted(mapping_at(selector, "matchLabels").items())]
-    return (*matching, *_requirements(selector.get("matchExpressions")))
 
 
 def _own(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
@@ -233,7 +216,7 @@ def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes:
     selector = term.get("namespaceSelector")
     if not isinstance(selector, dict):
         return listed or [own]
-    requirements = _selector(selector)
+    requirements = read_selector(selector)
     if not requirements:
         return [EVERY_NAMESPACE]
     if known.namespaces is None:
@@ -314,10 +297,3 @@ def _claims(
 
 def _quote_all(names: Iterable[str]) -> str:
     return ", ".join([f'"{name}"' for name in names])
-
-
-def _requirements(value: Value) -> list[LabelRequirement]:
-    return [
-        (text_at(entry, "key"), text_at(entry, "operator"), tuple(str(each) for each in entries(entry.get("values"))))
-        for entry in mappings(value)
-    ]

@@ -22,11 +22,11 @@ from packwise.schedulers.kai.allocate.scene import (
     Node,
     QueueShare,
     Share,
-    Taint,
 )
 from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod, texts_at
+from packwise.schedulers.node_selection import read_taints
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
@@ -236,10 +236,7 @@ def _node(value: Mapping[str, Value]) -> Node:
         allocatable={PODS: _PODS_OF_A_NODE, **allocatable},
         used={},
         unschedulable=spec.get("unschedulable") is True,
-        taints=tuple(
-            Taint(text_at(taint, "key"), text_at(taint, "value"), text_at(taint, "effect"))
-            for taint in mappings(spec.get("taints"))
-        ),
+        taints=read_taints(spec.get("taints")),
         unready=tuple(_reasons(status)),
         mig=mig_strategy(labels, allocatable),
     )

@@ -19,7 +19,7 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     insufficient,
     unschedulable,
 )
-from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, OPERATORS, PODS, meets
+from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, PODS
 from packwise.schedulers.kai.allocate.state import (
     MIG,
     ROOT,
@@ -32,6 +32,7 @@ from packwise.schedulers.kai.allocate.state import (
     no_such_topology,
     portion_of,
 )
+from packwise.schedulers.node_selection import repelling_taint, selects_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,14 +40,11 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import (
         CountedRequest,
         Job,
-        LabelRequirement,
         LevelConstraint,
         Node,
         Pod,
         PodRules,
         Request,
-        Taint,
-        Toleration,
     )
     from packwise.schedulers.kai.allocate.state import ClusterState, Domain, DomainTree, Holds, NodeState
 
@@ -377,9 +375,10 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
         return (("node is unschedulable",) if node.unschedulable else ()) + node.unready
     if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
         return ()
-    taint = next((taint for taint in node.taints if not _is_tolerated(taint, pod.rules.tolerations)), None)
+    rules = pod.rules
+    taint = repelling_taint(node.taints, rules.tolerations)
     if taint is None:
-        return () if selects(pod.rules, node.labels, node.name) else (_NO_MATCH,)
+        return () if selects_node(rules.selector, rules.affinity, node.labels, node.name) else (_NO_MATCH,)
     return (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}" if names_taints else _UNTOLERATED,)
 
 
@@ -400,42 +399,6 @@ def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
             f"task: <{pod.namespace}/{pod.name}>, node: <{node.name}>"
         )
     return ""
-
-
-def selects(rules: PodRules, labels: Mapping[str, str], name: str) -> bool:
-    """True if the pod's node selector and affinity allow a node with these labels."""
-    if any(labels.get(key) != value for key, value in rules.selector):
-        return False
-    if rules.affinity is None:
-        return True
-    return any(bool(term) and all(_holds(expression, labels, name) for expression in term) for term in rules.affinity)
-
-
-def _holds(expression: LabelRequirement, labels: Mapping[str, str], name: str) -> bool:
-    key, operator, values = expression
-    value = name if key == "metadata.name" else labels.get(key)
-    if operator in ("Gt", "Lt"):
-        return _compares(operator, value, values)
-    return operator in OPERATORS and meets(value, operator, values)
-
-
-def _compares(operator: str, value: str | None, values: tuple[str, ...]) -> bool:
-    try:
-        left, right = int(value or ""), int(values[0]) if values else 0
-    except ValueError:
-        return False
-    return left > right if operator == "Gt" else left < right
-
-
-def _is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
-    if taint.effect not in ("NoSchedule", "NoExecute"):
-        return True
-    return any(
-        (not toleration.effect or toleration.effect == taint.effect)
-        and (not toleration.key or toleration.key == taint.key)
-        and (toleration.operator == "Exists" or (bool(toleration.key) and toleration.value == taint.value))
-        for toleration in tolerations
-    )
 
 
 _Entry = tuple[int, int, int, int, "NodeState"]

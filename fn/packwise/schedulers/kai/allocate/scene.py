@@ -10,7 +10,9 @@ from krmfn.record import Record
 from packwise.kubernetes.validation import natural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+
+    from packwise.schedulers.node_selection import LabelRequirement, NodeTerm, Taint, Toleration
 
 GPU = "nvidia.com/gpu"
 CPU = "cpu"
@@ -32,23 +34,6 @@ Request = tuple[tuple[str, int], ...]
 
 CountedRequest = tuple[tuple[str, float], ...]
 """A request with the portions of GPUs that a pod shares."""
-
-
-class Taint(Record):
-    """A taint of a node."""
-
-    key: str
-    value: str
-    effect: str
-
-
-class Toleration(Record):
-    """A toleration of a pod; an empty `key` tolerates every key, an empty `effect` every effect."""
-
-    key: str
-    operator: str
-    value: str
-    effect: str
 
 
 class Node(Record):
@@ -143,25 +128,6 @@ class SubGroupInfo(Record):
     constraint: LevelConstraint | None = None
 
 
-LabelRequirement = tuple[str, str, tuple[str, ...]]
-"""A key, an operator and its values."""
-
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-"""The operators of selectors of labels; requirements of nodes have two more."""
-
-
-def meets(value: str | None, operator: str, values: tuple[str, ...]) -> bool:
-    """True if a label with this value, None for no label, is one that the operator asks for."""
-    if operator in ("In", "NotIn"):
-        return (value in values) is (operator == "In")
-    return (value is not None) is (operator == "Exists")
-
-
-def selects_labels(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
-    """True if the labels meet all requirements of a selector."""
-    return all(meets(labels.get(key), operator, values) for key, operator, values in requirements)
-
-
 class AffinityTerm(Record):
     """A required term about other pods: those that `selector` selects in `namespaces` ("*": in all).
 
@@ -189,7 +155,7 @@ class PodRules(Record):
     """
 
     selector: tuple[tuple[str, str], ...] = ()
-    affinity: tuple[tuple[LabelRequirement, ...], ...] | None = None
+    affinity: tuple[NodeTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     ports: tuple[HostPort, ...] = ()
     near: tuple[AffinityTerm, ...] = ()

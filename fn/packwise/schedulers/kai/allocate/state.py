@@ -14,7 +14,8 @@ from math import ceil
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import Record
 from packwise.kubernetes.validation import natural
-from packwise.schedulers.kai.allocate.scene import GPU, PODS, selects_labels
+from packwise.schedulers.kai.allocate.scene import GPU, PODS
+from packwise.schedulers.node_selection import selects_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -1,0 +1,137 @@
+"""The nodes that a pod accepts: by taints and tolerations, node selector and required node affinity.
+
+Kubernetes' own rules, which every scheduler applies. Source: Kubernetes v1.34, component-helpers, nodeaffinity and
+corev1.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.lenient import entries, mapping_at, mappings, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.value import Value
+
+LabelRequirement = tuple[str, str, tuple[str, ...]]
+"""A key, an operator and its values."""
+
+NodeTerm = tuple[LabelRequirement, ...]
+"""A term of a node affinity: all its requirements must hold; a term without any holds for no node."""
+
+NODE_NAME = "metadata.name"
+"""The key of requirements about the name of a node."""
+
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+"""The operators of selectors of labels; requirements of nodes have two more."""
+
+_REPELLING = ("NoSchedule", "NoExecute")
+
+
+class Taint(Record):
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class Toleration(Record):
+    """A toleration of a pod; an empty `key` tolerates every key, an empty `effect` every effect."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+
+def read_taints(value: Value) -> tuple[Taint, ...]:
+    """The taints in a list."""
+    return tuple(Taint(*(text_at(entry, key) for key in ("key", "value", "effect"))) for entry in mappings(value))
+
+
+def read_tolerations(value: Value) -> tuple[Toleration, ...]:
+    """The tolerations in a list."""
+    return tuple(
+        Toleration(*(text_at(entry, key) for key in ("key", "operator", "value", "effect")))
+        for entry in mappings(value)
+    )
+
+
+def repelling_taint(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    """Return the first taint that keeps the pod away; None if it tolerates all of them."""
+    repelling = (taint for taint in taints if taint.effect in _REPELLING)
+    return next((taint for taint in repelling if not any(_tolerates(each, taint) for each in tolerations)), None)
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    return (
+        (not toleration.effect or toleration.effect == taint.effect)
+        and (not toleration.key or toleration.key == taint.key)
+        and (toleration.operator == "Exists" or (bool(toleration.key) and toleration.value == taint.value))
+    )
+
+
+def read_selector(selector: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
+    """The requirements of a label selector."""
+    matching = [(key, "In", (str(text),)) for key, text in sorted(mapping_at(selector, "matchLabels").items())]
+    return (*matching, *_requirements(selector.get("matchExpressions")))
+
+
+def read_node_terms(spec: Mapping[str, Value]) -> tuple[NodeTerm, ...] | None:
+    """The terms of a pod's required node affinity, one of which must hold; None if it requires none."""
+    required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    return tuple(_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))) if required else None
+
+
+def _node_term(term: Mapping[str, Value]) -> NodeTerm:
+    return (
+        *_requirements(term.get("matchExpressions")),
+        *[(NODE_NAME, operator, values) for _, operator, values in _requirements(term.get("matchFields"))],
+    )
+
+
+def _requirements(value: Value) -> list[LabelRequirement]:
+    return [
+        (text_at(entry, "key"), text_at(entry, "operator"), tuple(str(each) for each in entries(entry.get("values"))))
+        for entry in mappings(value)
+    ]
+
+
+def selects_labels(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
+    """True if the labels meet all requirements of a selector."""
+    return all(_meets(labels.get(key), operator, values) for key, operator, values in requirements)
+
+
+def selects_node(
+    selector: Iterable[tuple[str, str]], terms: tuple[NodeTerm, ...] | None, labels: Mapping[str, str], name: str
+) -> bool:
+    """True if a node selector and the terms of a node affinity accept a node with these labels and this name."""
+    if any(labels.get(key) != value for key, value in selector):
+        return False
+    return terms is None or any(bool(term) and all(_holds(each, labels, name) for each in term) for term in terms)
+
+
+def _holds(requirement: LabelRequirement, labels: Mapping[str, str], name: str) -> bool:
+    key, operator, values = requirement
+    value = name if key == NODE_NAME else labels.get(key)
+    if operator in ("Gt", "Lt"):
+        return _compares(operator, value, values)
+    return operator in _OPERATORS and _meets(value, operator, values)
+
+
+def _meets(value: str | None, operator: str, values: tuple[str, ...]) -> bool:
+    """True if the operator accepts a label with this value; None is no label."""
+    if operator in ("In", "NotIn"):
+        return (value in values) is (operator == "In")
+    return (value is not None) is (operator == "Exists")
+
+
+def _compares(operator: str, value: str | None, values: tuple[str, ...]) -> bool:
+    try:
+        left, right = int(value or ""), int(values[0]) if values else 0
+    except ValueError:
+        return False
+    return left > right if operator == "Gt" else left < right
