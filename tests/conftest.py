@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from krmfn.difference import difference
 from tests.absent import without
+from tests.kyaml import KYAML_ORACLE
 from tests.places import CRDS, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
 from tests.without.sitecustomize import block
 
@@ -87,7 +88,7 @@ def kubectl_validate() -> Path:
 
 @pytest.fixture(scope="session")
 def kyaml_oracle() -> Path:
-    return built(TOOLS / "kyaml-oracle-v0.21.2" / "kyaml-oracle", "the program that asks kyaml v0.21.2")
+    return built(KYAML_ORACLE, "the program that asks kyaml v0.21.2")
 
 
 @pytest.fixture(scope="session")

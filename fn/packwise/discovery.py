@@ -237,7 +237,8 @@ def mapping_in(text: str) -> Mapping[str, Value]:
 _DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
 _BLOCK = re.compile(r"^[ \t]*\$\{\w+\}[ \t]*$", re.MULTILINE)
 """A line that envsubst replaces by others."""
-_TWICE = re.compile(r"must stand once in its mapping$")
+_ONLY_KYAML = re.compile(r"must (?:stand once in its mapping|quote a text with \"\?\" within brackets)$")
+"""Errors of texts that kustomize refuses and other tools read."""
 _TYPED = re.compile(r"""^["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _COMMENT = re.compile(r"(^|[\s,{\[])(//|/\*)", re.MULTILINE)
 _OBJECT = re.compile(r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:""", re.MULTILINE | re.IGNORECASE)
@@ -260,8 +261,8 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
     """Why the file at `path`, which is no YAML because of `error`, is not judged; None where nobody could read it."""
     if _DIRECTIVE.search(text) or _BLOCK.search(text):
         return Reason.TEMPLATE
-    # Other tools take the last of two keys.
-    if _TWICE.search(error) and not _TYPED.search(text):
+    # Other tools read the last of two equal keys, and a question mark as a character.
+    if _ONLY_KYAML.search(error) and not _TYPED.search(text):
         return Reason.VALUES if is_values(path) else Reason.FOREIGN
     # Editors and compilers write JSON with comments.
     if path.endswith(".json") and _COMMENT.search(text) and not _OBJECT.search(text):

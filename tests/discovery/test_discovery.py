@@ -154,9 +154,11 @@ def test_what_is_no_yaml(path: str, text: str, reason: Reason | None) -> None:
         ("helm/prometheus-values.yaml", "a: 1\na: 2\nb: {kind: DaemonSet}\n", Reason.VALUES),
         ("a.yaml", "kind: Pod\na: 1\na: 2\n", None),
         ("a.yaml", '"apiversion": v1\na: 1\na: 2\n', None),
+        ("a.yaml", "branches: [release-?]\n", Reason.FOREIGN),
+        ("a.yaml", "kind: Pod\na: [b?]\n", None),
     ],
 )
-def test_a_key_that_stands_twice_is_an_error_of_objects_alone(path: str, text: str, reason: Reason | None) -> None:
+def test_what_kustomize_alone_refuses_is_an_error_of_objects_alone(path: str, text: str, reason: Reason | None) -> None:
     with pytest.raises(YamlError) as error:
         read(text)
 

@@ -8,16 +8,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from krmfn.yamltext import native
 from packwise.fleet.cache import (
     DEFAULT_SIZE,
     LARGEST,
     Cache,
     CacheError,
     Contents,
+    build,
     contents_of,
     default_place,
     entry_of,
@@ -54,6 +57,20 @@ def folder(tmp_path: Path) -> Path:
 
 def opened(place: str | Path, size: int = DEFAULT_SIZE) -> Cache:
     return open_cache(str(place), refuse, size)
+
+
+# --- The packwise whose results are kept ---
+
+
+def test_another_native_core_or_none_is_another_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def digest_with(core: bytes | None) -> str:
+        (tmp_path / "krmfn_native.abi3.so").write_bytes(core or b"")
+        monkeypatch.setitem(sys.modules, "krmfn_native", SimpleNamespace(__path__=[str(tmp_path)]))
+        monkeypatch.setattr(native, "is_installed", core is not None)
+        return build.__wrapped__().digest
+
+    assert len({digest_with(b"one"), digest_with(b"other"), digest_with(None)}) == 3
+    assert digest_with(b"one") == digest_with(b"one")
 
 
 # --- What is kept ---

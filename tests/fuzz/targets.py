@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from krmfn import FieldError, ResourceList, ResourceListError, Result
 from krmfn.edit import same
@@ -11,6 +13,7 @@ from krmfn.value import Value
 from krmfn.yamltext import YamlError, native, read, write
 from packwise.frontends.osmo.template import Filled, fill
 from tests.fuzz.commands import commands
+from tests.kyaml import KYAML_ORACLE, KyamlOracle, assert_read_as_kyaml_reads
 from tests.readers import assert_told_alike
 from tests.render.calling import render
 
@@ -34,15 +37,28 @@ PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """The native core tells of any text what libyaml's events tell, and writes what can be read again."""
+    """The native core tells of any text what libyaml's events and kyaml tell, and writes what can be read again."""
     text = data.decode("utf-8", "replace")
     if native.is_installed:
         assert_told_alike(text)
+    oracle = kyaml()
+    if oracle is not None:
+        assert_read_as_kyaml_reads(oracle, text)
     try:
         value = read(text)
     except YamlError:
         return
     assert same(read(write(value)), value)
+
+
+@cache
+def kyaml() -> KyamlOracle | None:
+    """The running program of `make tools` that asks kyaml; None where it is not built."""
+    if not KYAML_ORACLE.exists():
+        return None
+    oracle = KyamlOracle(KYAML_ORACLE)
+    atexit.register(oracle.close)
+    return oracle
 
 
 def splicer(data: bytes) -> None:

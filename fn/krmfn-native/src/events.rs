@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
         // SAFETY: the parser is initialized, and its texts are constants of the port.
         unsafe {
             let parser = &**self.parser.as_ptr();
-            let problem = constant(parser.problem);
+            let problem = constant(parser.problem).map(spelt_by_libyaml);
             let context = constant(parser.context);
             if parser.error == libyaml::YAML_READER_ERROR {
                 let message = format!("must hold printable characters only; {}", problem.unwrap_or_default());
@@ -231,4 +231,12 @@ unsafe fn constant(text: *const i8) -> Option<&'static str> {
     }
     // SAFETY: as above; the port ends its texts with NUL.
     unsafe { CStr::from_ptr(text.cast::<c_char>()) }.to_str().ok()
+}
+
+/// A text of the port as libyaml, and PyYAML with it, has it.
+fn spelt_by_libyaml(problem: &'static str) -> &'static str {
+    match problem {
+        "did not find expected hexadecimal number" => "did not find expected hexdecimal number",
+        problem => problem,
+    }
 }

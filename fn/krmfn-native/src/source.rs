@@ -72,7 +72,8 @@ impl<'a> Source<'a> {
                 return false;
             }
         }
-        rest.strip_prefix('!').is_some_and(|tag| tag.trim_start_matches(is_name).starts_with(','))
+        let tag = rest.strip_prefix('!').filter(|tag| !tag.starts_with('<'));
+        tag.is_some_and(|tag| tag.trim_start_matches(is_name).starts_with(','))
     }
 
     /// The first byte from `at` on that is neither white space nor in a comment.

@@ -10,7 +10,7 @@ use crate::events::{Kind, Style};
 use crate::memory::{OutOfMemory, ensure};
 use crate::source::Source;
 use crate::tape::{Node, Tape};
-use crate::value::{ask_scalars, is_plain_string, new_list, read_error, value};
+use crate::value::{ask_scalars, is_merge, is_plain_string, new_list, read_error, value};
 
 /// The first document of a text, as far as it can be read.
 #[pyclass(frozen)]
@@ -307,10 +307,6 @@ fn copy_of(text: &str) -> PyResult<String> {
     copy.try_reserve_exact(text.len()).map_err(OutOfMemory::from)?;
     copy.push_str(text);
     Ok(copy)
-}
-
-fn is_merge(tape: &Tape, key: &Node) -> bool {
-    key.kind == Kind::Scalar && key.style == Style::Plain && tape.value(key) == "<<"
 }
 
 fn kind(node: &Node) -> &'static str {

@@ -14,6 +14,7 @@ use crate::tape::{Node, Tape};
 
 /// Nodes that a document with aliases may have once each alias is written out.
 const MOST_EXPANDED: usize = 1_000_000;
+const MERGE: &str = "<<";
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
 const NO_KEY: &str = "must be a string, a number or a boolean to be a key; got";
 
@@ -38,6 +39,13 @@ enum Items<'py> {
 enum Key<'py> {
     Name(Bound<'py, PyString>),
     Merge,
+}
+
+/// A node with an anchor.
+struct Anchored<'py> {
+    place: usize,
+    /// Its value and its number of nodes; None within it.
+    value: Option<(Bound<'py, PyAny>, usize)>,
 }
 
 /// The value of the only document of `text`. Raises YamlError.
@@ -71,8 +79,8 @@ struct Builder<'py, 'a> {
     text: &'a Bound<'py, PyString>,
     tape: &'a Tape,
     open: Vec<Frame<'py>>,
-    /// The value of each anchor, and how many nodes it has; None within its own node.
-    anchors: HashMap<&'a str, Option<(Bound<'py, PyAny>, usize)>>,
+    /// The last node of each anchor. As in kyaml, a node has its anchor from its start on: one within it may take it over.
+    anchors: HashMap<&'a str, Anchored<'py>>,
     nodes: usize,
     strings: Strings,
     root: Option<Bound<'py, PyAny>>,
@@ -86,7 +94,7 @@ impl<'py> Builder<'py, '_> {
     fn take(&mut self, place: usize, node: &Node) -> PyResult<()> {
         let awaits_key = matches!(self.open.last(), Some(Frame { items: Items::Mapping { key: None, .. }, .. }));
         match node.kind {
-            Kind::Scalar if awaits_key => self.scalar_key(node),
+            Kind::Scalar if awaits_key => self.scalar_key(place, node),
             Kind::Alias if awaits_key => {
                 let value = self.alias(node)?;
                 let key = self.key_of(&value)?;
@@ -100,7 +108,7 @@ impl<'py> Builder<'py, '_> {
             Kind::Scalar => {
                 self.nodes += 1;
                 let value = self.scalar(node)?;
-                self.name_value(node, &value, 1)?;
+                self.name(place, Some((&value, 1)))?;
                 self.put(node, value)
             }
             Kind::Alias => {
@@ -114,10 +122,7 @@ impl<'py> Builder<'py, '_> {
     fn enter(&mut self, place: usize, node: &Node) -> PyResult<()> {
         let before = self.nodes;
         self.nodes += 1;
-        if let Some(anchor) = self.tape.anchor(node) {
-            self.anchors.try_reserve(1).map_err(OutOfMemory::from)?;
-            self.anchors.insert(anchor, None);
-        }
+        self.name(place, None)?;
         let items = if node.kind == Kind::Mapping {
             Items::Mapping { fields: new_mapping(self.py)?, key: None, merged: None }
         } else {
@@ -145,7 +150,11 @@ impl<'py> Builder<'py, '_> {
                     fields.into_any()
                 }
             };
-            self.name_value(node, &value, self.nodes - frame.before)?;
+            if let Some(anchored) = self.tape.anchor(node).and_then(|anchor| self.anchors.get_mut(anchor))
+                && anchored.place == frame.node
+            {
+                anchored.value = Some((value.clone(), self.nodes - frame.before));
+            }
             self.put(node, value)?;
         }
         Ok(())
@@ -165,7 +174,8 @@ impl<'py> Builder<'py, '_> {
             let source = source.cast_into::<PyDict>()?;
             self.count(node.mark.end as usize, source.len())?;
             for (name, value) in source.iter() {
-                if !fields.contains(&name)? {
+                // The key that merges is a key `<<` of these fields to kyaml.
+                if !fields.contains(&name)? && !is_name(&name, MERGE) {
                     fields.set_item(name, value)?;
                 }
             }
@@ -173,17 +183,19 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
-    fn name_value(&mut self, node: &Node, value: &Bound<'py, PyAny>, nodes: usize) -> PyResult<()> {
-        if let Some(anchor) = self.tape.anchor(node) {
+    /// Gives the anchor of the node at `place`, where it has one, to that node.
+    fn name(&mut self, place: usize, value: Option<(&Bound<'py, PyAny>, usize)>) -> PyResult<()> {
+        if let Some(anchor) = self.tape.anchor(&self.tape.nodes[place]) {
             self.anchors.try_reserve(1).map_err(OutOfMemory::from)?;
-            self.anchors.insert(anchor, Some((value.clone(), nodes)));
+            let value = value.map(|(value, nodes)| (value.clone(), nodes));
+            self.anchors.insert(anchor, Anchored { place, value });
         }
         Ok(())
     }
 
     fn alias(&mut self, node: &Node) -> PyResult<Bound<'py, PyAny>> {
         let name = self.tape.value(node);
-        let (value, nodes) = match self.anchors.get(name) {
+        let (value, nodes) = match self.anchors.get(name).map(|anchored| &anchored.value) {
             Some(Some((value, nodes))) => (value.clone(), *nodes),
             Some(None) => return Err(self.error(node, &format!("anchor \"{name}\" must not contain itself"))),
             None => {
@@ -202,16 +214,15 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
-    fn scalar_key(&mut self, node: &Node) -> PyResult<()> {
+    fn scalar_key(&mut self, place: usize, node: &Node) -> PyResult<()> {
         self.nodes += 1;
-        let text = self.tape.value(node);
-        let tag = self.tape.tag(node);
-        if text == "<<" && ((node.style == Style::Plain && tag.is_none()) || tag == Some(MERGE_TAG)) {
+        let value = self.scalar(node)?;
+        self.name(place, Some((&value, 1)))?;
+        if is_merge(self.tape, node) {
             return self.put_key(node, Key::Merge);
         }
-        let value = self.scalar(node)?;
+        let text = self.tape.value(node);
         let key = self.key_of(&value)?.ok_or_else(|| self.error(node, &format!("{NO_KEY} \"{text}\"")))?;
-        self.name_value(node, &value, 1)?;
         self.put_key(node, Key::Name(key))
     }
 
@@ -230,9 +241,12 @@ impl<'py> Builder<'py, '_> {
         let Some(Frame { items: Items::Mapping { fields, key: awaited, merged }, .. }) = self.open.last_mut() else {
             return Ok(());
         };
+        // To kyaml a key `<<` that merges and one that is a string are the same.
         let repeated = match &key {
-            Key::Name(name) if fields.contains(name)? => Some(name.to_string()),
-            Key::Merge if merged.is_some() => Some("<<".to_owned()),
+            Key::Name(name) if fields.contains(name)? || (merged.is_some() && is_name(name, MERGE)) => {
+                Some(name.to_string())
+            }
+            Key::Merge if merged.is_some() || fields.contains(MERGE)? => Some(MERGE.to_owned()),
             _ => None,
         };
         *awaited = Some(key);
@@ -251,8 +265,9 @@ impl<'py> Builder<'py, '_> {
                 Some(Key::Name(name)) => fields.set_item(name, value)?,
                 _ => {
                     let is_mapping = |source: &Bound<'py, PyAny>| source.is_exact_instance_of::<PyDict>();
+                    let are_mappings = |list: &Bound<'py, PyList>| list.iter().all(|source| is_mapping(&source));
                     let can_merge = is_mapping(&value)
-                        || value.cast::<PyList>().is_ok_and(|list| list.iter().all(|source| is_mapping(&source)));
+                        || (node.kind != Kind::Alias && value.cast::<PyList>().is_ok_and(are_mappings));
                     *merged = Some(value);
                     if !can_merge {
                         let at = if matches!(node.kind, Kind::Scalar | Kind::Alias) {
@@ -269,10 +284,19 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
+    /// Whether the mapping or list that is being read is one in brackets.
+    fn is_in_flow(&self) -> bool {
+        self.open.last().is_some_and(|frame| self.tape.nodes[frame.node].style == Style::Flow)
+    }
+
     fn scalar(&mut self, node: &Node) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let text = self.tape.value(node);
         let is_plain = node.style == Style::Plain;
+        if is_plain && text.contains('?') && self.is_in_flow() {
+            // The parser takes it for a character, kyaml for the mark of a key.
+            return Err(self.error(node, "must quote a text with \"?\" within brackets"));
+        }
         match self.tape.tag(node) {
             None | Some("!") if !is_plain => Ok(self.strings.get(py, text)?.into_any()),
             None => self.plain(text),
@@ -306,6 +330,16 @@ impl<'py> Builder<'py, '_> {
             },
         })
     }
+}
+
+fn is_name(key: &Bound<'_, PyAny>, name: &str) -> bool {
+    key.cast::<PyString>().is_ok_and(|key| *key == *name)
+}
+
+/// Whether a key merges what it has as its value.
+pub fn is_merge(tape: &Tape, key: &Node) -> bool {
+    let is_plain = key.style == Style::Plain && matches!(tape.tag(key), None | Some("!"));
+    key.kind == Kind::Scalar && tape.value(key) == MERGE && (is_plain || tape.tag(key) == Some(MERGE_TAG))
 }
 
 /// Whether `text` may be a number to some reader; `krmfn.yamltext.scalars.resolve` knows.

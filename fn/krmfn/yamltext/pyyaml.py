@@ -143,18 +143,26 @@ def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | Non
 class _Frame:
     """A mapping or list that is still being read."""
 
-    __slots__ = ("anchor", "items", "key", "nodes")
+    __slots__ = ("anchor", "is_flow", "items", "key", "nodes")
 
     def __init__(self, event: Event, nodes: int) -> None:
         self.items: dict[str, Value] | list[Value] = {} if type(event) is MappingStartEvent else []
         self.anchor = event.anchor
         self.nodes = nodes
         self.key: str | None = None
+        self.is_flow = event.flow_style
 
 
-_TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?![^\s,\[\]{}]*,")
+_TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?!(?!<)[^\s,\[\]{}]*,")
 # Half of a surrogate pair, which no text can spell.
 _MERGE_KEY = "\ud800<<"
+_MERGE = "<<"
+
+
+def _is_merge(key: Event | _EventNode) -> bool:
+    """True for the scalar of a key that merges what it has as its value."""
+    is_plain = not key.style and key.tag in (None, "!")
+    return key.value == _MERGE and (is_plain or key.tag == _TAG + "merge")
 
 
 class _ValueBuilder:
@@ -164,7 +172,9 @@ class _ValueBuilder:
         self._text = text
         self._step = step
         self._skipped = skipped
-        self._anchors: dict[str, tuple[Value, int] | None] = {}
+        # The value of the last node with each anchor and its number of nodes, or that node while it is read. As in
+        # kyaml, a node has its anchor from its start on: one within it may take it over.
+        self._anchors: dict[str, tuple[Value, int] | _Frame] = {}
         self._read = 0
         self._nodes = 0
 
@@ -181,7 +191,7 @@ class _ValueBuilder:
                 if self._takes_key(stack, event):
                     event = self._step()
                     continue
-                value: Value = self._scalar(event)
+                value: Value = self._scalar(stack, event)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self._open(stack, event)
                 event = self._step()
@@ -202,7 +212,10 @@ class _ValueBuilder:
     def _error(self, event: Event, message: str) -> YamlError:
         return error_at(self._text, event.start_mark.index + self._skipped, message)
 
-    def _scalar_of(self, event: Event) -> Scalar:
+    def _scalar_of(self, stack: list[_Frame], event: Event) -> Scalar:
+        if not event.style and "?" in event.value and stack and stack[-1].is_flow:
+            # libyaml takes it for a character, kyaml for the mark of a key.
+            raise self._error(event, 'must quote a text with "?" within brackets')
         if event.tag is not None and not event.value and not event.style:
             start = event.start_mark.index + self._skipped
             if _TAG_AND_COMMA.match(self._text, start):
@@ -219,23 +232,18 @@ class _ValueBuilder:
         frame = stack[-1]
         if frame.key is not None or type(frame.items) is list:
             return False
-        self._nodes += 1
-        if event.value == "<<" and ((not event.style and not event.tag) or event.tag == _TAG + "merge"):
-            self._put_key(frame, _MERGE_KEY, event)
-            return True
-        scalar = self._scalar_of(event)
-        key = scalar if isinstance(scalar, str) else key_text(scalar)
+        scalar = self._scalar(stack, event)
+        key = _MERGE_KEY if _is_merge(event) else scalar if isinstance(scalar, str) else key_text(scalar)
         if key is None:
             raise self._error(event, f'must be a string, a number or a boolean to be a key; got "{event.value}"')
-        if event.anchor is not None:
-            self._anchors[event.anchor] = (scalar, 1)
         self._put_key(frame, key, event)
         return True
 
     def _put_key(self, frame: _Frame, key: str, event: Event) -> None:
         items = cast("dict[str, Value]", frame.items)
-        if key in items:
-            raise self._error(event, f'key "{key if key != _MERGE_KEY else "<<"}" must stand once in its mapping')
+        # To kyaml a key `<<` that merges and one that is a string are the same.
+        if key in items or (key == _MERGE and _MERGE_KEY in items) or (key == _MERGE_KEY and _MERGE in items):
+            raise self._error(event, f'key "{key if key != _MERGE_KEY else _MERGE}" must stand once in its mapping')
         items[key] = None
         frame.key = key
 
@@ -257,13 +265,13 @@ class _ValueBuilder:
             self._check_merge(value, event)
 
     def _check_merge(self, value: Value, event: Event) -> None:
-        sources = value if isinstance(value, list) else [value]
+        sources = value if isinstance(value, list) and type(event) is not AliasEvent else [value]
         if not all(isinstance(source, dict) for source in sources):
             raise self._error(event, 'what "<<" merges must be a mapping or a list of mappings')
 
-    def _scalar(self, event: Event) -> Scalar:
+    def _scalar(self, stack: list[_Frame], event: Event) -> Scalar:
         self._nodes += 1
-        value = self._scalar_of(event)
+        value = self._scalar_of(stack, event)
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, 1)
         return value
@@ -273,10 +281,11 @@ class _ValueBuilder:
             raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
         if stack and stack[-1].key is None and isinstance(stack[-1].items, dict):
             raise self._error(event, "must be a string, a number or a boolean to be a key; got a mapping or a list")
+        frame = _Frame(event, self._nodes)
         self._nodes += 1
         if event.anchor is not None:
-            self._anchors[event.anchor] = None
-        stack.append(_Frame(event, self._nodes - 1))
+            self._anchors[event.anchor] = frame
+        stack.append(frame)
 
     def _close(self, frame: _Frame, event: Event) -> Value:
         items = frame.items
@@ -286,8 +295,10 @@ class _ValueBuilder:
                 mapping = cast("dict[str, Value]", source)
                 self._count(len(mapping), event)
                 for key, value in mapping.items():
-                    items.setdefault(key, value)
-        if frame.anchor is not None:
+                    # The key that merges is a key `<<` of these fields to kyaml.
+                    if key != _MERGE:
+                        items.setdefault(key, value)
+        if frame.anchor is not None and self._anchors[frame.anchor] is frame:
             self._anchors[frame.anchor] = (items, self._nodes - frame.nodes)
         return items
 
@@ -296,7 +307,7 @@ class _ValueBuilder:
         if name not in self._anchors:
             raise self._error(event, f'anchor "{name}" must be defined before it is used')
         anchored = self._anchors[name]
-        if anchored is None:
+        if isinstance(anchored, _Frame):
             raise self._error(event, f'anchor "{name}" must not contain itself')
         self._count(anchored[1], event)
         return anchored[0]
@@ -517,7 +528,7 @@ class EventTree:
             name = _name(key) if is_mapping else None
             if name is not None:
                 index.names.setdefault(name, len(index.entries))
-            if is_mapping and index.merge < 0 and (key.kind, key.style, key.value) == ("scalar", "", "<<"):
+            if is_mapping and index.merge < 0 and key.kind == "scalar" and _is_merge(key):
                 index.merge = len(index.entries)
             index.entries.append((at, value))
             at = self._end(value)

@@ -73,12 +73,16 @@ def tagged(tag: str, text: str) -> Scalar:
     if kind == "binary":
         import base64
 
-        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+        # Go's decoder passes over the ends of lines, and over no other white space.
+        encoded = text.replace("\n", "").replace("\r", "")
+        text = base64.b64decode(encoded, validate=True).decode("utf-8", "surrogateescape")
+        # Go's JSON has this character for each byte that is no UTF-8.
+        return re.sub("[\udc80-\udcff]", "\ufffd", text)
     value = resolve(text)
     expected = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(kind)
     if expected is None:
         return text
-    if expected is float and type(value) is int:
+    if expected is float and type(value) is int and value < 1 << 63:
         return float(value)
     if type(value) is not expected or (isinstance(value, float) and math.isnan(value) and kind == "int"):
         raise ValueError(f'must be what its tag !!{kind} says; got "{text}"')

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from yamltext_documents import TEXT, VALUES, documents
+from yamltext_documents import ANCHORS, LINES, TEXT, VALUES, documents, lines
 
 from krmfn.yamltext import native, reader, write
 from tests.mutation import mutated
 from tests.places import NO_CORE, ROOT, TESTDATA, missing
 from tests.readers import assert_told_alike
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 needs_core = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
 
@@ -61,50 +56,10 @@ def test_of_documents_in_any_style(text: str) -> None:
     assert_told_alike(text)
 
 
-LINES = (
-    *("a: 1", "b: two words", "c: 'q: # x'", '"d": "e"', "f: [g, 'h', 1.5, true, 2Mi, -3]", "i: {}", "j: [] # k"),
-    *("l: -0", "m: -0.0", "n: 1.50", "o: 123456789012345678", "p: 100m", "q: true", "r: Null", "s: FALSE", "t: /u:v"),
-    *("- w", "- x: y", "- - z", "- - aa: bb", "- 5", "- null", "- ''", "- [cc]", "- {}", "dd:", "ee: # ff", "- gg:"),
-    *("l: 01", "m: 1e3", "n: .5", "o: 1.", "p: 0x1", "q: ~", "r: &a b", "s: *a", "t: !a b", "v: a# b", "<<: *a"),
-    *(
-        "w:  x  ",
-        "x: a: b",
-        "y: a:",
-        "null: 1",
-        "tULL: 1",
-        "z: [a,b]",
-        "aa: [ b ]",
-        "bb: {c:d}",
-        "cc: 'a''b'",
-        "[a: b]",
-    ),
-    *('dd: "a\\n"', "ee: |", "ff: >-", "gg: |2+", "- ", "-", "-  gg", "- - - hh", "? ii", ": x", "---", "...", "{: x}"),
-    *(
-        "%YAML 1.2",
-        "\tjj: 1",
-        "kk: a\tb",
-        "ll: '\u2028'",
-        "mm: a\r",
-        "nn: '\x85'",
-        "oo: é",
-        "qq: 'a' b",
-        "   ",
-        "\ufeff",
-    ),
-    *("ss : 1", "'tt' : 1", "uu:vv", "ww", "[xx]", "'yy'", "ab: -", "<<: {c: d}", "<<: [{a: b}]", "&k key: 1", "? [x]"),
-    *("1: a", "true: b", "1.5: c", "- --model", "- $(MODEL)", "v: 4h0m0s", "w: 1.4.2", "- {name: a, path: /b}", "# c"),
-    *("!!int x: 1", "y: !!int 1", "z: !!str 1", "zz: !!binary aGk=", "a: ! x", "b: !!float 1", "c: [!t, a]", "d: !t"),
-)
-
-
-@st.composite
-def lines(draw: st.DrawFn, choices: Sequence[str]) -> str:
-    """Lines one below the other, deeper or less deep than the one before."""
-    column, text = 0, ""
-    for line in draw(st.lists(st.sampled_from(choices), min_size=1, max_size=8)):
-        column = max(0, column + draw(st.sampled_from([0, 0, 0, 2, 2, -2, -2, -4, 1])))
-        text += f"{' ' * column}{line}\n"
-    return text if draw(st.integers(0, 19)) else text.removesuffix("\n")
+@needs_core
+@given(ANCHORS)
+def test_of_anchors_tags_and_brackets(text: str) -> None:
+    assert_told_alike(text)
 
 
 @needs_core
@@ -138,6 +93,8 @@ HOSTILE = (
         "a: 1\n--- [",
         "a: 1\n... x: [",
         '"\\ud800"',
+        '"\\uk"',
+        '"\\x',
         '"\\U00110000"',
         "a: \x85b: 1",
         "'\u2028a': |\r b\r",

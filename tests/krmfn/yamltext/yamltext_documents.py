@@ -10,6 +10,7 @@ from krmfn.yamltext import resolve
 from krmfn.yamltext.writer import double_quoted, literal_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from krmfn.value import Scalar, Value
@@ -159,3 +160,91 @@ def documents(draw: st.DrawFn) -> tuple[str, Any]:
     value: Any = draw(OBJECTS)
     random = draw(st.randoms(use_true_random=False))
     return Speller(random).document(value), value
+
+
+# Texts of anchors, aliases, merges, tags and brackets, in which readers differ: most of them are refused.
+_MARKS = st.sampled_from(
+    ["", "", "", "", "&a ", "&b ", "! ", "!!str ", "!!map ", "!!seq ", "!!int ", "!!merge ", "!t ", "&a ! ", "! &b "]
+)
+_LEAVES = st.sampled_from(
+    ["1", "x", "x y", "''", '"q"', "", "~", "1.5", "<<", "'<<'", "=", "-", "a:b", "x?", "?y", "a?b", "http://a?b=c"]
+)
+_NAMES = st.sampled_from(["k", "l", "m", "n", "o", "x", "y", "'z'", "1", "1.5", "p?", "?q", "? r", "? "])
+_MERGES = st.sampled_from(["<<", "<<", "<<", "! <<", "&a <<", "&b ! <<", "!!merge <<", "'<<'", "!!str <<", "? <<"])
+_ALIASES = st.sampled_from(["*a", "*b"])
+_KEYS = st.one_of(st.tuples(_MARKS, _NAMES).map("".join), _MERGES, _ALIASES.map("{} ".format))
+
+
+def _in_brackets(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    pairs = st.tuples(_KEYS, st.sampled_from([": ", ": ", ":", " : ", ""]), inner).map("".join)
+    mapping = st.lists(pairs, max_size=3).map(lambda pairs: f"{{{', '.join(pairs)}}}")
+    items = st.lists(inner | pairs, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+    return st.tuples(_MARKS, mapping | items).map("".join)
+
+
+_NODES = st.recursive(st.tuples(_MARKS, _LEAVES).map("".join) | _ALIASES, _in_brackets, max_leaves=6)
+
+
+def _in_lines(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
+    def deeper(lines: list[str]) -> list[str]:
+        return [f"  {line}" for line in lines]
+
+    pair = st.tuples(_KEYS, _NODES).map(lambda pair: [f"{pair[0]}: {pair[1]}"])
+    fields = st.tuples(_KEYS, _MARKS, inner).map(lambda entry: [f"{entry[0]}: {entry[1]}", *deeper(entry[2])])
+    items = inner.map(lambda lines: [f"- {lines[0]}", *deeper(lines[1:])])
+    joined = (st.lists(pair | fields, min_size=1, max_size=4), st.lists(items, min_size=1, max_size=3))
+    return st.one_of(*joined).map(lambda entries: [line for entry in entries for line in entry])
+
+
+_ANCHORED = st.sampled_from(
+    ["", "A: &a {x: 1, y: 2}\nB: &b {y: 3, z: 4}\n", "A: &a {x: 1}\nB: &b [*a, {q: 1}]\n", "A: &a x\nB: &b {r: &a 1}\n"]
+)
+ANCHORS = st.tuples(
+    _ANCHORED, st.recursive(_NODES.map(lambda node: [node]), _in_lines, max_leaves=6).map("\n".join)
+).map("".join)
+"""Texts with anchors, nested and repeated."""
+
+LINES = (
+    *("a: 1", "b: two words", "c: 'q: # x'", '"d": "e"', "f: [g, 'h', 1.5, true, 2Mi, -3]", "i: {}", "j: [] # k"),
+    *("l: -0", "m: -0.0", "n: 1.50", "o: 123456789012345678", "p: 100m", "q: true", "r: Null", "s: FALSE", "t: /u:v"),
+    *("- w", "- x: y", "- - z", "- - aa: bb", "- 5", "- null", "- ''", "- [cc]", "- {}", "dd:", "ee: # ff", "- gg:"),
+    *("l: 01", "m: 1e3", "n: .5", "o: 1.", "p: 0x1", "q: ~", "r: &a b", "s: *a", "t: !a b", "v: a# b", "<<: *a"),
+    *(
+        "w:  x  ",
+        "x: a: b",
+        "y: a:",
+        "null: 1",
+        "tULL: 1",
+        "z: [a,b]",
+        "aa: [ b ]",
+        "bb: {c:d}",
+        "cc: 'a''b'",
+        "[a: b]",
+    ),
+    *('dd: "a\\n"', "ee: |", "ff: >-", "gg: |2+", "- ", "-", "-  gg", "- - - hh", "? ii", ": x", "---", "...", "{: x}"),
+    *(
+        "%YAML 1.2",
+        "\tjj: 1",
+        "kk: a\tb",
+        "ll: '\u2028'",
+        "mm: a\r",
+        "nn: '\x85'",
+        "oo: é",
+        "qq: 'a' b",
+        "   ",
+        "\ufeff",
+    ),
+    *("ss : 1", "'tt' : 1", "uu:vv", "ww", "[xx]", "'yy'", "ab: -", "<<: {c: d}", "<<: [{a: b}]", "&k key: 1", "? [x]"),
+    *("1: a", "true: b", "1.5: c", "- --model", "- $(MODEL)", "v: 4h0m0s", "w: 1.4.2", "- {name: a, path: /b}", "# c"),
+    *("!!int x: 1", "y: !!int 1", "z: !!str 1", "zz: !!binary aGk=", "a: ! x", "b: !!float 1", "c: [!t, a]", "d: !t"),
+)
+
+
+@st.composite
+def lines(draw: st.DrawFn, choices: Sequence[str]) -> str:
+    """Lines one below the other, deeper or less deep than the one before."""
+    column, text = 0, ""
+    for line in draw(st.lists(st.sampled_from(choices), min_size=1, max_size=8)):
+        column = max(0, column + draw(st.sampled_from([0, 0, 0, 2, 2, -2, -2, -4, 1])))
+        text += f"{' ' * column}{line}\n"
+    return text if draw(st.integers(0, 19)) else text.removesuffix("\n")
