@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from krmfn.difference import difference
 from tests.absent import without
-from tests.kyaml import KYAML_ORACLE
-from tests.places import CRDS, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
+from tests.places import CRDS, KYAML_ORACLE, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
 from tests.without.sitecustomize import block
 
 # A hook of git and `git bisect run` name their repository to every git that they start, also to those of tests.

@@ -11,13 +11,8 @@ from typing import Any, cast
 
 from krmfn import Value
 from krmfn.yamltext import YamlError, read
-from tests.places import TOOLS
 
-__all__ = ["KYAML_ORACLE", "KyamlOracle", "assert_read_as_kyaml_reads", "typed"]
-
-
-KYAML_ORACLE = TOOLS / "kyaml-oracle-v0.21.2" / "kyaml-oracle"
-"""Where `make tools` puts the program."""
+__all__ = ["KyamlOracle", "assert_read_as_kyaml_reads", "typed"]
 
 
 class KyamlOracle:

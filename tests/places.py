@@ -9,7 +9,19 @@ from typing import NoReturn
 
 import pytest
 
-__all__ = ["CRDS", "NO_CORE", "NO_CRDS", "ROOT", "SHARED", "TESTDATA", "TOOLS", "in_ci", "missing", "needs_command"]
+__all__ = [
+    "CRDS",
+    "KYAML_ORACLE",
+    "NO_CORE",
+    "NO_CRDS",
+    "ROOT",
+    "SHARED",
+    "TESTDATA",
+    "TOOLS",
+    "in_ci",
+    "missing",
+    "needs_command",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -24,6 +36,8 @@ NO_CORE = "krmfn-native is not installed: `make setup` builds it where there is 
 
 TESTDATA = ROOT / "testdata"
 TOOLS = ROOT / ".cache" / "tools"
+KYAML_ORACLE = TOOLS / "kyaml-oracle-v0.21.2" / "kyaml-oracle"
+"""The program of tests/kyaml_oracle, which `make tools` builds."""
 
 
 def in_ci() -> bool:

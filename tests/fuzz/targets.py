@@ -13,7 +13,8 @@ from krmfn.value import Value
 from krmfn.yamltext import YamlError, native, read, write
 from packwise.frontends.osmo.template import Filled, fill
 from tests.fuzz.commands import commands
-from tests.kyaml import KYAML_ORACLE, KyamlOracle, assert_read_as_kyaml_reads
+from tests.kyaml import KyamlOracle, assert_read_as_kyaml_reads
+from tests.places import KYAML_ORACLE
 from tests.readers import assert_told_alike
 from tests.render.calling import render
 
