@@ -194,7 +194,6 @@ QUEUE = Kind(
     write_order=1,
     before_workloads=True,
     folder="queues",
-    checked_by_crd=False,
 )
 POD_CLIQUE_SET = Kind("grove.io", "PodCliqueSet", write_order=3, compared=False)
 PODGANG = Kind(
@@ -257,6 +256,12 @@ KINDS = (
 )
 """All kinds; what others refer to comes first."""
 
+SCHEDULING_SHARD = Kind("kai.scheduler", "SchedulingShard", "v1", cluster_scoped=True, compared=False)
+KAI_CONFIG = Kind("kai.scheduler", "Config", "v1", cluster_scoped=True, compared=False)
+
+CONFIGURING = (SCHEDULING_SHARD, KAI_CONFIG)
+"""The kinds by which KAI itself is configured. They stand apart: other projects have objects of these names, too."""
+
 WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 """The kinds of users' workloads."""
 
@@ -302,8 +307,6 @@ _OTHERS = {
     ("grove.io", "PodCliqueScalingGroup"): ("v1alpha1",),
     ("operator.config.grove.io", "OperatorConfiguration"): ("v1alpha1",),
     ("packwise.dev", "TopologyRender"): ("v1alpha1",),
-    ("kai.scheduler", "Config"): (),
-    ("kai.scheduler", "SchedulingShard"): (),
     ("scheduling.run.ai", "BindRequest"): (),
     ("scheduling.run.ai", "Queue"): ("v1", "v2"),
     ("scheduling.volcano.sh", "PodGroup"): ("v1alpha1", "v1alpha2", "v1beta1"),
@@ -318,7 +321,7 @@ _OTHERS = {
 """Kinds of the same groups beside those of the table of kinds, with their versions; none: any will do."""
 
 _VERSIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    **{kind.key: (kind.version,) for kind in KINDS if kind is not POD},
+    **{kind.key: (kind.version,) for kind in (*KINDS, *CONFIGURING) if kind is not POD},
     **_OTHERS,
 }
 _KINDS_BY_GROUP: dict[str, list[str]] = {}

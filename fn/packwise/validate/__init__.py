@@ -12,7 +12,7 @@ from krmfn.result import Severity
 from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
 from packwise.objects import ONCE, format_identity, identity, place_text
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, GANGS, KINDS
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CONFIGURING, GANGS, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -81,7 +81,7 @@ def no_table() -> Iterable[Problem]:
 _GROUP = "apiextensions.k8s.io"
 _KIND = "CustomResourceDefinition"
 
-_KINDS = frozenset(kind.key for kind in KINDS if kind.checked_by_crd)
+_KINDS = frozenset(kind.key for kind in (*KINDS, *CONFIGURING) if kind.checked_by_crd)
 
 SCHEMA = Rule("crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "spec/kubernetes.md#3.1")
 RULES = (SCHEMA,)

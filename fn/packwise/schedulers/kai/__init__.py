@@ -11,8 +11,8 @@ from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
 from packwise.objects import Generated
-from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP, QUEUE, TOPOLOGY
-from packwise.placement import Gang, Grouper
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, CONFIGURING, KAI_CONFIG, PODGROUP, QUEUE, TOPOLOGY
+from packwise.placement import Gang, GangPod, Grouper
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
 from packwise.validate import judge as judge_object
@@ -412,6 +412,14 @@ class _Kai(Scheduler):
 
             submitted, problems = service_objects(asked, source)
             findings += problems
+        if items.of_kind(*KAI_CONFIG.key) or any(_asks_for_share(each.node) for each in placements):
+            from packwise.schedulers.kai.pod_admission import check_pods
+
+            findings += check_pods(source)
+        if any(items.of_kind(*kind.key) for kind in (QUEUE, *CONFIGURING)):
+            from packwise.schedulers.kai.object_schemas import check_objects
+
+            findings += check_objects(source)
         if source.cluster.nodes:
             from packwise.schedulers.kai.cluster_rules import check_nodes
 
@@ -430,6 +438,18 @@ class _Kai(Scheduler):
         from packwise.schedulers.kai.references import with_reference
 
         return with_reference(item, cluster.schedulers, settings)
+
+
+_SHARES = frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"})
+"""The annotations of pods by which they ask for shares of GPUs."""
+
+
+def _asks_for_share(node: Node) -> bool:
+    if isinstance(node, Gang):
+        return any(not _SHARES.isdisjoint(leaf.annotations) for leaf in node.sets)
+    metadata = node.value.get("metadata") if isinstance(node, GangPod) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and not _SHARES.isdisjoint(annotations)
 
 
 def _is_suspect(node: Node) -> bool:
@@ -457,6 +477,8 @@ KAI: Scheduler = _Kai()
 def rule_table() -> tuple[Rule, ...]:
     """Every rule of KAI's objects, in the order in which they are checked."""
     from packwise.schedulers.kai.cluster_rules import NODE_RULES, QUEUE_RULES
+    from packwise.schedulers.kai.object_schemas import RULES as OBJECT_RULES
+    from packwise.schedulers.kai.pod_admission import RULES as POD_RULES
     from packwise.schedulers.kai.podgroups import OWN_PODGROUP_RULES, PODGROUP_RULES
     from packwise.schedulers.kai.references import RULES as REFERENCE_RULES
     from packwise.schedulers.kai.service_objects import RULES as SERVICE_RULES
@@ -469,4 +491,6 @@ def rule_table() -> tuple[Rule, ...]:
         *REFERENCE_RULES,
         *NODE_RULES,
         *QUEUE_RULES,
+        *OBJECT_RULES,
+        *POD_RULES,
     )

@@ -19,6 +19,7 @@ from packwise.schedulers.kai import NAME, PROFILE, MissingBindingError, topology
 from packwise.schedulers.kai.allocate import existing_queues
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
+from packwise.schedulers.kai.pod_places import spec_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, QUEUE_LABELS
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.topology.known import levels_of, node_labels
@@ -205,12 +206,6 @@ QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 _CLASS_FIELD = "priorityClassName"
-_POD_SPECS: tuple[tuple[str, ...], ...] = (
-    ("spec", "podSpec"), ("podTemplate", "spec"), ("extraPodSpec",), ("template", "spec", "template", "spec"),
-    ("template", "spec"), ("spec",), (),
-)  # fmt: skip
-"""The steps from a clique, a component or a template to the spec of its pods."""
-
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
 """The queues that KAI's chart makes."""
@@ -306,7 +301,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
             named = (leaf.pod_spec or {}).get(_CLASS_FIELD)
             if not isinstance(named, str) or not _is_missing(named, known):
                 continue
-            place = _class_place(leaf.origin.place)
+            place = spec_place(leaf.origin.place, _CLASS_FIELD)
             at = id(place.item), place.path
             if at not in seen:
                 seen.add(at)
@@ -318,15 +313,6 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
                 # What is written may go to a cluster that has the class.
                 yield finding.replace(when_written=Severity.WARNING)
-
-
-def _class_place(place: Place) -> Place:
-    """Where the pods at a place name their PriorityClass; the place itself where that cannot be told."""
-    for steps in _POD_SPECS:
-        at = place.below(*steps, _CLASS_FIELD)
-        if at.item.get(at.path) is not None:
-            return at
-    return place
 
 
 def _is_missing(name: str, known: Sequence[str]) -> bool:

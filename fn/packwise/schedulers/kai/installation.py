@@ -1,0 +1,172 @@
+"""The configuration of KAI's operator in the input: its Config, the values of its chart, and the shards.
+
+A Config is what the operator reads. The chart writes one of its values, with GPU sharing off unless they switch it on.
+Source: spec/kai.md#6.3, spec/kai.md#8; KAI Scheduler v0.17.0, deployments/kai-scheduler and pkg/apis/kai/v1.
+"""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.yamltext import YamlError, read
+from packwise.lenient import entries, mapping, mappings, mappings_by_place, text, text_at, texts, value_at
+from packwise.objects import Place
+from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects import Index
+
+NODE_POOL = "kai.scheduler/node-pool"
+"""The label of nodes, queues and PodGroups by which a shard selects them, unless the Config names another."""
+
+_CHART = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
+_SHARING = ("global", "gpuSharing")
+_POOL_LABEL = ("global", "nodePoolLabelKey")
+
+
+class Installation(Record):
+    """KAI as the input configures it.
+
+    `sharing` is True or False if the input says that pods may share GPUs, or may not; `sharing_place` is where.
+    `blocks_visible_devices`: the webhook refuses pods that set NVIDIA_VISIBLE_DEVICES. `pool_label` is the label of
+    node pools. `pod_labels` and `namespace_labels` select the pods that the webhook sees. `shards` has the value of
+    each shard's pool, "" for the default one.
+    """
+
+    sharing: bool | None = None
+    sharing_place: Place | None = None
+    blocks_visible_devices: bool = False
+    pool_label: str = NODE_POOL
+    pod_labels: Mapping[str, str] = {}
+    namespace_labels: Mapping[str, str] = {}
+    shards: tuple[str, ...] = ()
+
+
+def installation_of(index: Index) -> Installation:
+    """Return what the Config, the chart's values and the SchedulingShards of the input say."""
+    shards = tuple(text_at(item.value, "spec", "partitionLabelValue") for item in index.of_kind(*SCHEDULING_SHARD.key))
+    configs = index.of_kind(*KAI_CONFIG.key)
+    if configs:
+        return _of_config(configs[0]).replace(shards=shards)
+    charts = [values for key, find in _CHARTS.items() for item in index.of_kind(*key) for values in find(item)]
+    return (_of_values(charts[0]) if charts else Installation()).replace(shards=shards)
+
+
+def _of_config(item: KubeObject) -> Installation:
+    value = item.value
+    sharing = value_at(value, "spec", "admission", "gpuSharing")
+    return Installation(
+        # The operator's default is false. Source: pkg/apis/kai/v1/admission, SetDefaultsWhereNeeded.
+        sharing=sharing is True,
+        sharing_place=_deepest(item, ("spec", "admission", "gpuSharing")),
+        blocks_visible_devices=value_at(value, "spec", "admission", "blockNvidiaVisibleDevices") is True,
+        pool_label=text_at(value, "spec", *_POOL_LABEL) or NODE_POOL,
+        pod_labels=texts(value_at(value, "spec", "global", "podLabelSelector")),
+        namespace_labels=texts(value_at(value, "spec", "global", "namespaceLabelSelector")),
+    )
+
+
+def _deepest(item: KubeObject, path: FieldPath) -> Place:
+    """Return the place at the end of the path, or of as much of it as exists."""
+    while path and item.get(path) is None:
+        path = path[:-1]
+    return Place(item, path)
+
+
+class _ChartValues(Record):
+    """The values that a release of the chart has; `is_whole` if no file elsewhere adds to them."""
+
+    place: Place
+    values: Mapping[str, Value]
+    is_whole: bool = True
+
+
+def _of_values(chart: _ChartValues) -> Installation:
+    written = value_at(chart.values, *_SHARING)
+    sharing = None if written is None and not chart.is_whole else str(written).casefold() == "true"
+    return Installation(
+        sharing=sharing,
+        sharing_place=chart.place,
+        blocks_visible_devices=value_at(chart.values, "global", "blockNvidiaVisibleDevices") is True,
+        pool_label=text_at(chart.values, *_POOL_LABEL) or NODE_POOL,
+        pod_labels=texts(value_at(chart.values, "global", "podLabelSelector")),
+        namespace_labels=texts(value_at(chart.values, "global", "namespaceLabelSelector")),
+    )
+
+
+def _helm_release(item: KubeObject) -> Iterator[_ChartValues]:
+    """The values of Flux's HelmRelease."""
+    value = item.value
+    names = (text_at(value, "spec", "chart", "spec", "chart"), text_at(value, "spec", "chartRef", "name"))
+    if any(_CHART.search(name) for name in names):
+        whole = not value_at(value, "spec", "valuesFrom") and not value_at(
+            value, "spec", "chart", "spec", "valuesFiles"
+        )
+        yield _ChartValues(_deepest(item, ("spec", "values")), mapping(value_at(value, "spec", "values")), whole)
+
+
+def _helm_chart(item: KubeObject) -> Iterator[_ChartValues]:
+    """The values of k3s' HelmChart."""
+    if _CHART.search(text_at(item.value, "spec", "chart")):
+        place = _deepest(item, ("spec", "valuesContent"))
+        values = {
+            **_read(text_at(item.value, "spec", "valuesContent")),
+            **_global_values(value_at(item.value, "spec", "set")),
+        }
+        yield _ChartValues(place, values)
+
+
+def _application(item: KubeObject) -> Iterator[_ChartValues]:
+    """The values of Argo CD's Application and ApplicationSet."""
+    base: FieldPath = ("spec", "template", "spec") if item.kind == "ApplicationSet" else ("spec",)
+    spec = mapping(item.get(base))
+    sources = [((*base, "source"), mapping(spec.get("source")))]
+    sources += [((*base, "sources", place), each) for place, each in mappings_by_place(spec.get("sources"))]
+    for path, source in sources:
+        if not any(_CHART.search(text(source.get(field))) for field in ("chart", "repoURL")):
+            continue
+        helm = mapping(source.get("helm"))
+        parameters = {text(each.get("name")): each.get("value") for each in mappings(helm.get("parameters"))}
+        values = {**_read(text(helm.get("values"))), **mapping(helm.get("valuesObject")), **_global_values(parameters)}
+        # A source that is no chart is a folder, whose values.yaml is not seen.
+        whole = bool(source.get("chart")) and not helm.get("valueFiles")
+        yield _ChartValues(_deepest(item, (*path, "helm")), values, whole)
+
+
+def _kustomization(item: KubeObject) -> Iterator[_ChartValues]:
+    """The values of a chart that kustomize renders."""
+    for index, chart in mappings_by_place(item.get(("helmCharts",))):
+        if _CHART.search(text(chart.get("name"))):
+            whole = not chart.get("valuesFile") and not entries(chart.get("additionalValuesFiles"))
+            place = _deepest(item, ("helmCharts", index, "valuesInline"))
+            yield _ChartValues(place, mapping(chart.get("valuesInline")), whole)
+
+
+_CHARTS = {
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): _helm_release,
+    ("helm.cattle.io", "HelmChart"): _helm_chart,
+    ("argoproj.io", "Application"): _application,
+    ("argoproj.io", "ApplicationSet"): _application,
+    ("kustomize.config.k8s.io", "Kustomization"): _kustomization,
+}
+"""The kinds of objects that deploy charts, and where each has the chart's values."""
+
+
+def _read(written: str) -> Mapping[str, Value]:
+    try:
+        return mapping(read(written)) if written else {}
+    except YamlError:
+        return {}
+
+
+def _global_values(parameters: Value) -> dict[str, Value]:
+    """Return the values below `global` that parameters set, as in `global.gpuSharing: true`."""
+    below = {name.partition(".")[2]: value for name, value in mapping(parameters).items() if name.startswith("global.")}
+    return {"global": below} if below else {}

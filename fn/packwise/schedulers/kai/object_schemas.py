@@ -1,0 +1,170 @@
+"""The fields of the objects by which KAI is configured: Queues, SchedulingShards, its operator's Config.
+
+Source: spec/kai.md#7, spec/kai.md#8; KAI Scheduler v0.12 to v0.17, deployments/kai-scheduler/crds.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Severity
+from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.lenient import mapping
+from packwise.objects.kinds import KAI_CONFIG, QUEUE, SCHEDULING_SHARD
+from packwise.validate import judge
+from packwise.validate.tables import (
+    ANYTHING,
+    FLAG,
+    INTEGER,
+    NUMBER,
+    QUANTITY,
+    TEXT,
+    by_name,
+    fields,
+    list_of,
+    number_between,
+    own_definition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.schedulers import SchedulerInput
+
+_SHARE = fields(quota=NUMBER, limit=NUMBER, overQuotaWeight=NUMBER)
+_QUEUE = fields(
+    displayName=TEXT,
+    parentQueue=TEXT,
+    priority=INTEGER,
+    preemptMinRuntime=TEXT,
+    reclaimMinRuntime=TEXT,
+    resources=fields(cpu=_SHARE, gpu=_SHARE, memory=_SHARE),
+)
+
+_OVERRIDE = fields(enabled=FLAG, priority=INTEGER)
+_SHARD = fields(
+    args=by_name(TEXT),
+    goMemLimit=QUANTITY,
+    goMemLimitRatio=number_between(0, 1, above_least=True),
+    placementStrategy=fields(cpu=TEXT, gpu=TEXT),
+    partitionLabelValue=TEXT,
+    queueDepthPerAction=by_name(INTEGER),
+    minRuntime=fields(preemptMinRuntime=TEXT, reclaimMinRuntime=TEXT),
+    kValue=NUMBER,
+    usageDBConfig=ANYTHING,
+    scenarioSearchBudgets=ANYTHING,
+    plugins=by_name(fields(enabled=FLAG, priority=INTEGER, arguments=by_name(TEXT))),
+    actions=by_name(_OVERRIDE),
+)
+
+_CONFIG = fields(
+    namespace=TEXT,
+    **{
+        "global": fields(
+            openshift=FLAG,
+            affinity=ANYTHING,
+            requireDefaultPodAntiAffinityTerm=FLAG,
+            securityContext=ANYTHING,
+            imagesPullSecret=TEXT,
+            additionalImagePullSecrets=list_of(TEXT),
+            nodeSelector=by_name(TEXT),
+            tolerations=ANYTHING,
+            daemonsetsTolerations=ANYTHING,
+            priorityClassName=TEXT,
+            replicaCount=INTEGER,
+            queueLabelKey=TEXT,
+            schedulerName=TEXT,
+            nodePoolLabelKey=TEXT,
+            namespaceLabelSelector=by_name(TEXT),
+            podLabelSelector=by_name(TEXT),
+            jsonLog=FLAG,
+            vpa=ANYTHING,
+            # v0.12 alone has it.
+            connection=ANYTHING,
+        ),
+    },
+    admission=fields(
+        service=ANYTHING,
+        webhook=ANYTHING,
+        replicas=INTEGER,
+        gpuSharing=FLAG,
+        blockNvidiaVisibleDevices=FLAG,
+        queueLabelSelector=FLAG,
+        validatingWebhookConfigurationName=TEXT,
+        mutatingWebhookConfigurationName=TEXT,
+        gpuPodRuntimeClassName=TEXT,
+        gpuFractionRuntimeClassName=TEXT,
+        vpa=ANYTHING,
+    ),
+    podGrouper=ANYTHING,
+    binder=ANYTHING,
+    scheduler=ANYTHING,
+    queueController=ANYTHING,
+    podGroupController=ANYTHING,
+    nodeScaleAdjuster=ANYTHING,
+    prometheus=ANYTHING,
+    numaPlacementExporter=ANYTHING,
+)
+
+_DEFINITIONS = tuple(
+    (kind, own_definition(kind, spec))
+    for kind, spec in ((QUEUE, _QUEUE), (SCHEDULING_SHARD, _SHARD), (KAI_CONFIG, _CONFIG))
+)
+
+SCHEMA = Rule(
+    "kai-object-schema",
+    "A Queue, a SchedulingShard and KAI's Config have the fields and types of their CRD.",
+    "spec/kai.md#7.1",
+)
+RESOURCES = Rule("queue-resources", "A Queue says how much of each resource it has.", "spec/kai.md#7.2")
+RULES = (SCHEMA, RESOURCES)
+"""Rules of the objects that configure KAI."""
+
+_UNITS = {"cpu": "thousandths of a core", "gpu": "GPUs", "memory": "megabytes"}
+
+
+def check_objects(source: SchedulerInput) -> Iterator[Finding]:
+    """Yield the refusals of the API server and of KAI's webhook about objects that configure KAI."""
+    unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
+    for kind, own in _DEFINITIONS:
+        definition = source.definitions.of_kind(*kind.key)
+        for item in source.inventory.items.of_kind(*kind.key):
+            if definition is None and item.api_version != kind.api_version:
+                # Another rule reports versions that no API server has; a v1 Queue is converted.
+                continue
+            verdict = judge(
+                item.value,
+                definition or own,
+                tuple,
+                before=source.inventory.before(item.value),
+            )
+            problems = tuple(_with_consequence(problem) for problem in verdict.problems)
+            # A release of KAI that packwise does not know may have further fields of its configuration.
+            severity = unknown if kind is QUEUE or definition is not None else Severity.WARNING
+            yield from verdict.replace(problems=problems).findings(item, SCHEMA, (SCHEMA, severity))
+    for item in source.inventory.items.of_kind(*QUEUE.key):
+        yield from _resources(item)
+
+
+def _with_consequence(problem: Problem) -> Problem:
+    """Return the problem of a Queue with what follows from it: the unit of an amount, a parent that is not read."""
+    if problem.effect is Effect.UNKNOWN and str(problem.path[-1]).casefold() == "parentqueue":
+        return problem.replace(message=f"{problem.message} The field is dropped, so the queue has no parent")
+    unit = next((unit for name, unit in _UNITS.items() if problem.path[2:3] == (name,)), None)
+    if unit is None or problem.path[3:] not in (("quota",), ("limit",)) or problem.effect is not Effect.REFUSED:
+        return problem
+    return problem.replace(message=f"{problem.message}; it counts {unit}, and -1 is unlimited")
+
+
+def _resources(item: KubeObject) -> Iterator[Finding]:
+    """Yield the refusal of a Queue without resources."""
+    spec = mapping(item.value.get("spec"))
+    if spec.get("resources") is None:
+        message = (
+            "has no resources, and KAI's webhook refuses the Queue; set cpu, gpu and memory, each with "
+            "`quota` and `limit`, where -1 is unlimited"
+        )
+        path = ("spec", "resources") if "resources" in spec else ("spec",) if "spec" in item.value else ()
+        yield Finding.of(
+            RESOURCES, item, path, message, operator_message="resources must be specified", stage=Stage.WEBHOOK
+        )
