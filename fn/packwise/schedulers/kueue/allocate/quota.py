@@ -1,0 +1,373 @@
+"""The flavors that Kueue assigns to pod sets by its checks and by quota, before it looks at any topology.
+
+Source: spec/kueue.md#9.8 and #9.9; Kueue, flavorassigner.go and resource_node.go.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.kubernetes.validation import canonical_quantity
+from packwise.schedulers.kueue.allocate.scene import CPU, PODS, Quota
+from packwise.schedulers.node_selection import NODE_NAME, repelling_taint, selects_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from packwise.schedulers.kueue.allocate.scene import (
+        ClusterQueue,
+        Flavor,
+        FlavorResource,
+        NodeRules,
+        PodSet,
+        ResourceGroup,
+        Scene,
+    )
+    from packwise.schedulers.kueue.request import TopologyRequest
+
+_BINARY = ("memory", "ephemeral-storage")
+_HUGE_PAGES = "hugepages-"
+_KIB = 1024
+
+
+class Mode(IntEnum):
+    """The outcome of the quota check of pod sets in their flavors, the worst first."""
+
+    NO_FIT = 0
+    SHORT = 1
+    """Running Workloads hold what is missing."""
+    FIT = 2
+
+
+class Assignment(Record):
+    """The flavors of a job's pod sets, by resource, and what they use of the quotas.
+
+    `reasons` are Kueue's texts by pod set, of those that do not fit.
+    """
+
+    mode: Mode
+    flavors: tuple[Mapping[str, str], ...]
+    usage: Mapping[FlavorResource, int]
+    reasons: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The text of the Workload's condition."""
+        return "; ".join([pod_set_text(name, reasons) for name, reasons in self.reasons])
+
+
+def pod_set_text(name: str, reasons: Iterable[str]) -> str:
+    """Kueue's sentence about a pod set that does not fit."""
+    return f"couldn't assign flavors to pod set {name}: {', '.join(sorted(reasons))}"
+
+
+class Quotas:
+    """The quotas of all ClusterQueues and cohorts, and their use.
+
+    What a queue does not lend counts for itself alone; the rest is in its cohort, from which all may borrow.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._queues = scene.cluster_queues
+        self._cohorts = scene.cohorts
+        self._used: dict[str, dict[FlavorResource, int]] = {}
+        self._members: dict[str, list[str]] = {}
+        self._below: dict[str, list[str]] = {}
+        for queue in scene.cluster_queues.values():
+            if queue.cohort:
+                self._members.setdefault(queue.cohort, []).append(queue.name)
+        for cohort in scene.cohorts.values():
+            if cohort.parent:
+                self._below.setdefault(cohort.parent, []).append(cohort.name)
+        self._subtree: dict[tuple[str, FlavorResource], int] = {}
+
+    def use(self, queue: str, usage: Mapping[FlavorResource, int], sign: int = 1) -> None:
+        """Count what a Workload of the queue uses; with a `sign` of -1, take that back."""
+        used = self._used.setdefault(queue, {})
+        for key, amount in usage.items():
+            used[key] = used.get(key, 0) + sign * amount
+
+    def available(self, queue: str, key: FlavorResource) -> int:
+        """The amount that a queue can use beside all that runs."""
+        return max(0, self._available(queue, key))
+
+    def most(self, queue: str, key: FlavorResource) -> int:
+        """The amount that a queue can use if nothing runs."""
+        quota = self._quota(queue, key)
+        own = quota.nominal
+        cohort = self._queues[queue].cohort
+        if not cohort:
+            return own
+        most = _unlent(own, quota) + self._most_of_cohort(cohort, key)
+        return most if quota.borrowing is None else min(own + quota.borrowing, most)
+
+    def nominal(self, queue: str, key: FlavorResource) -> int:
+        """The nominal quota of a queue."""
+        return self._quota(queue, key).nominal
+
+    def _quota(self, queue: str, key: FlavorResource) -> Quota:
+        return self._queues[queue].quotas.get(key) or Quota()
+
+    def _available(self, queue: str, key: FlavorResource) -> int:
+        quota = self._quota(queue, key)
+        used = self._used.get(queue, {}).get(key, 0)
+        cohort = self._queues[queue].cohort
+        if not cohort:
+            return quota.nominal - used
+        return _available_below(quota.nominal, used, quota, self._available_in_cohort(cohort, key))
+
+    def _lineage(self, cohort: str) -> list[str]:
+        """A cohort and those above it; a cycle ends it."""
+        names: list[str] = []
+        while cohort and cohort not in names:
+            names.append(cohort)
+            known = self._cohorts.get(cohort)
+            cohort = "" if known is None else known.parent
+        return names
+
+    def _available_in_cohort(self, cohort: str, key: FlavorResource) -> int:
+        *below, root = self._lineage(cohort)
+        available = self._total(root, key) - self._usage(root, key)
+        for name in reversed(below):
+            quota = self._cohort_quota(name, key)
+            available = _available_below(self._total(name, key), self._usage(name, key), quota, available)
+        return available
+
+    def _most_of_cohort(self, cohort: str, key: FlavorResource) -> int:
+        *below, root = self._lineage(cohort)
+        most = self._total(root, key)
+        for name in reversed(below):
+            quota, total = self._cohort_quota(name, key), self._total(name, key)
+            most += _unlent(total, quota)
+            most = most if quota.borrowing is None else min(total + quota.borrowing, most)
+        return most
+
+    def _cohort_quota(self, cohort: str, key: FlavorResource) -> Quota:
+        known = self._cohorts.get(cohort)
+        return Quota() if known is None else known.quotas.get(key) or Quota()
+
+    def _total(self, cohort: str, key: FlavorResource, above: tuple[str, ...] = ()) -> int:
+        """The quota of a cohort: its own, and what queues and cohorts in it lend."""
+        if cohort in above:
+            return 0
+        cached = self._subtree.get((cohort, key))
+        if cached is not None:
+            return cached
+        total = self._cohort_quota(cohort, key).nominal
+        for name in self._members.get(cohort, ()):
+            quota = self._quota(name, key)
+            total += quota.nominal - _unlent(quota.nominal, quota)
+        for name in self._below.get(cohort, ()):
+            lent = self._total(name, key, (*above, cohort))
+            total += lent - _unlent(lent, self._cohort_quota(name, key))
+        self._subtree[cohort, key] = total
+        return total
+
+    def _usage(self, cohort: str, key: FlavorResource, above: tuple[str, ...] = ()) -> int:
+        """The amount that queues and cohorts in a cohort use of it."""
+        if cohort in above:
+            return 0
+        usage = 0
+        for name in self._members.get(cohort, ()):
+            quota = self._quota(name, key)
+            usage += max(0, self._used.get(name, {}).get(key, 0) - _unlent(quota.nominal, quota))
+        for name in self._below.get(cohort, ()):
+            total = self._total(name, key)
+            usage += max(0, self._usage(name, key, (*above, cohort)) - _unlent(total, self._cohort_quota(name, key)))
+        return usage
+
+
+def _unlent(total: int, quota: Quota) -> int:
+    """The amount that is not lent."""
+    return 0 if quota.lending is None else max(0, total - quota.lending)
+
+
+def _available_below(total: int, used: int, quota: Quota, above: int) -> int:
+    kept = _unlent(total, quota)
+    if quota.borrowing is not None:
+        above = min(total - kept - max(0, used - kept) + quota.borrowing, above)
+    return max(0, kept - used) + above
+
+
+class FlavorChoice:
+    """Chooses flavors for pod sets: the first one in each resource group whose checks and quota pass."""
+
+    def __init__(self, scene: Scene, quotas: Quotas) -> None:
+        self._flavors = scene.flavors
+        self._levels = scene.topologies
+        self._quotas = quotas
+
+    def assign(self, queue: ClusterQueue, sets: Sequence[PodSet]) -> Assignment:
+        """The flavors of pod sets; the first group of sets that gets none ends the search."""
+        flavors: dict[int, Mapping[str, str]] = {}
+        usage: dict[FlavorResource, int] = {}
+        reasons: list[tuple[str, tuple[str, ...]]] = []
+        mode = Mode.FIT
+        for members in group_sets(sets):
+            chosen, group_mode, texts = self._of_group(queue, [sets[index] for index in members], usage)
+            mode = min(mode, group_mode)
+            for index in members:
+                requested = requests_of(sets[index], queue)
+                flavors[index] = {name: flavor for name, flavor in chosen.items() if name in requested}
+                for name, flavor in flavors[index].items():
+                    key = (flavor, name)
+                    usage[key] = usage.get(key, 0) + requested[name]
+                if texts:
+                    reasons.append((sets[index].name, texts))
+            if group_mode is Mode.NO_FIT:
+                break
+        return Assignment(mode, tuple(flavors.get(index, {}) for index in range(len(sets))), usage, tuple(reasons))
+
+    def _of_group(
+        self, queue: ClusterQueue, sets: Sequence[PodSet], usage: Mapping[FlavorResource, int]
+    ) -> tuple[dict[str, str], Mode, tuple[str, ...]]:
+        """The flavors of pod sets that are placed together; they get the same ones."""
+        total: dict[str, int] = {}
+        for each in sets:
+            for name, amount in requests_of(each, queue).items():
+                total[name] = total.get(name, 0) + amount
+        chosen: dict[str, str] = {}
+        mode, reasons = Mode.FIT, list[str]()
+        for name in sorted(total):
+            if name in chosen:
+                continue
+            group = queue.group_of(name)
+            if group is None:
+                return {}, Mode.NO_FIT, (f"resource {name} unavailable in ClusterQueue",)
+            asked = {each: amount for each, amount in total.items() if each in group.covered}
+            flavor, flavor_mode, texts = self._first_flavor(queue, group, sets, asked, usage)
+            if flavor is None:
+                return {}, Mode.NO_FIT, tuple(texts)
+            if flavor_mode is not Mode.FIT:
+                reasons += texts
+            mode = min(mode, flavor_mode)
+            chosen |= dict.fromkeys(asked, flavor)
+        return chosen, mode, tuple(reasons)
+
+    def _first_flavor(
+        self,
+        queue: ClusterQueue,
+        group: ResourceGroup,
+        sets: Sequence[PodSet],
+        asked: Mapping[str, int],
+        usage: Mapping[FlavorResource, int],
+    ) -> tuple[str | None, Mode, list[str]]:
+        """The first flavor that fits, else the first for which Workloads would have to end; and all reasons so far."""
+        reasons: list[str] = []
+        best: str | None = None
+        for name in group.flavors:
+            mismatch = self._mismatch(name, queue, group, sets)
+            if mismatch:
+                reasons.append(mismatch)
+                continue
+            mode, texts = self._check_quota(queue, name, asked, usage)
+            if mode is Mode.FIT:
+                return name, Mode.FIT, []
+            reasons += texts
+            if mode is Mode.SHORT and best is None:
+                best = name
+        return best, Mode.SHORT if best is not None else Mode.NO_FIT, reasons
+
+    def _mismatch(self, name: str, queue: ClusterQueue, group: ResourceGroup, sets: Sequence[PodSet]) -> str:
+        """Kueue's reason why a flavor takes one of the pod sets not; "" if it takes all of them."""
+        flavor = self._flavors.get(name)
+        if flavor is None:
+            return f"flavor {name} not found"
+        for each in sets:
+            reason = self._topology_mismatch(flavor, queue, group, each) or _node_mismatch(flavor, each.rules)
+            if reason:
+                return reason
+        return ""
+
+    def _topology_mismatch(self, flavor: Flavor, queue: ClusterQueue, group: ResourceGroup, each: PodSet) -> str:
+        if not each.topology.is_asked:
+            if self.is_tas_only(queue):
+                return ""
+            return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology else ""
+        if not flavor.topology:
+            # A group that covers nothing that the pods request only adds quota.
+            overlaps = any(name in group.covered for name, _ in each.request)
+            return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling' if overlaps else ""
+        if not _has_levels(each.topology, self._levels.get(flavor.topology, ())):
+            return f'Flavor "{flavor.name}" does not contain the requested level'
+        return ""
+
+    def is_tas_only(self, queue: ClusterQueue) -> bool:
+        """True if every flavor of the queue has a topology: its pods are placed without being asked."""
+        names = queue.flavors
+        return bool(names) and all(name in self._flavors and self._flavors[name].topology for name in names)
+
+    def _check_quota(
+        self, queue: ClusterQueue, flavor: str, asked: Mapping[str, int], usage: Mapping[FlavorResource, int]
+    ) -> tuple[Mode, list[str]]:
+        mode, reasons = Mode.FIT, list[str]()
+        for name, amount in asked.items():
+            key = (flavor, name)
+            before = usage.get(key, 0)
+            wanted, most = before + amount, self._quotas.most(queue.name, key)
+            if wanted > most:
+                mode = Mode.NO_FIT
+                reasons.append(
+                    f"insufficient quota for {name} in flavor {flavor}, previously considered podsets requests "
+                    f"({quantity(name, before)}) + current podset request ({quantity(name, amount)}) > maximum "
+                    f"capacity ({quantity(name, most)})"
+                )
+                continue
+            lacking = wanted - self._quotas.available(queue.name, key)
+            if lacking > 0:
+                # Beyond its nominal quota a queue may not end Workloads of others, by default.
+                is_own = wanted <= self._quotas.nominal(queue.name, key)
+                mode = min(mode, Mode.SHORT if is_own else Mode.NO_FIT)
+                lack = quantity(name, lacking)
+                reasons.append(f"insufficient unused quota for {name} in flavor {flavor}, {lack} more needed")
+        return mode, reasons
+
+
+def group_sets(sets: Sequence[PodSet]) -> Iterator[list[int]]:
+    """The positions of pod sets that are placed together, at the place of the first of them."""
+    groups: dict[str | int, list[int]] = {}
+    for index, each in enumerate(sets):
+        groups.setdefault(each.topology.group or index, []).append(index)
+    yield from groups.values()
+
+
+def requests_of(each: PodSet, queue: ClusterQueue) -> dict[str, int]:
+    """The requests of a pod set for quotas; its pods too if the queue has a quota of them."""
+    total = {name: amount * each.count for name, amount in each.request if name != PODS}
+    return total | ({PODS: each.count} if queue.group_of(PODS) is not None else {})
+
+
+def _has_levels(asked: TopologyRequest, levels: Sequence[str]) -> bool:
+    """True if the topology has every level that is named; one that is asked for by "false" names none."""
+    names_none = not asked.levels and asked.unconstrained is not True
+    return not names_none and all(level in levels for level in asked.levels)
+
+
+def _node_mismatch(flavor: Flavor, rules: NodeRules) -> str:
+    """The flavor's taints and node labels against the pod's tolerations, selector and affinity."""
+    taint = repelling_taint(flavor.taints, (*rules.tolerations, *flavor.tolerations))
+    if taint is not None:
+        value = f" {taint.value}" if taint.value else " "
+        return f"untolerated taint {{{taint.key}{value} {taint.effect} <nil>}} in flavor {flavor.name}"
+    selector = [(key, value) for key, value in rules.selector if key in flavor.labels]
+    terms = (
+        None
+        if rules.terms is None
+        else [tuple(each for each in term if each[0] in flavor.labels and each[0] != NODE_NAME) for term in rules.terms]
+    )
+    # A term that compares no label of the flavor accepts every flavor.
+    kept = None if terms is None or not all(terms) else tuple(terms)
+    is_accepted = selects_node(selector, kept, flavor.labels, "")
+    return "" if is_accepted else f"flavor {flavor.name} doesn't match node affinity"
+
+
+def quantity(resource: str, amount: int) -> str:
+    """An amount as Kueue prints it: `500m`, `3`, `1536Mi`."""
+    if resource == CPU:
+        return canonical_quantity(f"{amount}m")
+    if resource not in _BINARY and not resource.startswith(_HUGE_PAGES):
+        return canonical_quantity(str(amount))
+    # A binary quantity that is not a multiple of 1024 has no suffix.
+    return canonical_quantity(f"{amount // _KIB}Ki") if amount and amount % _KIB == 0 else str(amount)

@@ -1,0 +1,185 @@
+"""The input of Kueue's scheduler: nodes, flavors, queues, the Workloads that run, and the jobs to admit; all frozen.
+
+Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, else units.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.schedulers.kueue.request import TopologyRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packwise.schedulers.node_selection import LabelRequirement, NodeTerm, Taint, Toleration
+
+CPU = "cpu"
+PODS = "pods"
+
+PodRequest = tuple[tuple[str, int], ...]
+"""The request of one pod by resource, sorted; only amounts above 0."""
+
+Path = tuple[str, ...]
+"""A domain: the values of its levels, from the top."""
+
+FlavorResource = tuple[str, str]
+"""A flavor and a resource of it, for which there is a quota."""
+
+
+class Node(Record):
+    """A node that Kueue counts: it is ready, and not cordoned."""
+
+    name: str
+    labels: Mapping[str, str]
+    allocatable: Mapping[str, int]
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeRules(Record):
+    """A pod's rules for its node: the node selector, the terms of required node affinity, and tolerations."""
+
+    selector: tuple[tuple[str, str], ...] = ()
+    terms: tuple[NodeTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class Flavor(Record):
+    """A ResourceFlavor; `topology` is "" if it names none."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    topology: str = ""
+
+
+class Quota(Record):
+    """The quota of a flavor's resource; no limit is None."""
+
+    nominal: int = 0
+    borrowing: int | None = None
+    lending: int | None = None
+
+
+class ResourceGroup(Record):
+    """Resources and the flavors that provide them, in the order in which Kueue tries them."""
+
+    covered: tuple[str, ...]
+    flavors: tuple[str, ...]
+
+
+class ClusterQueue(Record):
+    """A ClusterQueue; `cohort` is "" if it is in none.
+
+    `selector` are the requirements on labels of a namespace; None selects none. `stopped` is True if it is on hold.
+    `is_delayed`: an admission check places the pods later or elsewhere. `notes` are settings that are not simulated.
+    """
+
+    name: str
+    groups: tuple[ResourceGroup, ...] = ()
+    quotas: Mapping[FlavorResource, Quota] = {}
+    cohort: str = ""
+    selector: tuple[LabelRequirement, ...] | None = None
+    stopped: bool = False
+    checks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def group_of(self, resource: str) -> ResourceGroup | None:
+        """The resource group that covers a resource."""
+        return next((group for group in self.groups if resource in group.covered), None)
+
+    @property
+    def flavors(self) -> tuple[str, ...]:
+        """The names of all flavors, each once."""
+        return tuple(dict.fromkeys([flavor for group in self.groups for flavor in group.flavors]))
+
+
+class Cohort(Record):
+    """A cohort below `parent`, "" if it is the root, with quotas of its own."""
+
+    name: str
+    parent: str = ""
+    quotas: Mapping[FlavorResource, Quota] = {}
+
+
+class LocalQueue(Record):
+    """A LocalQueue; an empty `namespace` stands for any."""
+
+    namespace: str
+    name: str
+    cluster_queue: str
+    stopped: bool = False
+
+
+class PodSet(Record):
+    """Pods of one template: `count` of them, or at least `least` if the job may be admitted with fewer.
+
+    `request` is that of one pod. `notes` are what Kueue does not look at.
+    """
+
+    name: str
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    request: PodRequest
+    topology: TopologyRequest = TopologyRequest()
+    rules: NodeRules = NodeRules()
+    least: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Job(Record):
+    """A job that becomes one Workload; `created` is "" if it is not in the cluster yet."""
+
+    namespace: str
+    name: str
+    queue: str
+    sets: tuple[PodSet, ...]
+    priority: int = 0
+    created: str = ""
+
+
+class PlacedPods(Record):
+    """Pods of one request in one leaf domain, which `path` names: its host alone, or the values of all levels."""
+
+    path: Path
+    request: PodRequest
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+
+
+class Workload(Record):
+    """A Workload that has quota: what it uses of flavors, and its pods by flavor. `owners` are its kinds and names.
+
+    `sets` has the pods of each pod set by domain.
+    """
+
+    namespace: str
+    name: str
+    cluster_queue: str
+    usage: Mapping[FlavorResource, int] = {}
+    placed: tuple[tuple[str, PlacedPods], ...] = ()
+    owners: tuple[tuple[str, str], ...] = ()
+    sets: tuple[tuple[str, tuple[tuple[Path, int], ...]], ...] = ()
+
+
+class Scene(Record):
+    """All that Kueue starts from. `topologies` are the levels of each Topology.
+
+    `bound` are the requests of running pods that Kueue does not place, each with its node. `namespaces` are their
+    labels, as far as they are known.
+    """
+
+    nodes: tuple[Node, ...]
+    topologies: Mapping[str, tuple[str, ...]]
+    flavors: Mapping[str, Flavor]
+    local_queues: tuple[LocalQueue, ...]
+    cluster_queues: Mapping[str, ClusterQueue]
+    cohorts: Mapping[str, Cohort]
+    namespaces: Mapping[str, Mapping[str, str]]
+    jobs: tuple[Job, ...]
+    workloads: tuple[Workload, ...] = ()
+    bound: tuple[tuple[str, PodRequest], ...] = ()
+
+
+def with_pod(request: PodRequest) -> PodRequest:
+    """The request with the place that each pod takes of its node."""
+    return tuple(sorted((*((name, amount) for name, amount in request if name != PODS), (PODS, 1))))

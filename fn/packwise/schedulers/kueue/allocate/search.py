@@ -1,0 +1,455 @@
+"""The domains that Kueue's topology-aware scheduling chooses for a pod set, or its message if there are none.
+
+It counts how many pods and slices each domain has room for, from the leaves up, finds the domains at the requested
+level, and descends from there to the leaves. Source: spec/kueue.md#9.4 to #9.6; Kueue, tas_flavor_snapshot.go.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from packwise.schedulers.kueue.allocate.domains import DomainTree, Excluded, Leaves
+    from packwise.schedulers.kueue.allocate.scene import NodeRules, Path, PodRequest
+    from packwise.schedulers.kueue.request import SliceLayer, TopologyRequest
+
+
+class Question(Record):
+    """Pods that are placed together: `count` workers, and one leader if `leader` has its request.
+
+    `is_implied`: the pods ask for no topology, and the queue has no flavor without one.
+    """
+
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    request: PodRequest
+    leader: PodRequest | None
+    topology: TopologyRequest
+    rules: NodeRules
+    is_implied: bool = False
+
+
+class NearestDomain(Record):
+    """The domain that comes nearest if the pods do not fit: it has room for `room` of `wanted` units of `size` pods.
+
+    `level` is its depth.
+    """
+
+    path: Path
+    level: int
+    room: int
+    wanted: int
+    size: int
+
+
+class SearchAnswer(Record):
+    """Leaves with their pods: those of the workers, and that of the leader. With a `message` there are none."""
+
+    workers: tuple[tuple[Path, int], ...] = ()
+    leader: tuple[tuple[Path, int], ...] = ()
+    message: str = ""
+    nearest: NearestDomain | None = None
+    excluded: Excluded | None = None
+
+
+class _Plan(Record):
+    """A question in terms of a topology: levels are depths.
+
+    `searched` is the level of the search, `sliced` that of the slices; `sizes` are the sizes of inner slices by level.
+    `layers` are the slices of several levels, empty if there is at most one.
+    """
+
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]
+    size: int
+    searched: int
+    sliced: int
+    sizes: Mapping[int, int]
+    layers: tuple[SliceLayer, ...]
+    is_required: bool
+    is_spread: bool
+    leaders: int
+
+    @property
+    def slices(self) -> int:
+        """The number of whole slices; pods beyond them are not placed."""
+        return self.count // self.size
+
+
+class _Level(Record):
+    """The counts of a level's domains: pods and slices, both also beside a leader, and leaders."""
+
+    pods: Sequence[int]
+    pods_beside: Sequence[int]
+    slices: Sequence[int]
+    slices_beside: Sequence[int]
+    leaders: Sequence[int]
+
+
+class _Units(Record):
+    """The counts by which domains are taken: of pods or of slices, alone or beside a leader."""
+
+    alone: Sequence[int] | Mapping[int, int]
+    beside: Sequence[int] | Mapping[int, int]
+    leaders: Sequence[int]
+
+
+def find_domains(tree: DomainTree, question: Question, topology: str) -> SearchAnswer:
+    """Return the leaves that Kueue assigns in the tree of `topology`, or its message."""
+    plan = _plan(tree.levels, question)
+    if isinstance(plan, str):
+        return SearchAnswer(message=plan)
+    leaves, excluded = tree.leaves(question.request, question.leader, question.rules)
+    levels = _roll_up(tree, leaves, plan)
+    depth, chosen = _search(tree, levels, plan)
+    if isinstance(chosen, _Shortage):
+        message = (
+            _message(tree, levels, plan, chosen, topology) + excluded.suffix
+            if chosen.level_key is None
+            else (f"no topology domains at level: {chosen.level_key}")
+        )
+        return SearchAnswer(message=message, nearest=_nearest(tree, levels, plan, depth), excluded=excluded)
+    taken = _descend(tree, levels, plan, depth, chosen)
+    last = tree.paths[-1]
+    workers = sorted((last[domain], pods) for domain, pods, _ in taken if pods)
+    leader = sorted((last[domain], leaders) for domain, _, leaders in taken if leaders)
+    return SearchAnswer(tuple(workers), tuple(leader))
+
+
+def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
+    """The question in terms of the levels; Kueue's message if they do not allow it."""
+    asked, layers = question.topology, question.topology.layers
+    key = asked.required or asked.preferred
+    # Slices without a level around them are looked for from the top, also if the pod set is unconstrained.
+    only_slices = bool(layers) and key is None
+    if key is None:
+        key = levels[0] if only_slices else levels[-1]
+    size, slice_key = (layers[0].size, layers[0].level) if layers else (1, levels[-1])
+    sizes = _inner_sizes(levels, layers)
+    wrong = _wrong_levels(levels, question, key, slice_key)
+    if wrong or isinstance(sizes, str):
+        return wrong or str(sizes)
+    return _Plan(
+        count=question.count,
+        size=size,
+        searched=levels.index(key),
+        sliced=levels.index(slice_key),
+        sizes=sizes,
+        layers=layers if len(layers) > 1 else (),
+        is_required=asked.required is not None,
+        # Kueue takes the fullest domains first if the pods name no level (TASProfileMixed).
+        is_spread=asked.unconstrained is True or only_slices or question.is_implied,
+        leaders=int(question.leader is not None),
+    )
+
+
+def _wrong_levels(levels: Sequence[str], question: Question, key: str, slice_key: str) -> str:
+    """Kueue's message about a level that is missing or in the wrong place; "" if there is none."""
+    asked, layers = question.topology, question.topology.layers
+    if layers and layers[0].size < 1:
+        return "slice topology requested, but slice size not provided"
+    if asked.unconstrained is False and not layers:
+        return "topology level not specified"
+    if key not in levels:
+        return f"no requested topology level: {key}"
+    if slice_key not in levels:
+        return f"no requested topology level for slices: {slice_key}"
+    if levels.index(key) > levels.index(slice_key):
+        return f"podset slice topology {slice_key} is above the podset topology {key}"
+    return ""
+
+
+def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> dict[int, int] | str:
+    """The sizes of inner slices by level: each holds from below the layer above it down to its own level."""
+    sizes: dict[int, int] = {}
+    for above, layer in pairwise(layers):
+        if layer.level not in levels or above.level not in levels:
+            return f"no requested topology level for additional slice layer: {layer.level}"
+        top, level = levels.index(above.level), levels.index(layer.level)
+        if level <= top:
+            return f"additional slice layer topology {layer.level} must be at a lower level than {above.level}"
+        if layer.size < 1 or above.size % layer.size:
+            return f"additional slice layer size {layer.size} must evenly divide parent layer size {above.size}"
+        sizes |= dict.fromkeys(range(top + 1, level + 1), layer.size)
+    return sizes
+
+
+def _roll_up(tree: DomainTree, leaves: Leaves, plan: _Plan) -> list[_Level]:
+    """The counts of all domains, from the leaves up."""
+    last = len(tree.levels) - 1
+    pods, beside = leaves.pods, leaves.beside
+    slices, slices_beside = _slice_counts(pods, beside, plan, last) or ([0] * len(pods), [0] * len(pods))
+    level = _Level(pods, beside, slices, slices_beside, leaves.leaders)
+    levels = [level]
+    for depth in range(last - 1, -1, -1):
+        level = _parents(tree.spans[depth], level, plan, depth)
+        levels.append(level)
+    levels.reverse()
+    return levels
+
+
+def _slice_counts(
+    pods: Sequence[int], beside: Sequence[int], plan: _Plan, depth: int
+) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The slices of domains at the level of the slices; None at other levels."""
+    if depth != plan.sliced:
+        return None
+    if plan.size == 1:
+        return pods, beside
+    slices = [count // plan.size for count in pods]
+    return slices, slices if beside is pods else [count // plan.size for count in beside]
+
+
+def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth: int) -> _Level:
+    """The counts of a level from those of the level below it."""
+    unit = plan.sizes.get(depth + 1, 1)
+    children, children_beside = _round_down(below.pods, unit), _round_down(below.pods_beside, unit)
+    pods = [sum(children[start:end]) for start, end in spans]
+    is_above = depth < plan.sliced
+    # Below the level of the slices, Kueue counts none.
+    slices: Sequence[int] = [sum(below.slices[start:end]) if is_above else 0 for start, end in spans]
+    if not plan.leaders:
+        slices, _ = _slice_counts(pods, pods, plan, depth) or (slices, slices)
+        return _Level(pods, pods, slices, slices, [0] * len(pods))
+    leaders = [max(below.leaders[start:end], default=0) for start, end in spans]
+    beside = _beside(spans, children, children_beside, below.leaders, pods)
+    slices_beside: Sequence[int] = _beside(spans, below.slices, below.slices_beside, below.leaders, slices)
+    slices, slices_beside = _slice_counts(pods, beside, plan, depth) or (slices, slices_beside)
+    return _Level(pods, beside, slices, slices_beside, leaders)
+
+
+def _round_down(counts: Sequence[int], unit: int) -> Sequence[int]:
+    """The counts without what is left over beside whole inner slices."""
+    return counts if unit == 1 else [count // unit * unit for count in counts]
+
+
+def _beside(
+    spans: Sequence[tuple[int, int]],
+    alone: Sequence[int],
+    beside: Sequence[int],
+    leaders: Sequence[int],
+    totals: Sequence[int],
+) -> list[int]:
+    """The counts of domains beside a leader: it goes to the child that loses least by it; 0 if no child can take it."""
+    counts: list[int] = []
+    for (start, end), total in zip(spans, totals, strict=True):
+        losses = [alone[child] - beside[child] for child in range(start, end) if leaders[child]]
+        counts.append(total - min(losses) if losses else 0)
+    return counts
+
+
+class _Shortage(Record):
+    """A shortage: `room` of the slices do. `level_key` is the level if it has no domain at all."""
+
+    level: int
+    room: int
+    level_key: str | None = None
+
+
+def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[int, list[int] | _Shortage]:
+    """The level of the search that ends it, and the domains there, or what is short.
+
+    A preferred level that is too narrow is followed by those above it.
+    """
+    depth = plan.searched
+    while True:
+        if not tree.paths[depth]:
+            return depth, _Shortage(depth, 0, tree.levels[depth])
+        level = levels[depth]
+        single = _single_domain(level, plan)
+        if single is not None:
+            return depth, [single]
+        if plan.is_required:
+            best = min(range(len(level.pods)), key=_leader_order(level, plan))
+            return depth, _Shortage(depth, level.slices[best])
+        if depth == 0 or plan.is_spread:
+            return depth, _several_domains(level, plan, depth)
+        depth -= 1
+
+
+def _single_domain(level: _Level, plan: _Plan) -> int | None:
+    """The domain that can hold all: the one with least room to spare, the first by values among equals."""
+    wanted = plan.slices
+    if not plan.leaders and level.slices is level.pods:
+        # Most requests have no slices: the smallest sufficient number decides, and its first domain.
+        least = min((count for count in level.pods if count >= wanted), default=None)
+        return None if least is None else level.pods.index(least)
+    holding = [
+        domain
+        for domain, count in enumerate(level.slices_beside)
+        if count >= wanted and level.leaders[domain] >= plan.leaders
+    ]
+    return min(holding, key=lambda each: (level.slices_beside[each], level.pods_beside[each], each), default=None)
+
+
+def _leader_order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int, int, int]]:
+    """Kueue's order of domains while a leader is to be placed; ties go by values, in whose order domains are."""
+    sign = 1 if plan.is_spread else -1
+    leaders, slices, pods = level.leaders, level.slices_beside, level.pods_beside
+    return lambda domain: (-leaders[domain], sign * slices[domain], pods[domain], domain)
+
+
+def _order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int, int]]:
+    """Kueue's order of domains for workers."""
+    sign = 1 if plan.is_spread else -1
+    slices, pods = level.slices, level.pods
+    return lambda domain: (sign * slices[domain], pods[domain], domain)
+
+
+def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Shortage:
+    """The domains that hold all together: that of the leader first, then greedily."""
+    units = _Units(level.slices, level.slices_beside, level.leaders)
+    left, chosen = plan.slices, list[int]()
+    order: Sequence[int]
+    if plan.leaders:
+        order = sorted(range(len(level.pods)), key=_leader_order(level, plan))
+        order = _leader_first(order, units, plan.slices, plan.leaders)
+        first = order[0]
+        if not level.leaders[first]:
+            return _Shortage(depth, 0)
+        if not plan.is_spread and level.slices_beside[first] >= left:
+            first = _best_fit(order, units.beside, units, left, plan.leaders)
+        chosen.append(first)
+        left -= level.slices_beside[first]
+        # Kueue goes on behind the first place, whichever domain it took.
+        order = order[1:]
+    else:
+        # A domain without room for a slice adds nothing.
+        order = [domain for domain, count in enumerate(level.slices) if count]
+    order = sorted(order, key=_order(level, plan))
+    for position, domain in enumerate(order):
+        if left <= 0:
+            break
+        if not plan.is_spread and level.slices[domain] >= left:
+            chosen.append(_best_fit(order[position:], units.alone, units, left, 0))
+            return chosen
+        chosen.append(domain)
+        left -= level.slices[domain]
+    return _Shortage(depth, plan.slices - left) if left > 0 else chosen
+
+
+def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int) -> Sequence[int]:
+    """The order, with the first domain in front that takes the leader and leaves room for all workers."""
+    if not leaders or len(order) < 2:
+        return order
+    spare = sum([units.alone[domain] for domain in order]) - wanted
+    for position, domain in enumerate(order):
+        if units.leaders[domain] >= leaders and units.alone[domain] - units.beside[domain] <= spare:
+            return (domain, *order[:position], *order[position + 1 :])
+    return order
+
+
+def _best_fit(
+    order: Sequence[int], counts: Sequence[int] | Mapping[int, int], units: _Units, wanted: int, leaders: int
+) -> int:
+    """The domain with the smallest sufficient count, the first in order among equals."""
+    holding = [domain for domain in order if counts[domain] >= wanted and units.leaders[domain] >= leaders]
+    return min(holding, key=lambda domain: counts[domain]) if holding else order[0]
+
+
+_Taken = tuple[int, int, int]
+"""A domain, the pods or slices that it gets, and the leaders."""
+
+
+def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, best_fit: bool) -> list[_Taken]:
+    """Distribute `wanted` units over domains in their order; the last one is the tightest that suffices."""
+    order = _leader_first(order, units, wanted, leaders)
+    taken: list[_Taken] = []
+    for position, domain in enumerate(order):
+        counts = units.beside if leaders else units.alone
+        last = domain
+        if best_fit and counts[domain] >= wanted and units.leaders[domain] >= leaders:
+            last = _best_fit(order[position:], counts, units, wanted, leaders)
+        room, leading = min(counts[last], wanted), min(units.leaders[last], leaders)
+        taken.append((last, room, leading))
+        wanted, leaders = wanted - room, leaders - leading
+        if wanted == 0 and leaders == 0:
+            return taken
+    # Kueue logs an error here and assigns nothing.
+    return []
+
+
+def _descend(
+    tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int, chosen: Sequence[int]
+) -> list[_Taken]:
+    """The leaves, with their pods, that the pods go to from the chosen domains of a level."""
+    best_fit = not plan.is_spread
+    taken = _take(chosen, _slice_units(levels[depth]), plan.slices, plan.leaders, best_fit=best_fit)
+    while depth < plan.sliced:
+        # Children of all chosen domains compete: Kueue forgets how many slices each parent got.
+        children = [child for domain, _, _ in taken for child in range(*tree.spans[depth][domain])]
+        depth += 1
+        order = sorted(children, key=_order(levels[depth], plan))
+        taken = _take(order, _slice_units(levels[depth]), plan.slices, plan.leaders, best_fit=best_fit)
+    taken = [(domain, slices * plan.size, leaders) for domain, slices, leaders in taken]
+    while depth < len(tree.levels) - 1:
+        size = plan.sizes.get(depth + 1, 1)
+        level = levels[depth + 1]
+        below: list[_Taken] = []
+        for domain, pods, leaders in taken:
+            children = range(*tree.spans[depth][domain])
+            order, units = _pod_units(level, children, plan, size)
+            shares = _take(order, units, pods // size, leaders, best_fit=best_fit)
+            below += [(child, units_taken * size, leading) for child, units_taken, leading in shares]
+        taken, depth = below, depth + 1
+    return taken
+
+
+def _slice_units(level: _Level) -> _Units:
+    return _Units(level.slices, level.slices_beside, level.leaders)
+
+
+def _pod_units(level: _Level, children: range, plan: _Plan, size: int) -> tuple[list[int], _Units]:
+    """Children in Kueue's order, and their counts in inner slices of `size` pods."""
+    # Kueue sorts before it counts inner slices: below the level of the slices there are none, and pods decide.
+    order = sorted(children, key=_order(level, plan))
+    if size == 1:
+        return order, _Units(level.pods, level.pods_beside, level.leaders)
+    alone = {child: level.pods[child] // size for child in children}
+    beside = {child: level.pods_beside[child] // size for child in children}
+    return order, _Units(alone, beside, level.leaders)
+
+
+def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: _Shortage, topology: str) -> str:
+    """Kueue's message about pods that do not fit, without the leaves that are excluded."""
+    if plan.layers:
+        best = _best_domain(tree, levels[shortage.level], shortage.level)
+        parts = [
+            f"; {_slices_within(tree, levels, shortage.level, best, layer)}/{plan.count // layer.size} slice(s) fit on "
+            f"level {layer.level}"
+            for layer in plan.layers
+        ]
+        return f'topology "{topology}" doesn\'t allow to fit{"".join(parts)}'
+    unit = "pod" if plan.size == 1 else "slice"
+    if shortage.room == 0:
+        return f'topology "{topology}" doesn\'t allow to fit any of {plan.slices} {unit}(s)'
+    return f'topology "{topology}" allows to fit only {shortage.room} out of {plan.slices} {unit}(s)'
+
+
+def _best_domain(tree: DomainTree, level: _Level, depth: int) -> int:
+    """The domain with most slices; among equals the first by its name, which of a host is the hostname alone."""
+    is_host = tree.is_by_host and depth == len(tree.levels) - 1
+    paths = tree.paths[depth]
+    return min(range(len(paths)), key=lambda each: (-level.slices[each], paths[each][-1:] if is_host else paths[each]))
+
+
+def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domain: int, layer: SliceLayer) -> int:
+    """The slices of a layer that fit inside a domain."""
+    start, end = domain, domain + 1
+    target = tree.levels.index(layer.level)
+    while depth < target and start < end:
+        start, end = tree.spans[depth][start][0], tree.spans[depth][end - 1][1]
+        depth += 1
+    return sum([levels[target].pods[each] // layer.size for each in range(start, end)])
+
+
+def _nearest(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int) -> NearestDomain | None:
+    """The domain of the searched level that has room for most."""
+    if not tree.paths[depth]:
+        return None
+    depth = plan.searched if tree.paths[plan.searched] else depth
+    best = _best_domain(tree, levels[depth], depth)
+    return NearestDomain(tree.paths[depth][best], depth, levels[depth].slices[best], plan.slices, plan.size)

@@ -1,0 +1,315 @@
+"""Kueue's scheduling cycles over a scene: which jobs are admitted, in which order, and where their pods go.
+
+Each cycle takes the first waiting job of every ClusterQueue, works out its flavors and domains, and admits those that
+still fit beside each other. Source: spec/kueue.md#9.7 to #9.11; Kueue, scheduler.go and podset_reducer.go.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.schedulers.kueue.allocate.domains import DomainTree
+from packwise.schedulers.kueue.allocate.quota import FlavorChoice, Mode, Quotas, group_sets, pod_set_text
+from packwise.schedulers.kueue.allocate.scene import PlacedPods, with_pod
+from packwise.schedulers.kueue.allocate.search import Question, find_domains
+from packwise.schedulers.node_selection import selects_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from packwise.schedulers.kueue.allocate.quota import Assignment
+    from packwise.schedulers.kueue.allocate.scene import (
+        ClusterQueue,
+        FlavorResource,
+        Job,
+        Path,
+        PodSet,
+        Scene,
+    )
+    from packwise.schedulers.kueue.allocate.search import NearestDomain, SearchAnswer
+
+_NAMESPACE_LABEL = "kubernetes.io/metadata.name"
+
+
+class SetAnswer(Record):
+    """The outcome of a pod set: its flavors by resource, and its pods by leaf domain.
+
+    `domains` is None if Kueue assigns no topology. `placed_count` is how many pods it is admitted with.
+    """
+
+    name: str
+    flavors: Mapping[str, str] = {}
+    flavor: str = ""
+    topology: str = ""
+    domains: tuple[tuple[Path, int], ...] | None = None
+    admitted: int = 0
+
+
+class Failure(Record):
+    """A topology without room: the pod set, its flavor, the domain that comes nearest, and what was asked."""
+
+    pod_set: str
+    flavor: str
+    topology: str
+    search: SearchAnswer
+
+
+class JobAnswer(Record):
+    """The outcome of a job: `message` is that of the condition QuotaReserved if it waits.
+
+    `turn` is its place in the order of admission. `is_short_of_quota`: running Workloads hold the quota.
+    """
+
+    is_admitted: bool
+    sets: tuple[SetAnswer, ...] = ()
+    message: str = ""
+    failure: Failure | None = None
+    is_short_of_quota: bool = False
+    is_delayed: bool = False
+    turn: int = 0
+
+    @property
+    def nearest(self) -> NearestDomain | None:
+        """The domain that comes nearest, if a topology is too small."""
+        return None if self.failure is None else self.failure.search.nearest
+
+
+class _Plan(Record):
+    """The placement of a job that fits: what it uses of quotas and of domains."""
+
+    answer: JobAnswer
+    queue: str = ""
+    usage: Mapping[FlavorResource, int] = {}
+    placed: tuple[tuple[str, PlacedPods], ...] = ()
+
+
+class Session:
+    """The cluster while Kueue admits jobs: quotas and domains with their use."""
+
+    def __init__(self, scene: Scene, *, is_empty: bool = False) -> None:
+        self.scene = scene
+        self._quotas = Quotas(scene)
+        self._choice = FlavorChoice(scene, self._quotas)
+        self._queues = {(queue.namespace, queue.name): queue for queue in scene.local_queues}
+        self.trees = {
+            flavor.name: DomainTree(
+                scene.topologies[flavor.topology],
+                [
+                    node
+                    for node in scene.nodes
+                    if flavor.labels.items() <= node.labels.items()
+                    and all(level in node.labels for level in scene.topologies[flavor.topology])
+                ],
+                flavor.tolerations,
+            )
+            for flavor in scene.flavors.values()
+            if scene.topologies.get(flavor.topology)
+        }
+        for tree in self.trees.values():
+            for node, request in scene.bound:
+                tree.subtract_node(node, with_pod(request))
+        for workload in () if is_empty else scene.workloads:
+            self._use(workload.cluster_queue, workload.usage, workload.placed)
+
+    def _use(
+        self, queue: str, usage: Mapping[FlavorResource, int], placed: Iterable[tuple[str, PlacedPods]], sign: int = 1
+    ) -> None:
+        self._quotas.use(queue, usage, sign)
+        for flavor, pods in placed:
+            self._take(flavor, pods, sign)
+
+    def _take(self, flavor: str, pods: PlacedPods, sign: int = 1) -> None:
+        """Count pods in the trees that have their domain: that of the flavor, and all others with the same host."""
+        own = self.trees.get(flavor)
+        for name, tree in self.trees.items():
+            # Kueue counts what other flavors use of a host (TASHandleOverlappingFlavors).
+            if name == flavor or (tree.is_by_host and (own is None or own.is_by_host)):
+                tree.take(pods, sign)
+
+    def admit(self, plan: _Plan) -> None:
+        """Count what an admitted job uses."""
+        self._use(plan.queue, plan.usage, plan.placed)
+
+    def still_fits(self, plan: _Plan) -> bool:
+        """True if a plan of this cycle fits beside the jobs that were admitted since."""
+        if any(amount > self._quotas.available(plan.queue, key) for key, amount in plan.usage.items()):
+            return False
+        by_flavor: dict[str, list[PlacedPods]] = {}
+        for flavor, pods in plan.placed:
+            by_flavor.setdefault(flavor, []).append(pods)
+        return all(self.trees[flavor].fits(placed) for flavor, placed in by_flavor.items())
+
+    def cluster_queue(self, job: Job) -> ClusterQueue | str:
+        """The ClusterQueue of a job; Kueue's text if it is not queued there."""
+        local = self._queues.get((job.namespace, job.queue)) or self._queues.get(("", job.queue))
+        if local is None:
+            return f"LocalQueue {job.queue} doesn't exist"
+        if local.stopped:
+            return f"LocalQueue {job.queue} is inactive"
+        queue = self.scene.cluster_queues.get(local.cluster_queue)
+        if queue is None:
+            return f"ClusterQueue {local.cluster_queue} doesn't exist"
+        if queue.stopped or self.missing_objects(queue):
+            return f"ClusterQueue {queue.name} is inactive"
+        labels = {_NAMESPACE_LABEL: job.namespace, **self.scene.namespaces.get(job.namespace, {})}
+        if queue.selector is None or not selects_labels(queue.selector, labels):
+            return "workload namespace doesn't match ClusterQueue selector"
+        return queue
+
+    def missing_objects(self, queue: ClusterQueue) -> list[str]:
+        """The ResourceFlavors and Topologies that a ClusterQueue needs and that are not known."""
+        missing = [f'ResourceFlavor "{name}"' for name in queue.flavors if name not in self.scene.flavors]
+        named = [self.scene.flavors[name].topology for name in queue.flavors if name in self.scene.flavors]
+        missing += [f'Topology "{name}"' for name in dict.fromkeys(named) if name and name not in self.scene.topologies]
+        return missing
+
+    def plan(self, job: Job) -> _Plan:
+        """Work out a job: with all of its pods, else with as many as fit if it allows fewer."""
+        queue = self.cluster_queue(job)
+        if isinstance(queue, str):
+            return _Plan(JobAnswer(is_admitted=False, message=queue))
+        whole = self._plan_sets(job.sets, queue)
+        if whole.answer.is_admitted or all(each.least is None for each in job.sets):
+            return whole
+        # Kueue assumes that if fewer pods do not fit, more do not either.
+        most = sum([each.count - each.least for each in job.sets if each.least is not None])
+        low, high, best = 0, most + 1, None
+        while low < high:
+            middle = (low + high) // 2
+            fewer = self._plan_sets(_reduce(job.sets, middle, most), queue)
+            if fewer.answer.is_admitted:
+                high, best = middle, (middle, fewer)
+            else:
+                low = middle + 1
+        return best[1] if best is not None and best[0] == low else whole
+
+    def _plan_sets(self, sets: Sequence[PodSet], queue: ClusterQueue) -> _Plan:
+        assignment = self._choice.assign(queue, sets)
+        if assignment.mode is not Mode.FIT:
+            short = assignment.mode is Mode.SHORT
+            answer = JobAnswer(is_admitted=False, message=assignment.message, is_short_of_quota=short)
+            return _Plan(answer, queue.name)
+        is_tas_only = self._choice.is_tas_only(queue)
+        answers = [
+            SetAnswer(each.name, flavors, admitted=each.count)
+            for each, flavors in zip(sets, assignment.flavors, strict=True)
+        ]
+        placed: list[tuple[str, PlacedPods]] = []
+        try:
+            for members in self._by_flavor(sets, assignment, is_tas_only=is_tas_only):
+                flavor = self._tas_flavor(sets[members[0]], assignment.flavors[members[0]])
+                failure = self._place(sets, members, flavor, placed, answers, is_tas_only=is_tas_only)
+                if failure is not None:
+                    message = pod_set_text(failure.pod_set, [failure.search.message])
+                    return _Plan(JobAnswer(is_admitted=False, message=message, failure=failure), queue.name)
+        except _NoSingleFlavorError as error:
+            return _Plan(JobAnswer(is_admitted=False, message=str(error)), queue.name)
+        finally:
+            for flavor, pods in placed:
+                self._take(flavor, pods, -1)
+        answer = JobAnswer(is_admitted=True, sets=tuple(answers), is_delayed=bool(queue.checks))
+        return _Plan(answer, queue.name, assignment.usage, tuple(placed))
+
+    def _by_flavor(self, sets: Sequence[PodSet], assignment: Assignment, *, is_tas_only: bool) -> list[list[int]]:
+        """The groups of pod sets that get a topology: those of a flavor follow each other, without empty ones."""
+        groups: dict[str, list[list[int]]] = {}
+        for members in group_sets(sets):
+            asking = [
+                index for index in members if (sets[index].topology.is_asked or is_tas_only) and sets[index].count > 0
+            ]
+            if asking:
+                flavor = self._tas_flavor(sets[asking[0]], assignment.flavors[asking[0]])
+                groups.setdefault(flavor, []).append(asking)
+        return [members for listed in groups.values() for members in listed]
+
+    def _tas_flavor(self, each: PodSet, flavors: Mapping[str, str]) -> str:
+        """The only flavor with a topology among those of a pod set. Raises _NoSingleFlavorError."""
+        names = sorted({flavor for flavor in flavors.values() if flavor in self.trees})
+        if len(names) == 1:
+            return names[0]
+        reason = f"more than one TAS flavor assigned: {', '.join(names)}" if names else "no TAS flavor assigned"
+        raise _NoSingleFlavorError(f"failed to assign flavors to pod set {each.name}: {reason}")
+
+    def _place(
+        self,
+        sets: Sequence[PodSet],
+        members: Sequence[int],
+        flavor: str,
+        placed: list[tuple[str, PlacedPods]],
+        answers: list[SetAnswer],
+        *,
+        is_tas_only: bool,
+    ) -> Failure | None:
+        """Place one pod set, or a leader and its workers, and count it for those that follow."""
+        worker, leader = members[0], members[1] if len(members) > 1 else None
+        if leader is not None and sets[leader].count > sets[worker].count:
+            worker, leader = leader, worker
+        tree, topology = self.trees[flavor], self.scene.flavors[flavor].topology
+        own = sets[worker]
+        question = Question(
+            count=own.count,
+            request=with_pod(own.request),
+            leader=None if leader is None else with_pod(sets[leader].request),
+            topology=own.topology,
+            rules=own.rules,
+            is_implied=is_tas_only and not own.topology.is_asked,
+        )
+        search = find_domains(tree, question, topology)
+        if search.message:
+            return Failure(sets[members[0]].name, flavor, topology, search)
+        for index, domains in ((worker, search.workers), (leader, search.leader)):
+            if index is None:
+                continue
+            answers[index] = answers[index].replace(flavor=flavor, topology=topology, domains=domains)
+            for path, count in domains:
+                pods = PlacedPods(path, with_pod(sets[index].request), count)
+                placed.append((flavor, pods))
+                self._take(flavor, pods)
+        return None
+
+
+class _NoSingleFlavorError(Exception):
+    """The resources of a pod set lie on no flavor with a topology, or on several; the text is Kueue's."""
+
+
+def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
+    """The pod sets with so many pods less in all, of those that allow it in proportion."""
+    return [
+        each if each.least is None else each.replace(count=each.count - (each.count - each.least) * reduction // most)
+        for each in sets
+    ]
+
+
+def admit_jobs(scene: Scene) -> list[JobAnswer]:
+    """Kueue's answer for each job of the scene, in their order."""
+    session = Session(scene)
+    answers: dict[int, JobAnswer] = {}
+    waiting: dict[str, list[int]] = {}
+    for index, job in enumerate(scene.jobs):
+        queue = session.cluster_queue(job)
+        waiting.setdefault("" if isinstance(queue, str) else queue.name, []).append(index)
+    for listed in waiting.values():
+        listed.sort(key=lambda index: _rank(scene.jobs[index], index), reverse=True)
+    turn = 0
+    while waiting:
+        taken = [(listed.pop(), name) for name, listed in waiting.items()]
+        heads = sorted(taken, key=lambda head: _rank(scene.jobs[head[0]], head[0]))
+        plans = [(index, name, session.plan(scene.jobs[index])) for index, name in heads]
+        for index, name, plan in plans:
+            if not plan.answer.is_admitted:
+                turn += 1
+                answers[index] = plan.answer.replace(turn=turn)
+            elif session.still_fits(plan):
+                session.admit(plan)
+                turn += 1
+                answers[index] = plan.answer.replace(turn=turn)
+            else:
+                # Another job of the cycle took its place: it comes again in the next cycle.
+                waiting[name].append(index)
+        waiting = {name: listed for name, listed in waiting.items() if listed}
+    return [answers[index] for index in range(len(scene.jobs))]
+
+
+def _rank(job: Job, index: int) -> tuple[int, bool, str, int]:
+    """Kueue's order: by priority, then by time of creation; jobs that are not created yet follow in their own order."""
+    return -job.priority, not job.created, job.created, index

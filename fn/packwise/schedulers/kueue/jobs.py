@@ -1,0 +1,154 @@
+"""The jobs of the input as Kueue's scheduler gets them: one for each Workload that Kueue makes.
+
+Source: spec/kueue.md#3 and #9.7; Kueue, the integrations' PodSets, and pkg/controller/jobs/pod.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.lenient import mapping_at, mappings, text, text_at, value_at
+from packwise.objects.workload_kinds import QUEUE_NAME, Integration
+from packwise.schedulers.kueue.allocate.scene import Job, PodSet
+from packwise.schedulers.kueue.cluster import node_rules, pod_request
+from packwise.schedulers.kueue.podsets import integer, jobs_of
+from packwise.schedulers.kueue.request import PREFIX, TopologyRequest, parse_int32, read_request, unparsable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects import Index
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
+
+_POD_GROUP = f"{PREFIX}pod-group-name"
+_POD_COUNT = f"{PREFIX}pod-group-total-count"
+_MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
+_PRIORITY_CLASS = f"{PREFIX}priority-class"
+
+_MOST_REPLICAS = 10_000
+"""Workloads that one LeaderWorkerSet becomes at most."""
+
+
+class QueuedJob(Record):
+    """A job for the scheduler, and the object and the pod sets that it comes from.
+
+    `lacking` is how many pods of a group are not there. `notes` are what Kueue does not look at.
+    """
+
+    job: Job
+    item: KubeObject
+    sets: tuple[KueuePodSet, ...]
+    lacking: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class JobPriorities(Record):
+    """The values of WorkloadPriorityClasses and of PriorityClasses by name, and that of the default class."""
+
+    of_workloads: Mapping[str, int]
+    of_pods: Mapping[str, int]
+    default: int = 0
+
+
+def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) -> list[QueuedJob]:
+    """The jobs that name a queue, in the order of the input."""
+    queued: list[QueuedJob] = []
+    groups: dict[tuple[str, str], list[KueueJob]] = {}
+    for job in jobs_of(index):
+        if not job.item.labels.get(QUEUE_NAME):
+            continue
+        group = job.item.labels.get(_POD_GROUP) if job.kind.integration is Integration.POD else None
+        if group:
+            groups.setdefault((job.item.namespace or "", group), []).append(job)
+        elif job.kind.integration is Integration.LEADER_WORKER_SET:
+            queued += _replicas(job, release, priorities)
+        else:
+            queued.append(_queued_job(job, job.item.name, job.sets, release, priorities))
+    queued += [_pod_group(name, pods, release, priorities) for (_, name), pods in groups.items()]
+    places = {id(item): place for place, item in enumerate(index.users.values())}
+    return sorted(queued, key=lambda each: places.get(id(each.item), 0))
+
+
+def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
+    """A Workload for each replica of a LeaderWorkerSet."""
+    replicas = min(integer(job.item.get("spec.replicas"), 1), _MOST_REPLICAS)
+    for number in range(replicas):
+        name = job.item.name if replicas == 1 else f"{job.item.name}-{number}"
+        yield _queued_job(job, name, job.sets, release, priorities)
+
+
+def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, priorities: JobPriorities) -> QueuedJob:
+    """The Workload of a group of pods: a pod set for each role, which is told by the spec of the pods."""
+    roles: dict[str, list[KueuePodSet]] = {}
+    for pod in sorted(pods, key=lambda each: each.item.name):
+        for each in pod.sets:
+            roles.setdefault(_role(each.pod_spec), []).append(each)
+    # Annotations are not part of the role: those of its first pod count for all.
+    sets = [replace(members[0], name=role, count=len(members)) for role, members in roles.items()]
+    first = pods[0]
+    total = parse_int32(str(mapping_at(first.item.value, "metadata", "annotations").get(_POD_COUNT, ""))) or 0
+    return _queued_job(first, name, sets, release, priorities).replace(lacking=max(0, total - len(pods)))
+
+
+def _role(spec: Mapping[str, Value]) -> str:
+    """A name for the role of pods with this spec, by the fields that Kueue compares."""
+    fields = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints",
+              "overhead", "resourceClaims", "resources")  # fmt: skip
+    shape: list[Value] = [spec.get(field) for field in fields]
+    for part in ("initContainers", "containers"):
+        shape.append([
+            [value_at(container, "resources", "requests"), container.get("ports")]
+            for container in mappings(spec.get(part))
+        ])  # fmt: skip
+    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _queued_job(
+    job: KueueJob, name: str, sets: Sequence[KueuePodSet], release: KueueRelease, priorities: JobPriorities
+) -> QueuedJob:
+    least = parse_int32(str(mapping_at(job.item.value, "metadata", "annotations").get(_MIN_PARALLELISM, "")))
+    is_partial = job.kind.integration is Integration.JOB and least is not None and len(sets) == 1
+    read = [_pod_set(each, release, least if is_partial else None) for each in sets]
+    return QueuedJob(
+        Job(
+            namespace=job.item.namespace or "",
+            name=name,
+            queue=job.item.labels.get(QUEUE_NAME, ""),
+            sets=tuple(read),
+            priority=_priority(job, sets, priorities),
+            created=text_at(job.item.value, "metadata", "creationTimestamp"),
+        ),
+        job.item,
+        tuple(sets),
+    )
+
+
+def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> PodSet:
+    annotations = each.template.annotations
+    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    # Kueue admits fewer pods only if there is room between the two numbers.
+    fewer = least if least is not None and 0 < least < each.count else None
+    return PodSet(
+        each.name,
+        each.count,
+        pod_request(each.pod_spec),
+        request or TopologyRequest(),
+        node_rules(each.pod_spec),
+        fewer,
+    )
+
+
+def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorities) -> int:
+    """The priority of the job's Workload: that of its own class, else that of the first pods with a class."""
+    name = job.item.labels.get(_PRIORITY_CLASS)
+    if name:
+        return priorities.of_workloads.get(name, 0)
+    named = [name for each in sets if (name := text(each.pod_spec.get("priorityClassName")))]
+    return priorities.of_pods.get(named[0], 0) if named else priorities.default
