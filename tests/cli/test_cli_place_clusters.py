@@ -491,7 +491,7 @@ SHORT = "node(s) didn't have enough resources: GPU"
         ({"gpu-fraction": "0.5"}, 1, 1, [f"1 {SHORT}s"]),
         ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}, 2, 1, ["Unable to schedule pod"]),
         ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "2"}, 2, 0, []),
-        ({"gpu-fraction": "1"}, 2, 1, []),
+        ({"gpu-fraction": "0.99"}, 2, 1, []),
         ({"gpu-memory": "90000"}, 2, 0, [f"1 {SHORT} memory"]),
         ({"gpu-memory": "80000"}, 1, 0, []),
     ],

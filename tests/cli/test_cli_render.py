@@ -155,8 +155,9 @@ def test_the_last_line_says_what_was_done_judged_and_left_out(words: str, done: 
 
 
 def test_warnings_are_reported_beside_the_result(call: Call) -> None:
-    queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\nspec: {parentQueue: b}\n"
-    other = queue.replace("{name: a}", "{name: c}").replace("b}", '""}')
+    spec = "{parentQueue: b, resources: {gpu: {limit: -1}}}"
+    queue = f"apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {{name: a}}\nspec: {spec}\n"
+    other = queue.replace("{name: a}", "{name: c}").replace("parentQueue: b", 'parentQueue: ""')
     ran = call("render", "-", stdin=f"{queue}---\n{other}")
 
     assert (ran.code, ran.stdout) == (0, f"{queue}---\n{other}")
