@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
+
 from krmfn.kubeobject import KubeObject
 from krmfn.result import sort_results
 from krmfn.yamltext import read, write
@@ -17,7 +19,7 @@ HEAD = """\
 # Each case is a file, `objects`, checked for a release of Kueue (`kueue`, v0.19), as an update of the file `before`
 # where it has one; `settings` are lines of the settings' spec. `findings` is all that is said of it.
 """
-TABLE = "kueue/rules.yaml"
+TABLES = ("kueue/rules.yaml", "kueue/waiting.yaml")
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender
@@ -32,8 +34,8 @@ topologyAwareScheduling: {enabled: true}
 """
 
 
-def cases() -> list[dict[str, Any]]:
-    return cast("list[dict[str, Any]]", read((TESTDATA / TABLE).read_text(encoding="utf-8")))
+def cases(table: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", read((TESTDATA / table).read_text(encoding="utf-8")))
 
 
 def settings(case: dict[str, Any]) -> KubeObject:
@@ -52,10 +54,11 @@ def answered(case: dict[str, Any]) -> dict[str, Any]:
     return {key: part for key, part in case.items() if key != "findings"} | ({"findings": findings} if findings else {})
 
 
-def test_a_job_is_answered_as_the_table_says(assert_expected: Callable[[str, str], None]) -> None:
-    assert_expected(TABLE, HEAD + write([answered(case) for case in cases()]))
+@pytest.mark.parametrize("table", TABLES)
+def test_a_job_is_answered_as_the_table_says(table: str, assert_expected: Callable[[str, str], None]) -> None:
+    assert_expected(table, HEAD + write([answered(case) for case in cases(table)]))
 
 
 def test_no_two_cases_have_one_name() -> None:
-    names = [case["name"] for case in cases()]
+    names = [case["name"] for table in TABLES for case in cases(table)]
     assert len(set(names)) == len(names)

@@ -143,7 +143,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(
         load=_importer("schedulers.kueue:KUEUE"),
         rules=_importer("schedulers.kueue:RULES"),
-        queued=_importer("schedulers.kueue.chain:queued_pods"),
+        queued=_importer("schedulers.kueue.queued:queued_pods"),
         webhook="Kueue's webhook",
         word="kueue",
         emit_word=KUEUE_TOPOLOGY.emit_word,

@@ -8,7 +8,7 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
-from packwise.schedulers.kueue import admission, chain, ignored, objects, podsets
+from packwise.schedulers.kueue import admission, ignored, objects, podsets, waiting
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packwise.settings import TopologyRender
 
 RULES = (
-    *objects.RULES, *admission.RULES, *podsets.RULES, *chain.RULES, *ignored.RULES,
+    *objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *ignored.RULES,
 )  # fmt: skip
 """Every rule of Kueue, in the order in which they are checked."""
 
@@ -36,7 +36,7 @@ class _Kueue(Scheduler):
             *objects.check_objects(source, release),
             *admission.check_jobs(jobs, source.inventory, release),
             *podsets.check_runtimes(items),
-            *chain.check_chain(source, jobs, generated, release),
+            *waiting.check_chain(source, jobs, generated, release),
             *ignored.check_keys(items),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )

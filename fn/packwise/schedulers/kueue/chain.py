@@ -1,75 +1,62 @@
 """LocalQueue, ClusterQueue, ResourceFlavor and Topology: the way from a job to its nodes, as far as the input has it.
 
-No webhook looks at any of it: what is missing, or asked for and not there, shows as a job that waits for ever. Kueue's
-own conditions are told in its words. Source: spec/kueue.md#3, #5.3, #6.
+Every object is indexed once, by its identity: whatever asks for one, per job, finds it without a search.
+Source: spec/kueue.md#5.3 and #6.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
-from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, value_at
-from packwise.objects import Place, is_placeholder
+from packwise.kubernetes.validation import amounts
+from packwise.lenient import entries, mapping_at, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
-from packwise.objects.workload_kinds import QUEUE_NAME
-from packwise.placement import PodSlice, QueuedPods
-from packwise.revisions.kueue import kueue_release
-from packwise.schedulers.kueue.objects import rendered_values
-from packwise.schedulers.kueue.podsets import jobs_of
-from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, UNCONSTRAINED, TopologyRequest, read_request, unparsable
+from packwise.schedulers.node_selection import read_selector, selects_labels
 from packwise.topology.known import node_labels
-from packwise.wording import closest, near_miss
+from packwise.wording import MOST_COMPARED, near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Generated, Index, Inventory
+    from packwise.objects import Index
     from packwise.objects.kinds import Kind
-    from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers import SchedulerInput
-    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
-    from packwise.settings import TopologyRender
-    from packwise.topology.known import KnownTopologies
+    from packwise.schedulers.node_selection import LabelRequirement
 
-QUEUE = Rule(
-    "kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#6.7", Severity.WARNING
-)
-INACTIVE = Rule(
-    "kueue-inactive",
-    "The flavors of a ClusterQueue, and their Topologies, are there.",
-    "spec/kueue.md#5.3",
-    Severity.WARNING,
-)
-UNMATCHED = Rule(
-    "kueue-unmatched",
-    "A flavor of the queue takes what a pod set asks of the topology.",
-    "spec/kueue.md#6.3",
-    Severity.WARNING,
-)
-NO_NODES = Rule("kueue-flavor-nodes", "A flavor with a topology has nodes.", "spec/kueue.md#6.6", Severity.WARNING)
-FALSE = Rule("kueue-unconstrained-false", 'No pod set asks for `unconstrained: "false"`.', "spec/kueue.md#6.4")
-RULES = (QUEUE, INACTIVE, UNMATCHED, NO_NODES, FALSE)
-"""Rules of what stands between a job and its nodes."""
-
-_GROUP = "kueue.x-k8s.io"
-_LOCAL_QUEUE = (_GROUP, "LocalQueue")
-_CLUSTER_QUEUE = (_GROUP, "ClusterQueue")
+GROUP = KUEUE_TOPOLOGY.group
+LOCAL_QUEUE, CLUSTER_QUEUE = (GROUP, "LocalQueue"), (GROUP, "ClusterQueue")
+COHORT, ADMISSION_CHECK, PRIORITY = (GROUP, "Cohort"), (GROUP, "AdmissionCheck"), (GROUP, "WorkloadPriorityClass")
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
+_STOPPING = ("Hold", "HoldAndDrain")
+_MOST_FLAVORS = 256
+"""Flavors of a ClusterQueue beyond which the webhook refuses it, so that no job is judged by it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Flavor:
-    """A flavor of a ClusterQueue at `path`; `value` is its ResourceFlavor, None where the input has none."""
+class Quota:
+    """The quota of a resource in a flavor, in millicores of `cpu`, else whole units; a limit of None is none."""
+
+    nominal: int
+    borrowing: int | None = None
+    lending: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """A flavor of a ClusterQueue at `path`; `value` is its ResourceFlavor, None if the input has none.
+
+    `levels` are those of its Topology; None if it names none, or the input does not have it.
+    """
 
     name: str
     path: FieldPath
     value: Mapping[str, Value] | None
+    levels: Sequence[str] | None
+    quotas: Mapping[str, Quota]
 
     @property
     def topology(self) -> str | None:
@@ -77,17 +64,58 @@ class _Flavor:
         name = value_at(self.value, "spec", "topologyName")
         return name if isinstance(name, str) else None
 
+    @property
+    def is_known(self) -> bool:
+        """True if the input has the flavor, and its Topology if it names one."""
+        return self.value is not None and (self.topology is None or self.levels is not None)
+
 
 @dataclass(frozen=True, slots=True)
-class _Resources:
-    """A resource group of a ClusterQueue: the resources that it covers and its flavors."""
+class ResourceGroup:
+    """A resource group of a ClusterQueue: the resources that it covers and its flavors, in their order."""
 
     covered: frozenset[str]
-    flavors: tuple[_Flavor, ...]
+    flavors: tuple[Flavor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterQueue:
+    """A ClusterQueue as Kueue reads it. `selector` selects namespaces; None selects none."""
+
+    item: KubeObject
+    groups: tuple[ResourceGroup, ...]
+    cohort: str
+    selector: tuple[LabelRequirement, ...] | None
+    is_stopped: bool
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.item.name
+
+    @property
+    def flavors(self) -> list[Flavor]:
+        """The flavors of all its resource groups."""
+        return [flavor for group in self.groups for flavor in group.flavors]
+
+    @property
+    def is_known(self) -> bool:
+        """True if the input has all flavors, and the webhook accepts their number."""
+        flavors = self.flavors
+        return len(flavors) <= _MOST_FLAVORS and all(flavor.is_known for flavor in flavors)
+
+    @property
+    def is_for_topologies(self) -> bool:
+        """True if every flavor has a topology, so that every job asks for one by implication."""
+        return all(flavor.topology is not None for flavor in self.flavors)
+
+    def group_of(self, resource: str) -> ResourceGroup | None:
+        """The resource group that covers a resource."""
+        return next((group for group in self.groups if resource in group.covered), None)
 
 
 class Chain:
-    """The objects of the input, and those that are rendered, by name."""
+    """The objects of the input, and those that are rendered, by their identity."""
 
     def __init__(
         self, items: Index, values: Sequence[Mapping[str, Value]], nodes: Iterable[Mapping[str, Value]] = ()
@@ -97,49 +125,172 @@ class Chain:
             name: None if value is None else node_labels(value)
             for name, value in _by_name(items, values, KUEUE_TOPOLOGY).items()
         }
-        self.of_kai = [item.name for item in items.of_kind(*TOPOLOGY.key)]
-        self.local_queues = items.of_kind(*_LOCAL_QUEUE)
-        self.nodes = [mapping_at(node, "metadata", "labels") for node in nodes if node.get("kind") == "Node"]
-        self.cluster_queues = items.of_kind(*_CLUSTER_QUEUE)
+        self.local_queues = items.of_kind(*LOCAL_QUEUE)
+        self.admission_checks = frozenset([item.name for item in items.of_kind(*ADMISSION_CHECK)])
+        self.priorities = frozenset([item.name for item in items.of_kind(*PRIORITY)])
+        self.nodes = FlavorNodes([node for node in nodes if node.get("kind") == "Node"])
+        self._items = items
+        self._local_queues: dict[tuple[str, str], Sequence[KubeObject]] = {}
+        self._queues: dict[tuple[str, str], ClusterQueue | None] = {}
 
-    def resources(self, queue: KubeObject) -> list[_Resources]:
-        """The resource groups of a ClusterQueue."""
-        groups = mappings_in_place(queue.get("spec.resourceGroups"))
-        return [self._group(group, ("spec", "resourceGroups", position)) for position, group in enumerate(groups)]
+    @cached_property
+    def topologies_of_kai(self) -> frozenset[str]:
+        """The names of KAI's Topologies, which Kueue does not read."""
+        return frozenset([item.name for item in self._items.of_kind(*TOPOLOGY.key)])
 
-    def _group(self, group: Mapping[str, Value], path: FieldPath) -> _Resources:
+    @cached_property
+    def cluster_queues(self) -> tuple[ClusterQueue, ...]:
+        """Every ClusterQueue of the input."""
+        return tuple(self._read_queue(item) for item in self._items.of_kind(*CLUSTER_QUEUE))
+
+    @cached_property
+    def cluster_queues_by_name(self) -> Mapping[str, Sequence[ClusterQueue]]:
+        """The ClusterQueues of each name: several, if files repeat one."""
+        by_name: dict[str, list[ClusterQueue]] = {}
+        for queue in self.cluster_queues:
+            by_name.setdefault(queue.name, []).append(queue)
+        return by_name
+
+    @cached_property
+    def _local_queues_by_name(self) -> Mapping[str, Mapping[str, Sequence[KubeObject]]]:
+        by_name: dict[str, dict[str, list[KubeObject]]] = {}
+        for queue in self.local_queues:
+            by_name.setdefault(queue.name, {}).setdefault(queue.namespace or "", []).append(queue)
+        return by_name
+
+    @cached_property
+    def _namespaces(self) -> Mapping[str, Mapping[str, Value] | None]:
+        """The labels of the Namespaces of the input; None for several that differ."""
+        by_name: dict[str, Mapping[str, Value] | None] = {}
+        for item in self._items.of_kind("", "Namespace"):
+            labels: Mapping[str, Value] = mapping_at(item.value, "metadata", "labels")
+            if by_name.setdefault(item.name, labels) != labels:
+                by_name[item.name] = None
+        return by_name
+
+    def local_queues_of(self, name: str, namespace: str) -> Sequence[KubeObject]:
+        """The LocalQueues of that name that a job of the namespace may mean; "" is a namespace that nobody wrote."""
+        key = name, namespace
+        if key not in self._local_queues:
+            by_namespace = self._local_queues_by_name.get(name, {})
+            near = (namespace, "") if namespace else tuple(by_namespace)
+            self._local_queues[key] = [queue for each in near for queue in by_namespace.get(each, ())]
+        return self._local_queues[key]
+
+    def namespaces_of_local_queues(self, name: str) -> list[str]:
+        """The namespaces that have a LocalQueue of that name."""
+        return sorted(self._local_queues_by_name.get(name, {}))
+
+    @cached_property
+    def _local_queue_names(self) -> Mapping[str, Sequence[str]]:
+        names: dict[str, dict[str, None]] = {}
+        for queue in self.local_queues:
+            names.setdefault(queue.namespace or "", {})[queue.name] = None
+        return {namespace: tuple(own) for namespace, own in names.items()}
+
+    def has_local_queues(self, namespace: str) -> bool:
+        """True if the input has LocalQueues of just this namespace: who keeps some there keeps all of them there."""
+        return bool(namespace) and namespace in self._local_queue_names
+
+    def similar_local_queue(self, name: str, namespace: str) -> str:
+        """`; did you mean "x"?` for the LocalQueue of the namespace whose name is a typo away, or nothing."""
+        near = dict.fromkeys((namespace, "")) if namespace else self._local_queue_names
+        lists = [self._local_queue_names.get(each, ()) for each in near]
+        # Among more names than these nobody looks for the nearest one.
+        return near_miss(name, sum(map(tuple, lists), ())) if sum(map(len, lists)) <= MOST_COMPARED else ""
+
+    def cluster_queue(self, name: str, namespace: str) -> ClusterQueue | None:
+        """The ClusterQueue of a LocalQueue; None if the input has none, or several that are not the same."""
+        key = name, namespace
+        if key not in self._queues:
+            self._queues[key] = self._lead(self.local_queues_of(name, namespace))
+        return self._queues[key]
+
+    def _lead(self, queues: Sequence[KubeObject]) -> ClusterQueue | None:
+        leads = {str(each.get("spec.clusterQueue")) for each in queues}
+        known = self.cluster_queues_by_name.get(leads.pop()) if len(leads) == 1 else None
+        is_clear = known is not None and all(each.item.get("spec") == known[0].item.get("spec") for each in known)
+        return known[0] if known is not None and is_clear else None
+
+    def _read_queue(self, item: KubeObject) -> ClusterQueue:
+        groups = mappings_in_place(item.get("spec.resourceGroups"))
+        selector = item.get("spec.namespaceSelector")
+        # v1beta2 renamed the field, and drops the old name.
+        cohort = "cohort" if item.api_version == f"{GROUP}/v1beta1" else "cohortName"
+        return ClusterQueue(
+            item,
+            tuple(self._group(group, ("spec", "resourceGroups", place)) for place, group in enumerate(groups)),
+            text(item.get(("spec", cohort))),
+            read_selector(selector) if isinstance(selector, dict) else None,
+            is_stopped(item),
+        )
+
+    def _group(self, group: Mapping[str, Value], path: FieldPath) -> ResourceGroup:
         covered = frozenset([each for each in entries(group.get("coveredResources")) if isinstance(each, str)])
         flavors = [
-            _Flavor(name, (*path, "flavors", position, "name"), self.flavors.get(name))
-            for position, flavor in mappings_by_place(group.get("flavors"))
+            self._flavor(name, (*path, "flavors", place, "name"), flavor)
+            for place, flavor in mappings_by_place(group.get("flavors"))
             if isinstance(name := flavor.get("name"), str)
         ]
-        return _Resources(covered, tuple(flavors))
+        return ResourceGroup(covered, tuple(flavors))
 
-    def cluster_queue(self, name: str, namespace: str) -> KubeObject | None:
-        """The ClusterQueue of a LocalQueue; None where the input has none, or several that are not the same."""
-        queues = [each for each in self.local_queues if each.name == name and _is_near(each, namespace)]
-        leads = {str(each.get("spec.clusterQueue")) for each in queues}
-        known = [each for each in self.cluster_queues if each.name in leads]
-        is_clear = len(leads) == 1 and all(each.get("spec") == known[0].get("spec") for each in known)
-        return known[0] if known and is_clear else None
+    def _flavor(self, name: str, path: FieldPath, quotas: Mapping[str, Value]) -> Flavor:
+        value = self.flavors.get(name)
+        topology = value_at(value, "spec", "topologyName")
+        levels = self.levels.get(topology) if isinstance(topology, str) else None
+        return Flavor(name, path, value, levels, _quotas(quotas.get("resources")))
 
     def topologies(self, queue: str, namespace: str, *, is_asked: bool) -> tuple[str, ...]:
         """The topologies of the flavors of a LocalQueue that a pod set may get, which asks for one or not."""
         cluster_queue = self.cluster_queue(queue, namespace)
-        groups = [] if cluster_queue is None else self.resources(cluster_queue)
-        names = [flavor.topology for group in groups for flavor in group.flavors]
+        names = [] if cluster_queue is None else [flavor.topology for flavor in cluster_queue.flavors]
         if not is_asked and None in names:
             return ()
         return tuple(dict.fromkeys([name for name in names if name is not None]))
 
-    def names_of_queues(self, namespace: str) -> list[str]:
-        """The LocalQueues of a namespace."""
-        return [each.name for each in self.local_queues if _is_near(each, namespace)]
+    def selects_namespace(self, queue: ClusterQueue, namespace: str) -> bool | None:
+        """True if a ClusterQueue takes jobs of a namespace; None if labels decide that the input does not have.
+
+        Without a selector it takes jobs of no namespace.
+        """
+        if queue.selector is None:
+            return False
+        if not queue.selector:
+            return True
+        if not namespace:
+            return None
+        name = {_NAMESPACE_NAME: namespace}
+        by_name = tuple(each for each in queue.selector if each[0] == _NAMESPACE_NAME)
+        if not selects_labels(by_name, name):
+            return False
+        if len(by_name) == len(queue.selector):
+            return True
+        labels = self._namespaces.get(namespace)
+        return None if labels is None else selects_labels(queue.selector, {**_texts(labels), **name})
 
 
-def _is_near(queue: KubeObject, namespace: str) -> bool:
-    return not queue.namespace or not namespace or queue.namespace == namespace
+def is_stopped(queue: KubeObject) -> bool:
+    """True if a LocalQueue or ClusterQueue admits nothing, by its own `stopPolicy`."""
+    return queue.get("spec.stopPolicy") in _STOPPING
+
+
+def _texts(labels: Mapping[str, Value]) -> dict[str, str]:
+    return {key: str(value) for key, value in labels.items()}
+
+
+def _quotas(resources: Value) -> dict[str, Quota]:
+    """The quotas of a flavor by resource; what is no quantity is left out."""
+    quotas: dict[str, Quota] = {}
+    for _, entry in mappings_by_place(resources):
+        name = text(entry.get("name"))
+        read = {field: amounts({name: entry.get(field)}).get(name) for field in ("nominalQuota", *_LIMITS)}
+        nominal = read["nominalQuota"]
+        if name and nominal is not None:
+            quotas[name] = Quota(nominal, *[read[field] for field in _LIMITS])
+    return quotas
+
+
+_LIMITS = ("borrowingLimit", "lendingLimit")
 
 
 def _by_name(items: Index, values: Iterable[Mapping[str, Value]], kind: Kind) -> dict[str, Mapping[str, Value] | None]:
@@ -155,243 +306,29 @@ def _by_name(items: Index, values: Iterable[Mapping[str, Value]], kind: Kind) ->
     return by_name
 
 
-def check_chain(
-    source: SchedulerInput, jobs: Sequence[KueueJob], generated: Iterable[Generated], release: KueueRelease
-) -> Iterator[Finding]:
-    """Findings about what is missing or does not match between the jobs of the input and their flavors."""
-    chain = Chain(source.inventory.items, [each.value for each in generated], source.cluster.nodes)
-    yield from _queues(chain)
-    yield from _without_nodes(source.inventory.items.of_kind(*RESOURCE_FLAVOR.key), chain)
-    for job in jobs:
-        yield from _job(job, chain, release)
+class FlavorNodes:
+    """The nodes of the input, found by the labels of a flavor."""
 
+    def __init__(self, nodes: Sequence[Mapping[str, Value]]) -> None:
+        self._labels = [mapping_at(node, "metadata", "labels") for node in nodes]
+        self._names = [text(value_at(node, "metadata", "name")) for node in nodes]
+        self._by_key: dict[str, list[int]] = {}
+        self._by_label: dict[tuple[str, str], list[int]] = {}
+        for place, labels in enumerate(self._labels):
+            for key, value in labels.items():
+                self._by_key.setdefault(key, []).append(place)
+                self._by_label.setdefault((key, str(value)), []).append(place)
 
-def _queues(chain: Chain) -> Iterator[Finding]:
-    for item in chain.local_queues:
-        name, names = item.get("spec.clusterQueue"), [queue.name for queue in chain.cluster_queues]
-        if isinstance(name, str) and names and name not in names and not is_placeholder(name):
-            message = (
-                f'names the ClusterQueue "{name}", which is not among those of the input: jobs of this queue wait '
-                f"while there is none{closest(name, names)}"
-            )
-            yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
-    for queue in chain.cluster_queues:
-        yield from _inactive(queue, chain)
+    def __bool__(self) -> bool:
+        return bool(self._labels)
 
+    def count_carriers(self, keys: Collection[str]) -> int:
+        """The number of nodes that have all these labels, of any value."""
+        fewest = min([self._by_key.get(key, []) for key in keys], key=len, default=range(len(self._labels)))
+        return sum([1 for place in fewest if self._labels[place].keys() >= set(keys)])
 
-def _inactive(queue: KubeObject, chain: Chain) -> Iterator[Finding]:
-    """Why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
-    flavors = [
-        flavor for group in chain.resources(queue) for flavor in group.flavors if not is_placeholder(flavor.name)
-    ]
-    missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
-    homeless = [flavor for flavor in flavors if flavor.topology is not None and flavor.topology not in chain.levels]
-    if not missing and not homeless:
-        return
-    parts: list[str] = []
-    if missing:
-        parts.append(f"references missing ResourceFlavor(s): {','.join(dict.fromkeys(each.name for each in missing))}")
-    parts += [f'there is no Topology "{each.topology}" for TAS flavor "{each.name}"' for each in homeless]
-    text = f"Can't admit new workloads: {', '.join(dict.fromkeys(parts))}."
-    hint = _hint(missing, homeless, chain)
-    first = min((*missing, *homeless), key=flavors.index)
-    message = f"is not among the input; Kueue says of the ClusterQueue: {text}{hint}"
-    if first.value is not None:
-        message = (
-            f"has a topology that is not among the input, while which Kueue says of the ClusterQueue: {text}{hint}"
-        )
-    yield Finding.of(INACTIVE, queue, first.path, message)
-
-
-def _hint(missing: Sequence[_Flavor], homeless: Sequence[_Flavor], chain: Chain) -> str:
-    for flavor in missing:
-        near = closest(flavor.name, list(chain.flavors))
-        if near:
-            return near
-    for flavor in homeless:
-        name = flavor.topology or ""
-        if name in chain.of_kai:
-            return f' The Topology "{name}" of the input is KAI\'s, which Kueue does not read.'
-        near = closest(name, list(chain.levels))
-        if near:
-            return near
-    return ""
-
-
-def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
-    """Flavors with a topology whose labels the nodes of the input have with other values."""
-    for item in items if chain.nodes else ():
-        labels = mapping(item.get("spec.nodeLabels"))
-        # Nodes without these labels are of another cluster, or samples.
-        nodes = [node for node in chain.nodes if labels.keys() <= node.keys()]
-        if (
-            item.get("spec.topologyName") is not None
-            and nodes
-            and not any(labels.items() <= node.items() for node in nodes)
-        ):
-            message = f"match none of the {len(nodes)} nodes of the input that have them: nothing fits into the flavor"
-            yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
-
-
-def _job(job: KueueJob, chain: Chain, release: KueueRelease) -> Iterator[Finding]:
-    for each in job.sets:
-        yield from _false(job, each, release)
-    name = job.item.labels.get(QUEUE_NAME)
-    if not name or is_placeholder(name):
-        return
-    namespace = job.item.namespace or ""
-    names = chain.names_of_queues(namespace)
-    if name not in names:
-        near = near_miss(name, names)
-        # Whoever keeps queues of just this namespace in the input keeps all of them there.
-        if near or (namespace and any(each.namespace == namespace for each in chain.local_queues)):
-            message = (
-                f'names the queue "{name}", which is not among the LocalQueues of the namespace: the job waits while '
-                f"there is none{near}"
-            )
-            yield Finding.of(QUEUE, job.item, ("metadata", "labels", QUEUE_NAME), message)
-        return
-    cluster_queue = chain.cluster_queue(name, namespace)
-    if cluster_queue is not None:
-        groups = chain.resources(cluster_queue)
-        for each in job.sets:
-            yield from _no_flavor(job, each, groups, chain, release)
-
-
-def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
-    """A pod set that asks for topology-aware scheduling and names no level; later releases refuse it themselves."""
-    annotations = each.template.annotations
-    request = None if unparsable(annotations, release) else read_request(annotations, release)
-    if request is not None and request.unconstrained is False and not release.refuses_false:
-        message = (
-            f'must be "true", or not be there: with "{annotations[UNCONSTRAINED]}" the pod set asks for a topology and '
-            "names no level, so that no flavor ever matches"
-        )
-        yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
-
-
-def _no_flavor(
-    job: KueueJob, each: KueuePodSet, groups: Sequence[_Resources], chain: Chain, release: KueueRelease
-) -> Iterator[Finding]:
-    """A finding where no flavor takes the pod set, by one of its resources; none where a flavor is unknown."""
-    annotations = each.template.annotations
-    if unparsable(annotations, release):
-        return
-    request = read_request(annotations, release)
-    flavors = [flavor for group in groups for flavor in group.flavors]
-    if not all(_is_known(flavor, chain) for flavor in flavors):
-        return
-    is_asked = request is not None and request.is_asked
-    is_implied = not is_asked and all(flavor.topology is not None for flavor in flavors)
-    resources = _requested_resources(each.pod_spec)
-    for group in groups:
-        if not group.flavors or is_implied or (resources and group.covered.isdisjoint(resources)):
-            continue
-        reasons = [_mismatch(flavor, request, chain) for flavor in group.flavors]
-        if all(reasons):
-            known = {level for flavor in group.flavors for level in chain.levels.get(flavor.topology or "") or ()}
-            unknown = [level for level in (request.levels if request is not None else ()) if level not in known]
-            near = closest(unknown[0], sorted(known)) if unknown and known else ""
-            reason = "; ".join(reasons)
-            message = f"asks for what no flavor of its queue has, and waits for ever: {reason}{near}"
-            yield Finding.of(UNMATCHED, job.item, _place(each, unknown), message)
-            return
-
-
-def _place(each: KueuePodSet, unknown: Sequence[str]) -> FieldPath:
-    """The annotation that names a level which no flavor has, else the first one; without any, the queue's name."""
-    annotations = each.template.annotations
-    asked = [key for key in TOPOLOGY_KEYS if key in annotations]
-    wrong = [key for key in asked if unknown and unknown[0] in annotations[key]]
-    return each.template.key_path((wrong or asked)[0]) if asked else ("metadata", "labels", QUEUE_NAME)
-
-
-def _is_known(flavor: _Flavor, chain: Chain) -> bool:
-    return flavor.value is not None and (flavor.topology is None or chain.levels.get(flavor.topology) is not None)
-
-
-def _requested_resources(pod_spec: Mapping[str, Value]) -> set[str]:
-    """The resources that pods request, and limits where they have no requests."""
-    names: set[str] = set()
-    for part in ("initContainers", "containers"):
-        for container in mappings(pod_spec.get(part)):
-            names |= {*mapping_at(container, "resources", "requests"), *mapping_at(container, "resources", "limits")}
-    return names
-
-
-def _mismatch(flavor: _Flavor, request: TopologyRequest | None, chain: Chain) -> str:
-    """Kueue's reason for not placing a pod set in a flavor; "" where it takes it."""
-    if request is None or not request.is_asked:
-        return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology is not None else ""
-    if flavor.topology is None:
-        return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
-    levels = chain.levels.get(flavor.topology) or ()
-    names_none = not request.levels and not request.unconstrained
-    if names_none or any(level not in levels for level in request.levels):
-        return f'Flavor "{flavor.name}" does not contain the requested level'
-    return _wrong_order(request, levels) or _without_domains(flavor, request, levels, chain)
-
-
-def _without_domains(flavor: _Flavor, request: TopologyRequest, levels: Sequence[str], chain: Chain) -> str:
-    """That the nodes of the input, where it has any, have no domain of the flavor at the level."""
-    labels = mapping_at(flavor.value, "spec", "nodeLabels")
-    inside = [node for node in chain.nodes if labels.items() <= node.items() and all(level in node for level in levels)]
-    if inside or not chain.nodes:
-        return ""
-    bound = request.required or request.preferred or levels[0 if request.layers else -1]
-    return f"no topology domains at level: {bound}"
-
-
-def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
-    """Slices above the level that the pod set is bound to, and layers that do not go from coarse to fine."""
-    bound = request.required or request.preferred
-    layers = request.layers
-    if bound is not None and layers and levels.index(layers[0].level) < levels.index(bound):
-        return f"podset slice topology {layers[0].level} is above the podset topology {bound}"
-    for above, layer in pairwise(layers):
-        if levels.index(layer.level) <= levels.index(above.level):
-            return f"additional slice layer topology {layer.level} must be at a lower level than {above.level}"
-    return ""
-
-
-_NAME = "Kueue"
-_WORD = "kueue"
-"""It stands in every text that is Kueue's business."""
-
-
-def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender) -> Iterator[QueuedPods]:
-    """The pod sets of all jobs that name a queue or ask for a topology, in the order of the kinds."""
-    if not inventory.items.has_word(_WORD):
-        return
-    release = kueue_release(settings.kueue.version)
-    chain = Chain(inventory.items, rendered_values(topologies, settings))
-    for job in jobs_of(inventory.items):
-        queue = job.item.labels.get(QUEUE_NAME, "")
-        requests = [_request(each, release) for each in job.sets]
-        if queue or any(request.is_asked for request in requests):
-            for each, request in zip(job.sets, requests, strict=True):
-                yield _pods(job, each, request, queue, chain)
-
-
-def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
-    annotations = each.template.annotations
-    request = None if unparsable(annotations, release) else read_request(annotations, release)
-    return request or TopologyRequest()
-
-
-def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str, chain: Chain) -> QueuedPods:
-    topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
-    return QueuedPods(
-        workload=job.item,
-        place=Place(job.item, each.template.annotations_path),
-        scheduler=_NAME,
-        name=each.name,
-        count=each.count,
-        queue=queue,
-        required=request.required,
-        preferred=request.preferred,
-        is_unconstrained=request.unconstrained is True,
-        slices=tuple(PodSlice(layer.level, layer.size) for layer in request.layers),
-        group=request.group,
-        topologies=topologies,
-    )
+    def matching_nodes(self, labels: Mapping[str, Value]) -> list[tuple[str, Mapping[str, Value]]]:
+        """Name and labels of the nodes that have all these labels, with the same values."""
+        lists = [self._by_label.get((key, str(value)), []) for key, value in labels.items()]
+        fewest = min(lists, key=len, default=range(len(self._labels)))
+        return [(self._names[place], own) for place in fewest if labels.items() <= (own := self._labels[place]).items()]

@@ -1,0 +1,150 @@
+"""The flavors of a ClusterQueue that accept a pod set, and the quota that they can ever give, in Kueue's words.
+
+The checks in their order: the flavor exists, the topology, taints, node selector and affinity, quota.
+Source: spec/kueue.md#6; Kueue v0.19.2, flavorassigner.go and tas_flavorassigner.go.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.kubernetes.validation import canonical_quantity, container_requests
+from packwise.lenient import mapping_at, texts, value_at
+from packwise.schedulers.node_selection import (
+    read_node_terms,
+    read_taints,
+    read_tolerations,
+    repelling_taint,
+    selects_node,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.schedulers.kueue.chain import ClusterQueue, Flavor, ResourceGroup
+    from packwise.schedulers.kueue.podsets import KueuePodSet
+    from packwise.schedulers.kueue.request import TopologyRequest
+    from packwise.schedulers.node_selection import NodeTerm, Taint
+
+PODS = "pods"
+"""The resource that counts pods, where a ClusterQueue covers it."""
+
+_BINARY_RESOURCES = ("memory", "ephemeral-storage")
+
+
+def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None) -> dict[str, int]:
+    """The requests of `count` pods of a pod set, else of all of them, by resource, as a ClusterQueue counts them."""
+    number = pods.count if count is None else count
+    requests = {name: amount * number for name, amount in container_requests(pods.pod_spec).items()}
+    if queue.group_of(PODS) is not None:
+        requests[PODS] = number
+    return requests
+
+
+def topology_mismatch(
+    flavor: Flavor, request: TopologyRequest | None, queue: ClusterQueue, *, is_overlapping: bool
+) -> str:
+    """Kueue's reason why the topology of a flavor does not suit a pod set; "" if it does.
+
+    `is_overlapping`: the resource group of the flavor covers a resource that the pods request.
+    """
+    if request is None or not request.is_asked:
+        # A queue whose flavors all have a topology places every job by it.
+        if flavor.topology is None or queue.is_for_topologies:
+            return ""
+        return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling'
+    if flavor.topology is None:
+        return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling' if is_overlapping else ""
+    levels = flavor.levels or ()
+    names_none = not request.levels and not request.unconstrained
+    if names_none or any(level not in levels for level in request.levels):
+        return f'Flavor "{flavor.name}" does not contain the requested level'
+    return _wrong_order(request, levels)
+
+
+def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
+    """Slices above the level that the pod set is bound to, and layers that do not go from coarse to fine."""
+    bound = request.required or request.preferred
+    layers = request.layers
+    if bound is not None and layers and levels.index(layers[0].level) < levels.index(bound):
+        return f"podset slice topology {layers[0].level} is above the podset topology {bound}"
+    for above, layer in pairwise(layers):
+        if levels.index(layer.level) <= levels.index(above.level):
+            return f"additional slice layer topology {layer.level} must be at a lower level than {above.level}"
+    return ""
+
+
+def taint_of_flavor(flavor: Flavor, pod_spec: Mapping[str, Value]) -> Taint | None:
+    """The first taint of a flavor that keeps the pod away; None if there is none."""
+    spec = mapping_at(flavor.value, "spec")
+    tolerations = (*read_tolerations(pod_spec.get("tolerations")), *read_tolerations(spec.get("tolerations")))
+    return repelling_taint(read_taints(spec.get("nodeTaints")), tolerations)
+
+
+def accepts_labels(flavor: Flavor, pod_spec: Mapping[str, Value]) -> bool:
+    """True if node selector and required affinity of a pod accept the node labels of a flavor.
+
+    Kueue looks only at what they say of labels that the flavor has.
+    """
+    labels = labels_of(flavor)
+    selector = [(key, value) for key, value in texts(pod_spec.get("nodeSelector")).items() if key in labels]
+    return selects_node(selector, _terms_about(labels, read_node_terms(pod_spec)), labels, "")
+
+
+def labels_of(flavor: Flavor) -> Mapping[str, str]:
+    """The labels of the nodes of a flavor."""
+    return texts(value_at(flavor.value, "spec", "nodeLabels"))
+
+
+def _terms_about(labels: Mapping[str, str], terms: tuple[NodeTerm, ...] | None) -> tuple[NodeTerm, ...] | None:
+    """The terms as far as they are about labels of the flavor: one that says nothing of them holds, and so do all."""
+    about = [tuple(each for each in term if each[0] in labels) for term in terms or ()]
+    return tuple(about) if about and all(about) else None
+
+
+def flavor_mismatch(
+    flavor: Flavor, pods: KueuePodSet, request: TopologyRequest | None, group: ResourceGroup, queue: ClusterQueue
+) -> str:
+    """Kueue's first reason against a flavor of a resource group, whatever its quota is; "" if it accepts the pods."""
+    if flavor.value is None:
+        return f"flavor {flavor.name} not found"
+    requested = container_requests(pods.pod_spec)
+    # Pods without any request may get some from a LimitRange.
+    is_overlapping = not requested or not group.covered.isdisjoint(requested)
+    mismatch = topology_mismatch(flavor, request, queue, is_overlapping=is_overlapping)
+    if mismatch:
+        return mismatch
+    taint = taint_of_flavor(flavor, pods.pod_spec)
+    if taint is not None:
+        return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {flavor.name}"
+    return "" if accepts_labels(flavor, pods.pod_spec) else f"flavor {flavor.name} doesn't match node affinity"
+
+
+def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | None:
+    """The most of a resource that a flavor can ever give the queue; None if its cohort decides."""
+    quota = flavor.quotas.get(resource)
+    if quota is None:
+        return None
+    if not queue.cohort:
+        return quota.nominal
+    return None if quota.borrowing is None else quota.nominal + quota.borrowing
+
+
+def quota_excess(resource: str, flavor: Flavor, before: int, amount: int, capacity: int) -> str:
+    """Kueue's text about a request that no idle cohort could hold, after `before` of the pod sets before it."""
+    shown = [format_amount(resource, each) for each in (before, amount, capacity)]
+    return (
+        f"insufficient quota for {resource} in flavor {flavor.name}, previously considered podsets requests "
+        f"({shown[0]}) + current podset request ({shown[1]}) > maximum capacity ({shown[2]})"
+    )
+
+
+def format_amount(resource: str, amount: int) -> str:
+    """An amount as Kueue prints it: millicores as `500m`, bytes in powers of two, else digits."""
+    if resource == "cpu":
+        return canonical_quantity(f"{amount}m")
+    is_binary = resource in _BINARY_RESOURCES or resource.startswith("hugepages-")
+    # What powers of two do not divide, Kueue's formatter turns into a decimal quantity.
+    return canonical_quantity(f"{amount // 1024}Ki" if is_binary and amount and amount % 1024 == 0 else str(amount))

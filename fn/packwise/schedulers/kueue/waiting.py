@@ -1,0 +1,503 @@
+"""Jobs that wait for ever, by what the input says of their queue: no webhook looks at any of it.
+
+Each cause is reported once, with the text of Kueue's own condition. Whatever could still be admitted, now or later, or
+depends on what the input does not have, stays silent. Source: spec/kueue.md#6; Kueue v0.19.2, workload_controller.go,
+scheduler.go and flavorassigner.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule, Stage
+from packwise.kubernetes.validation import container_requests
+from packwise.lenient import mapping, mapping_at, mappings_by_place, mappings_in_place, text
+from packwise.objects import is_placeholder
+from packwise.objects.kinds import RESOURCE_FLAVOR
+from packwise.objects.workload_kinds import QUEUE_NAME
+from packwise.schedulers.kueue.chain import Chain, is_stopped
+from packwise.schedulers.kueue.flavors import (
+    PODS,
+    accepts_labels,
+    flavor_mismatch,
+    format_amount,
+    labels_of,
+    most_capacity,
+    quota_excess,
+    requests_of,
+    taint_of_flavor,
+)
+from packwise.schedulers.kueue.request import (
+    PREFIX,
+    TOPOLOGY_KEYS,
+    UNCONSTRAINED,
+    parse_int32,
+    read_request,
+    unparsable,
+)
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects import Generated, Index
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers import SchedulerInput
+    from packwise.schedulers.kueue.chain import ClusterQueue, Flavor, ResourceGroup
+    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
+    from packwise.schedulers.kueue.request import TopologyRequest
+
+QUEUE = Rule(
+    "kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#6.7", Severity.WARNING
+)
+INACTIVE = Rule(
+    "kueue-inactive",
+    "The flavors and admission checks of a ClusterQueue, and the Topologies of its flavors, exist.",
+    "spec/kueue.md#5.3",
+    Severity.WARNING,
+)
+STOPPED = Rule("kueue-stopped", "The queue of a job is not stopped.", "spec/kueue.md#6.8", Severity.WARNING)
+NAMESPACE = Rule(
+    "kueue-namespace", "The ClusterQueue of a job selects its namespace.", "spec/kueue.md#6.8", Severity.WARNING
+)
+UNMATCHED = Rule(
+    "kueue-unmatched",
+    "A flavor of the queue accepts the topology, the tolerations and the node selector of a pod set.",
+    "spec/kueue.md#6.3",
+    Severity.WARNING,
+)
+QUOTA = Rule(
+    "kueue-quota",
+    "The ClusterQueue covers every resource that a pod set requests, and can ever give as much.",
+    "spec/kueue.md#6.10",
+    Severity.WARNING,
+)
+PRIORITY = Rule(
+    "kueue-priority", "The WorkloadPriorityClass that a job names exists.", "spec/kueue.md#6.11", Severity.WARNING
+)
+NO_NODES = Rule("kueue-flavor-nodes", "A flavor with a topology has nodes.", "spec/kueue.md#6.6", Severity.WARNING)
+FALSE = Rule("kueue-unconstrained-false", 'No pod set asks for `unconstrained: "false"`.', "spec/kueue.md#6.4")
+RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE)
+"""Rules of what stands between a job and its nodes."""
+
+_PRIORITY_CLASS = f"{PREFIX}priority-class"
+_LEAST = f"{PREFIX}job-min-parallelism"
+_FEW_NAMES = 3
+_UNCOUNTED = ("excludeResourcePrefixes", "transformations", "IgnoreUndeclared", "deviceClassMappings")
+"""Words of Kueue's own configuration by which it counts other resources than pods request."""
+
+
+def check_chain(
+    source: SchedulerInput, jobs: Sequence[KueueJob], generated: Iterable[Generated], release: KueueRelease
+) -> Iterator[Finding]:
+    """Findings about what is missing or does not match between the jobs of the input and their flavors."""
+    items = source.inventory.items
+    chain = Chain(items, [each.value for each in generated], source.cluster.nodes)
+    yield from _queues(chain)
+    yield from _without_nodes(items.of_kind(*RESOURCE_FLAVOR.key), chain)
+    counts_all = not _has_words(items, _UNCOUNTED)
+    for job in jobs:
+        yield from _check_job(job, chain, release, counts_all=counts_all)
+
+
+def _has_words(items: Index, words: Iterable[str]) -> bool:
+    """True if Kueue's configuration, in a ConfigMap of the input, has one of the words."""
+    data = [str(value) for item in items.of_kind("", "ConfigMap") for value in mapping(item.get("data")).values()]
+    return any(word in value for value in data if "config.kueue.x-k8s.io" in value for word in words)
+
+
+def _queues(chain: Chain) -> Iterator[Finding]:
+    names = list(chain.cluster_queues_by_name)
+    for item in chain.local_queues:
+        name = item.get("spec.clusterQueue")
+        if isinstance(name, str) and names and name not in chain.cluster_queues_by_name and not is_placeholder(name):
+            message = (
+                f'names the ClusterQueue "{name}", which is not among those of the input: jobs of this queue wait '
+                f"while there is none{closest(name, names)}"
+            )
+            yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
+    for queue in chain.cluster_queues:
+        yield from _inactive(queue, chain)
+
+
+def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
+    """Why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
+    flavors = [flavor for flavor in queue.flavors if not is_placeholder(flavor.name)]
+    missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
+    homeless = [flavor for flavor in flavors if flavor.topology is not None and flavor.topology not in chain.levels]
+    checks = _missing_checks(queue.item, chain)
+    parts: list[str] = []
+    if missing:
+        parts.append(f"references missing ResourceFlavor(s): {','.join(dict.fromkeys(each.name for each in missing))}")
+    if checks:
+        parts.append(f"references missing AdmissionCheck(s): {','.join(dict.fromkeys(checks.values()))}")
+    parts += [f'there is no Topology "{each.topology}" for TAS flavor "{each.name}"' for each in homeless]
+    text = f"Can't admit new workloads: {', '.join(dict.fromkeys(parts))}."
+    if missing or homeless:
+        first = min((*missing, *homeless), key=flavors.index)
+        message = f"is not among the input; Kueue says of the ClusterQueue: {text}{_hint(missing, homeless, chain)}"
+        if first.value is not None:
+            message = f"has a topology that {message}"
+        yield Finding.of(INACTIVE, queue.item, first.path, message)
+    elif checks:
+        path, name = next(iter(checks.items()))
+        near = closest(name, chain.admission_checks)
+        message = f'the AdmissionCheck "{name}" is not among the input; Kueue says of the ClusterQueue: {text}{near}'
+        yield Finding.of(INACTIVE, queue.item, path, message)
+
+
+def _missing_checks(queue: KubeObject, chain: Chain) -> dict[FieldPath, str]:
+    """The admission checks that a ClusterQueue names and the input does not have, if it has any, by their path."""
+    named: dict[FieldPath, str] = {}
+    path: FieldPath = ("spec", "admissionChecksStrategy", "admissionChecks")
+    for place, check in mappings_by_place(queue.get(path)):
+        named[(*path, place, "name")] = text(check.get("name"))
+    # v1beta1 also has them as a list of names.
+    own = queue.get("spec.admissionChecks")
+    for place, name in enumerate(own if isinstance(own, list) else ()):
+        named["spec", "admissionChecks", place] = text(name)
+    known = chain.admission_checks
+    return {at: name for at, name in named.items() if known and name and name not in known and not is_placeholder(name)}
+
+
+def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -> str:
+    for flavor in missing:
+        near = closest(flavor.name, list(chain.flavors))
+        if near:
+            return near
+    for flavor in homeless:
+        name = flavor.topology or ""
+        if name in chain.topologies_of_kai:
+            return f' The Topology "{name}" of the input is KAI\'s, which Kueue does not read.'
+        near = closest(name, list(chain.levels))
+        if near:
+            return near
+    return ""
+
+
+def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
+    """Flavors with a topology whose labels the nodes of the input have with other values."""
+    for item in items if chain.nodes else ():
+        labels = mapping(item.get("spec.nodeLabels"))
+        if item.get("spec.topologyName") is None or chain.nodes.matching_nodes(labels):
+            continue
+        # Nodes without these labels are of another cluster, or samples.
+        carriers = chain.nodes.count_carriers(labels)
+        if carriers:
+            message = f"match none of the {carriers} nodes of the input that have them: nothing fits into the flavor"
+            yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
+
+
+def _check_job(job: KueueJob, chain: Chain, release: KueueRelease, *, counts_all: bool) -> Iterator[Finding]:
+    for each in job.sets:
+        yield from _false(job, each, release)
+    owner = mapping_at(job.item.value, *job.kind.owner.path, "labels")
+    name = text(owner.get(QUEUE_NAME))
+    if not name or is_placeholder(name):
+        return
+    at: FieldPath = (*job.kind.owner.path, "labels", QUEUE_NAME)
+    yield from _priority(job, text(owner.get(_PRIORITY_CLASS)), chain)
+    namespace = job.item.namespace or ""
+    queues = chain.local_queues_of(name, namespace)
+    if not queues:
+        yield from _missing_queue(job, at, name, chain)
+        return
+    queue = chain.cluster_queue(name, namespace)
+    yield from _check_stop(job, at, queues, queue)
+    if queue is None:
+        return
+    if chain.selects_namespace(queue, namespace) is False:
+        why = "has no namespaceSelector, and so selects no namespace"
+        if queue.selector is not None:
+            why = f'does not select the namespace "{namespace}" by its labels'
+        message = f'the ClusterQueue "{queue.name}" {why}: the job waits. Fix spec.namespaceSelector or the labels'
+        yield _finding(NAMESPACE, job, at, message, "workload namespace doesn't match ClusterQueue selector")
+    if queue.is_known:
+        refusals = _Admission(job, queue, chain, release).findings(counts_all=counts_all)
+        first: dict[tuple[FieldPath, str], Finding] = {}
+        for each, reasons in refusals:
+            # Pod sets of one cause, which stands at one place, are one finding.
+            first.setdefault((each.path, reasons), each)
+        yield from first.values()
+
+
+def _finding(rule: Rule, job: KueueJob, path: FieldPath, message: str, condition: str) -> Finding:
+    """A finding with the text of the condition that Kueue writes into the Workload."""
+    return Finding.of(rule, job.item, path, message, operator_message=condition, stage=Stage.SCHEDULER)
+
+
+def _missing_queue(job: KueueJob, at: FieldPath, name: str, chain: Chain) -> Iterator[Finding]:
+    namespace = job.item.namespace or ""
+    near = chain.similar_local_queue(name, namespace)
+    elsewhere = chain.namespaces_of_local_queues(name)
+    condition = f"LocalQueue {name} doesn't exist"
+    if elsewhere:
+        message = (
+            f'the LocalQueue "{name}" is in the namespace {list_known(elsewhere)} only, and a job finds only the '
+            f'queues of its own namespace, "{namespace}": the job waits'
+        )
+        yield _finding(QUEUE, job, at, message, condition)
+    elif near or chain.has_local_queues(namespace):
+        message = (
+            f'names the queue "{name}", which is not among the LocalQueues of the namespace: the job waits while '
+            f"there is none{near}"
+        )
+        yield _finding(QUEUE, job, at, message, condition)
+
+
+def _check_stop(
+    job: KueueJob, at: FieldPath, queues: Sequence[KubeObject], queue: ClusterQueue | None
+) -> Iterator[Finding]:
+    stopped = next((each for each in queues if is_stopped(each)), None) if all(map(is_stopped, queues)) else None
+    if stopped is None and queue is not None and queue.is_stopped:
+        stopped = queue.item
+    if stopped is not None:
+        policy = text(stopped.get("spec.stopPolicy"))
+        message = f'the {stopped.kind} "{stopped.name}" has the stopPolicy {policy}: the job waits until it is None'
+        yield _finding(STOPPED, job, at, message, f"{stopped.kind} {stopped.name} is inactive")
+
+
+def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
+    """A priority class that does not exist, where the input has some: Kueue makes no Workload of the job."""
+    if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
+        near = closest(name, chain.priorities)
+        message = (
+            f'names the WorkloadPriorityClass "{name}", which is not among those of the input: Kueue makes no '
+            f"Workload while there is none{near}"
+        )
+        path = (*job.kind.owner.path, "labels", _PRIORITY_CLASS)
+        yield Finding.of(PRIORITY, job.item, path, message)
+
+
+def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
+    """A pod set that asks for topology-aware scheduling and names no level; later releases refuse it themselves."""
+    annotations = each.template.annotations
+    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    if request is not None and request.unconstrained is False and not release.refuses_false:
+        message = (
+            f'must be "true", or not be there: with "{annotations[UNCONSTRAINED]}" the pod set asks for a topology and '
+            "names no level, so that no flavor ever matches"
+        )
+        yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
+
+
+@dataclass(frozen=True, slots=True)
+class _PodSets:
+    """Pod sets that get the same flavors: those of one group, or a single one."""
+
+    members: tuple[KueuePodSet, ...]
+    requests: tuple[TopologyRequest | None, ...]
+
+    @property
+    def first(self) -> KueuePodSet:
+        """The one that a finding is about."""
+        return self.members[0]
+
+    def condition(self, reasons: str) -> str:
+        """Kueue's condition of the Workload."""
+        return "; ".join(f"couldn't assign flavors to pod set {each.name}: {reasons}" for each in self.members)
+
+
+class _Admission:
+    """The admission of one job by an idle ClusterQueue of known flavors."""
+
+    def __init__(self, job: KueueJob, queue: ClusterQueue, chain: Chain, release: KueueRelease) -> None:
+        self._job, self._queue, self._chain, self._release = job, queue, chain, release
+        self._used: dict[tuple[str, str], int] = {}
+
+    def findings(self, *, counts_all: bool) -> Iterator[tuple[Finding, str]]:
+        """Why no flavor can ever accept a pod set, with Kueue's reasons; only the first cause of each one."""
+        for sets in self._pod_sets():
+            requests = self._requests(sets)
+            uncovered = [name for name in requests if self._queue.group_of(name) is None]
+            if uncovered and counts_all:
+                yield self._coverage_finding(sets, uncovered)
+                continue
+            # Pods without any request may get some from a LimitRange, of any resource.
+            groups = [each for each in self._queue.groups if not requests or not each.covered.isdisjoint(requests)]
+            refusals = (refusal for group in groups if (refusal := self._refusal(sets, group, requests)) is not None)
+            yield from islice(refusals, 1)
+
+    def _pod_sets(self) -> list[_PodSets]:
+        """The pod sets by the group that they name, in their order; those that Kueue cannot read are left out."""
+        groups: dict[tuple[str, int], list[tuple[KueuePodSet, TopologyRequest | None]]] = {}
+        for place, each in enumerate(self._job.sets):
+            annotations = each.template.annotations
+            if each.count > 0 and not unparsable(annotations, self._release):
+                request = read_request(annotations, self._release)
+                name = request.group if request is not None else ""
+                groups.setdefault((name, -1) if name else ("", place), []).append((each, request))
+        return [_PodSets(*zip(*members, strict=True)) for members in groups.values()]
+
+    def _requests(self, sets: _PodSets, *, is_least: bool = False) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for each in sets.members:
+            count = self._least(each) if is_least else None
+            for name, amount in requests_of(each, self._queue, count).items():
+                total[name] = total.get(name, 0) + amount
+        return total
+
+    def _least(self, each: KueuePodSet) -> int | None:
+        """The fewest pods that the job accepts by partial admission; None if it wants all."""
+        written = self._job.item.annotations.get(_LEAST)
+        least = None if written is None else parse_int32(written)
+        return None if least is None else min(max(least, 1), each.count)
+
+    def _coverage_finding(self, sets: _PodSets, names: Sequence[str]) -> tuple[Finding, str]:
+        listed = list_known(names)
+        message = (
+            f'requests {listed}, which no resource group of the ClusterQueue "{self._queue.name}" covers: the job '
+            "waits. Add it to coveredResources, or remove the request"
+        )
+        path = _request_path(sets, names[0], self._job)
+        reason = f"resource {names[0]} unavailable in ClusterQueue"
+        return _finding(QUOTA, self._job, path, message, sets.condition(reason)), reason
+
+    def _refusal(self, sets: _PodSets, group: ResourceGroup, requests: Mapping[str, int]) -> tuple[Finding, str] | None:
+        """The finding if no flavor of a group accepts the pod sets; else their use of the only one is counted."""
+        least = self._requests(sets, is_least=True)
+        wanted = sorted(name for name in requests if name in group.covered)
+        reasons: list[str] = []
+        short: list[tuple[Flavor, str]] = []
+        matching: list[Flavor] = []
+        accepts = False
+        for flavor in group.flavors:
+            mismatch = self._mismatch(sets, flavor, group)
+            if mismatch:
+                reasons.append(mismatch)
+                continue
+            matching.append(flavor)
+            excess = [name for name in wanted if self._exceeds(flavor, name, least[name])]
+            short += [(flavor, name) for name in excess]
+            reasons += [self._excess(flavor, name, requests[name]) for name in excess]
+            accepts = accepts or not excess
+        if accepts or not group.flavors:
+            # Only where there is no other flavor is it known which one they use.
+            for name in wanted if len(matching) == 1 else ():
+                key = matching[0].name, name
+                self._used[key] = self._used.get(key, 0) + least[name]
+            return None
+        # Kueue sorts the reasons as texts.
+        text = ", ".join(sorted(reasons))
+        if short:
+            return self._quota_finding(sets, short[0], requests, sets.condition(text)), text
+        return self._mismatch_finding(sets, group, sets.condition(text)), text
+
+    def _mismatch(self, sets: _PodSets, flavor: Flavor, group: ResourceGroup) -> str:
+        for each, request in zip(sets.members, sets.requests, strict=True):
+            mismatch = flavor_mismatch(flavor, each, request, group, self._queue)
+            if mismatch or (mismatch := self._without_domains(flavor, request)):
+                return mismatch
+        return ""
+
+    def _without_domains(self, flavor: Flavor, request: TopologyRequest | None) -> str:
+        """That the nodes of the input, if it has any, have no domain of the flavor at the level."""
+        levels = flavor.levels
+        if not levels or not self._chain.nodes:
+            return ""
+        if any(all(level in own for level in levels) for _, own in self._chain.nodes.matching_nodes(labels_of(flavor))):
+            return ""
+        asked = request if request is not None and request.is_asked else None
+        bound = asked and (asked.required or asked.preferred)
+        return f"no topology domains at level: {bound or levels[0 if asked and asked.layers else -1]}"
+
+    def _exceeds(self, flavor: Flavor, name: str, amount: int) -> bool:
+        capacity = most_capacity(flavor, name, self._queue)
+        return capacity is not None and self._used.get((flavor.name, name), 0) + amount > capacity
+
+    def _excess(self, flavor: Flavor, name: str, amount: int) -> str:
+        used = self._used.get((flavor.name, name), 0)
+        return quota_excess(name, flavor, used, amount, most_capacity(flavor, name, self._queue) or 0)
+
+    def _quota_finding(
+        self, sets: _PodSets, short: tuple[Flavor, str], requests: Mapping[str, int], condition: str
+    ) -> Finding:
+        flavor, name = short
+        most = format_amount(name, most_capacity(flavor, name, self._queue) or 0)
+        used = self._used.get((flavor.name, name), 0)
+        amount = format_amount(name, requests[name])
+        also = f" besides {format_amount(name, used)} of other pod sets" if used else ""
+        message = (
+            f"requests {amount} of {name}{also}, and the ClusterQueue "
+            f'"{self._queue.name}" can never give more than {most} in the flavor "{flavor.name}": the job waits. '
+            f"{'Raise the quota' if self._queue.cohort else 'Raise nominalQuota, join a cohort'}, or request less"
+        )
+        return _finding(QUOTA, self._job, _request_path(sets, name, self._job), message, condition)
+
+    def _mismatch_finding(self, sets: _PodSets, group: ResourceGroup, condition: str) -> Finding:
+        each, request = sets.first, sets.requests[0]
+        known = {level for flavor in group.flavors for level in flavor.levels or ()}
+        unknown = [level for level in (request.levels if request is not None else ()) if level not in known]
+        path = _annotation_path(each, unknown, self._job)
+        advice = f': no Topology of its flavors has the level "{unknown[0]}"' if unknown and known else ""
+        advice += closest(unknown[0], sorted(known)) if advice else ""
+        for flavor in group.flavors:
+            taint, spec = taint_of_flavor(flavor, each.pod_spec), each.pod_spec
+            if not advice and taint is not None:
+                advice = f": tolerate the taint {taint.key}={taint.value}:{taint.effect} of the flavor {flavor.name}"
+            if not advice and not accepts_labels(flavor, spec):
+                own = ", ".join(f"{key}={value}" for key, value in labels_of(flavor).items())
+                field = "nodeSelector" if "nodeSelector" in spec else "affinity"
+                path = path if each.template.suffix else (*_spec_path(each), field)
+                advice = f": the nodes of the flavor {flavor.name} have {own}"
+            advice = advice or self._label_advice(flavor)
+        is_asked = request is not None and request.is_asked
+        if not advice and not is_asked and not self._queue.is_for_topologies:
+            advice = ": ask for a topology on the pod template, or add a flavor without one"
+        message = f'no flavor of the ClusterQueue "{self._queue.name}" accepts the pod set "{each.name}", which waits'
+        return _finding(UNMATCHED, self._job, path, f"{message}{advice}", condition)
+
+    def _label_advice(self, flavor: Flavor) -> str:
+        """The labels of levels that the nodes of a flavor lack; "" if they are in a domain, or are not of the input."""
+        nodes = self._chain.nodes.matching_nodes(labels_of(flavor))
+        lacking = [(name, [level for level in flavor.levels or () if level not in own]) for name, own in nodes]
+        if not nodes or not all(levels for _, levels in lacking):
+            return ""
+        names = [name for name, _ in lacking]
+        shown = _join_names(names)
+        labels = _join_names(list(dict.fromkeys(level for _, levels in lacking for level in levels)))
+        subject = (
+            f"the node {shown} of flavor {flavor.name} lacks"
+            if len(names) == 1
+            else (f"the nodes {shown} of flavor {flavor.name} lack")
+        )
+        return f": {subject} the label {labels}, and so are in no domain of the Topology {flavor.topology}"
+
+
+def _join_names(names: Sequence[str]) -> str:
+    """Some names for a sentence: `a, b and c`, `a, b, c and 4 more`."""
+    shown, more = names[:_FEW_NAMES], len(names) - _FEW_NAMES
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join([*[", ".join(shown[:-1])] * (len(shown) > 1), shown[-1]])
+
+
+def _spec_path(each: KueuePodSet) -> FieldPath:
+    path = each.template.path
+    return (*path[:-1], "spec") if path[-1:] == ("metadata",) else (*path, "template", "spec")
+
+
+def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -> FieldPath:
+    """The annotation that names a level which no flavor has, else the first one; without any, the queue's name."""
+    annotations = each.template.annotations
+    asked = [key for key in TOPOLOGY_KEYS if key in annotations]
+    wrong = [key for key in asked if unknown and unknown[0] in annotations[key]]
+    return each.template.key_path((wrong or asked)[0]) if asked else (*job.kind.owner.path, "labels", QUEUE_NAME)
+
+
+def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
+    """The first request, else limit, of a resource in the pod sets; the queue's name if their pods state none."""
+    for each in sets.members:
+        if resource == PODS or each.template.suffix or resource not in container_requests(each.pod_spec):
+            continue
+        for part in ("containers", "initContainers"):
+            for place, container in enumerate(mappings_in_place(each.pod_spec.get(part))):
+                for field in ("requests", "limits"):
+                    if resource in mapping_at(container, "resources", field):
+                        return (*_spec_path(each), part, place, "resources", field, resource)
+    return (*job.kind.owner.path, "labels", QUEUE_NAME)
