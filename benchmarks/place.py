@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable
 
-from packwise.schedulers.kai.allocate import allocate
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
@@ -26,6 +25,7 @@ from packwise.schedulers.kai.allocate.scene import (
     Scene,
     SubGroupInfo,
 )
+from packwise.schedulers.kai.allocate.session import allocate
 
 LEVELS = ("topology.kubernetes.io/zone", "example.com/block", "example.com/rack", "kubernetes.io/hostname")
 ZONE, BLOCK, RACK, HOST = LEVELS

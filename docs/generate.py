@@ -12,9 +12,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from packwise.cli import parsers
-from packwise.commands.rules.table import RULES_BY_NAME, explanation, refusal
-from packwise.commands.schema.write import schema_text, topologyrender_schema
+from packwise.cli.command_line import parsers
 from packwise.findings.finding import Rule
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.keys import FORMS, KEYS, Key, Part, parts_of, where
@@ -23,7 +21,8 @@ from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Re
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
-from packwise.schedulers.kai import SUBGROUP_COUNTS
+from packwise.rules.run import RULES_BY_NAME, explanation, refusal
+from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
     PREFERRED,
@@ -34,6 +33,7 @@ from packwise.schedulers.kueue.request import (
     TOPOLOGY_KEYS,
     UNCONSTRAINED,
 )
+from packwise.schema.run import schema_text, topologyrender_schema
 
 __all__ = ["pages"]
 

@@ -111,7 +111,7 @@ def here(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> Callable[..., tuple[int, str, str]]:
     """The command in this process, for tests/golden/compare.py: most of the time of a small run is its start."""
-    from packwise.cli import main
+    from packwise.cli.command_line import main
 
     def one(*words: str, stdin: str = "") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))

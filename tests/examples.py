@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from packwise.cli.arguments import Named
-from packwise.cli.inputs import read_inputs
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import Named
 from packwise.pipeline.steps import read_package
 from packwise.revisions.grove import RECORDS
 from tests.places import ROOT

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import krmfn
-from packwise.cli import parsers
-from packwise.commands.rules.table import RULES_BY_NAME
+from packwise.cli.command_line import parsers
+from packwise.rules.run import RULES_BY_NAME
 from tests.places import ROOT, TESTDATA
 
 PAGE = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from krmfn.result import Result, Severity
-from packwise.commands.rules.table import (
+from packwise.findings.finding import Stage
+from packwise.rules.run import (
     RULES_BY_NAME,
     RuleExplanation,
     explained_rules,
@@ -14,7 +15,6 @@ from packwise.commands.rules.table import (
     refusal,
     results_of,
 )
-from packwise.findings.finding import Stage
 from tests.tables import each
 
 EXPLANATIONS = {name: explanation(name) for name in sorted(explained_rules())}

@@ -110,7 +110,7 @@ def add_rule(source: Path, releases: str = "") -> None:
 
 def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:
     add_rule(source)
-    explanations = source / "packwise" / "commands" / "rules" / "explanations"
+    explanations = source / "packwise" / "rules" / "explanations"
     (explanations / "autoscaling-cap.yaml").write_text("why: Clusters end.\nfix: Lower maxReplicas.\n", "utf-8")
 
     checked = run(source, "grep-244-multi", "check", "-")
@@ -137,7 +137,7 @@ def test_a_rule_says_since_and_until_when_releases_have_it(source: Path, release
 READ = """
 import sys
 from krmfn import KubeObject
-from packwise.settings import load
+from packwise.settings.topologyrender import load
 
 print(load(KubeObject.parse(sys.stdin.read())).is_quiet)
 """
@@ -165,7 +165,7 @@ def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None
 HELLO = """
 from krmfn.record import Record
 from packwise.cli.arguments import Command
-from packwise.cli.console import show
+from packwise.console import show
 
 
 class Hello(Record):
@@ -357,7 +357,7 @@ def test_a_scheduler_stands_where_the_page_says() -> None:
 
 
 CREW = """
-from packwise.objects import Generated
+from packwise.objects.place import Generated
 from packwise.objects.kinds import CREW
 from packwise.placement import Gang, gang_kinds
 from packwise.schedulers import SchedulerObjects

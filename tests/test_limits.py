@@ -10,16 +10,16 @@ from krmfn.yamltext import pyyaml
 from krmfn.yamltext.reader import MAX_DEPTH, MAX_NODES
 from packwise import confined
 from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
-from packwise.cli.rendered_files import MAX_PATH
-from packwise.commands.diff import difference as state
-from packwise.commands.place.cluster import MAX_ADDED
-from packwise.commands.place.output import MOST_EXACT
+from packwise.diff import difference as state
 from packwise.findings.finding import MAX_TEXT
 from packwise.frontends.dynamo.shape import MOST_RANKS
 from packwise.frontends.osmo.template import MAX_TEMPLATE
+from packwise.place.cluster import MAX_ADDED
+from packwise.place.run import MOST_EXACT
 from packwise.placement import LIMIT, MAX_GANGS
+from packwise.render.files import MAX_PATH
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
-from packwise.settings import no_configuration
+from packwise.settings.topologyrender import no_configuration
 from packwise.topology.topograph import MAX_NAMES
 from packwise.validate import cel, schema
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS

@@ -39,7 +39,7 @@ def test_a_long_value_is_answered(code: str) -> None:
 
 LEVELS = """
 import pathlib
-from packwise.cli import main
+from packwise.cli.command_line import main
 levels = ", ".join(f"{{domain: rack, key: example.com/{n}}}" for n in range(25_000))
 head = "apiVersion: packwise.dev/v1alpha1\\nkind: TopologyRender\\nmetadata: {name: a}\\n"
 pathlib.Path("a.yaml").write_text(f"{head}spec: {{topologyAwareScheduling: {{enabled: true, levels: [{levels}]}}}}\\n")

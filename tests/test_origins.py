@@ -13,11 +13,11 @@ from krmfn.kubeobject import KubeObject
 from krmfn.resourcelist import ResourceList
 from krmfn.testing import case_input
 from krmfn.value import Value
-from packwise.cli.arguments import Named
-from packwise.cli.inputs import read_inputs
-from packwise.objects import Generated, Origin
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import Named
+from packwise.objects.place import Generated, Origin
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.examples import EXAMPLES
 from tests.places import TESTDATA
 

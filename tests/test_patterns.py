@@ -49,7 +49,7 @@ def test_no_text_keeps_an_expression_busy() -> None:
 
 DATA = {
     ("krmfn/selector.py", "text"): "of the author of a function, as a selector; packwise has none",
-    ("packwise/commands/topology/proposal.py", "pattern"): "a list of its own, given below",
+    ("packwise/init/proposal.py", "pattern"): "a list of its own, given below",
     ("packwise/fields.py", "pattern.removesuffix('$')"): "those of settings, given below",
     (
         "packwise/validate/decode.py",

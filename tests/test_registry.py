@@ -8,16 +8,17 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.findings.finding import Finding, Rule
-from packwise.objects import Generated, Inventory, Origin, Place
+from packwise.objects.index import Inventory
 from packwise.objects.kinds import QUEUE
+from packwise.objects.place import Generated, Origin, Place
 from packwise.pipeline import registry, render
 from packwise.placement import Bounds, Cluster, Gang, Grouper, Placement, PodSet, WorkloadPlan
 from packwise.revisions.grove import Revision, Step
 from packwise.schedulers import SchedulerInput, SchedulerObjects
-from packwise.select import Package
-from packwise.settings import TopologyRender
+from packwise.select.selection import Package
+from packwise.settings.topologyrender import TopologyRender
 from packwise.topology.known import KnownTopologies, ListedTopology, Use
-from packwise.validate import Definitions
+from packwise.validate.crds import Definitions
 
 PARALLELISM = Rule("job-parallelism", "A Job has pods.", "Kubernetes batch/v1")
 

@@ -10,7 +10,7 @@ def test_the_places_are_those_of_findings_and_of_what_becomes_one() -> None:
 
     assert len(sites()) > 400
     assert by_file >= {
-        "commands/migrate/rewrite.py",
+        "migrate/rewrite.py",
         "frontends/grove/rules/cliques.py",
         "validate/decode.py",
         "frontends/osmo/rules.py",

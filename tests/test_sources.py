@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.commands.rules.table import RULES_BY_NAME
+from packwise.rules.run import RULES_BY_NAME
 from tests.places import ROOT
 
 SPEC = ROOT / "docs" / "spec"

@@ -41,7 +41,7 @@ def main() -> int:
 
 def _run(arguments: list[str]) -> int:
     if None in (sys.stdin, sys.stdout, sys.stderr):
-        from packwise.cli.console import open_closed
+        from packwise.console import open_closed
 
         open_closed()
     if arguments in _FUNCTION:
@@ -56,7 +56,7 @@ def _run(arguments: list[str]) -> int:
         from packwise.start import FILES, use
 
         use(FILES)
-    from packwise.cli import main as run_command
+    from packwise.cli.command_line import main as run_command
 
     return run_command(arguments)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import grouped_lines
 from krmfn.run import run
-from packwise.objects import is_list, put_back, taken_apart
+from packwise.objects.lists import is_list, put_back, taken_apart
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

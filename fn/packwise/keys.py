@@ -15,7 +15,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule
-from packwise.objects import is_placeholder
+from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
 from packwise.wording import closest, letters_apart, list_known, near_miss
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.revisions.grove import Revision
 
 _SPELLING = Rule(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.objects import Generated, Origin, Place
     from packwise.objects.kinds import Kind
+    from packwise.objects.place import Generated, Origin, Place
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Condition, Level
 

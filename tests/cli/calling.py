@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from packwise.cli.rendered_files import LIST
+from packwise.render.files import LIST
 
 __all__ = ["CHOSEN", "CONFIG", "SERVICE", "WORKLOAD", "AssertEach", "Call", "Ran", "listing", "write"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from packwise.cli import main
+from packwise.cli.command_line import main
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, AssertEach, Call, Ran, write
 from tests.tables import assert_each
 

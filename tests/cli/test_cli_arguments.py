@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli import parse
-from packwise.cli.arguments import Named, Verbosity
-from packwise.commands.check import CheckOptions, FindingChoice, Fix, Output
-from packwise.commands.diff import Diff
-from packwise.commands.doctor import Doctor
-from packwise.commands.explain import Explain
+from packwise.check.options import CheckOptions, FindingChoice, Fix, Output
+from packwise.cli.command_line import parse
 from packwise.commands.fn import Function
-from packwise.commands.init import Init
-from packwise.commands.render import Render
-from packwise.commands.rules import Rules
-from packwise.commands.schema import SchemaOptions
-from packwise.commands.topologies import Topologies
 from packwise.commands.version import Version
+from packwise.diff.options import Diff
+from packwise.doctor.options import Doctor
+from packwise.explain.options import Explain
+from packwise.init.options import Init
+from packwise.inputs.request import Named, Verbosity
+from packwise.render.options import Render
+from packwise.rules.options import Rules
+from packwise.schema.options import SchemaOptions
+from packwise.topologies.options import Topologies
 from tests.cli.calling import CONFIG, SERVICE, Call, write
 from tests.places import ROOT
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.findings_text import LIMIT
+from packwise.output.markdown import LIMIT
 from tests.cli.calling import CONFIG, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, named, node, queue
 

@@ -38,7 +38,7 @@ def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     def which(command: str) -> str | None:
         return f"/usr/bin/{command}" if command == "packwise" else None
 
-    monkeypatch.setattr("packwise.commands.doctor.run.shutil.which", which)
+    monkeypatch.setattr("packwise.doctor.run.shutil.which", which)
 
 
 MONOREPO = {

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from packwise.commands.report.drawing import INK, PALETTE
+from packwise.report.drawing import INK, PALETTE
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, RACK, cluster, node, pod
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.cli.console import visible, width
-from packwise.cli.findings_text import LineAndColumn, excerpt
+from packwise.console import visible, width
+from packwise.output.findings_text import LineAndColumn, excerpt
 
 RED = 31
 

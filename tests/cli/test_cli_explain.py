@@ -12,10 +12,10 @@ import jsonschema
 import pytest
 
 from krmfn.yamltext import read
-from packwise.cli.arguments import Named
-from packwise.cli.inputs import read_inputs
-from packwise.commands.explain.explanation import Explanation, explanation_of, find_named
-from packwise.commands.explain.output import Explained, as_text
+from packwise.explain.explanation import Explanation, explanation_of, find_named
+from packwise.explain.run import Explained, as_text
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import Named
 from packwise.pipeline import render
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.examples import EXAMPLES

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.arguments import UsageError
-from packwise.cli.input_paths import InputPath, find_files
+from packwise.inputs.paths import InputPath, find_files
+from packwise.inputs.request import UsageError
 from tests.cli.calling import write
 
 

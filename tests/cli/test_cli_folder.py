@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krmfn import KubeObject
-from packwise.cli.rendered_files import RenderedFiles, plan_folder
+from packwise.render.files import RenderedFiles, plan_folder
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.rendered_files import LIST
-from packwise.cli.write import Changes, apply
+from packwise.render.files import LIST
+from packwise.render.folder import Changes, apply
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 
 Expect = Callable[[str, str], None]

@@ -114,7 +114,7 @@ def came_from(direct_url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     def distribution(_: str) -> Origin:
         return Origin(direct_url)
 
-    monkeypatch.setattr("packwise.commands.init.run.distribution", distribution)
+    monkeypatch.setattr("packwise.init.run.distribution", distribution)
 
 
 @pytest.mark.parametrize("dump", DUMPS)
@@ -152,7 +152,7 @@ def test_a_doctor_sees_the_client_of_each_target(
     def which(command: str) -> str:
         return f"/usr/bin/{command}"
 
-    monkeypatch.setattr("packwise.commands.doctor.run.shutil.which", which)
+    monkeypatch.setattr("packwise.doctor.run.shutil.which", which)
     subprocess.run(["git", "init", "--quiet", "."], check=True)
     assert call("init", folder, "--for", target).code == 0
 

@@ -12,8 +12,8 @@ from typing import TextIO
 
 import pytest
 
-from packwise.cli import main
-from packwise.cli.write import FileChange, change_files
+from packwise.cli.command_line import main
+from packwise.output.write import FileChange, change_files
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.cli.interrupting import Blow, interrupted_at
 
@@ -204,7 +204,7 @@ def test_a_file_that_changed_since_it_was_read_stays(
         write(tmp_path, {"in/b/w.yaml": "mine\n"})
         change_files(folder, changes, as_read)
 
-    monkeypatch.setattr("packwise.cli.write.change_files", edited_meanwhile)
+    monkeypatch.setattr("packwise.output.write.change_files", edited_meanwhile)
 
     ran = call("check", "in", "--fix")
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from packwise.cli.findings_text import LIMIT, CommentPart, Section, code, comment, markup
+from packwise.output.markdown import LIMIT, CommentPart, Section, code, comment, markup
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]
@@ -186,6 +186,6 @@ def test_findings_of_any_number_are_one_comment(call: Call, package: Path) -> No
 
 def test_colours_of_a_terminal_are_not_in_a_comment(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(package.parent, {"new/topology.yaml": CONFIG})
-    monkeypatch.setattr("packwise.commands.diff.output.is_coloured", bool)
+    monkeypatch.setattr("packwise.diff.run.is_coloured", bool)
 
     assert "\033" not in call("diff", "in", "new", "-o", "markdown").stdout

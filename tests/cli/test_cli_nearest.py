@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from packwise.cli.arguments import Named
-from packwise.cli.input_paths import from_top, real, top_of
-from packwise.cli.inputs import read_groups, read_inputs
-from packwise.commands.fleet.packages import PackageClient, function_configuration
-from packwise.commands.fleet.requests import Requests, Rooted
-from packwise.commands.fleet.tree import DiskTree, MemoryTree
-from packwise.commands.fleet.work import package_of_side, read_side
+from packwise.fleet.packages import PackageClient, function_configuration
+from packwise.fleet.requests import Requests, Rooted
+from packwise.fleet.tree import DiskTree, MemoryTree
+from packwise.fleet.work import package_of_side, read_side
+from packwise.inputs.groups import read_groups, read_inputs
+from packwise.inputs.paths import from_top, real, top_of
+from packwise.inputs.request import Named
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD, AssertEach, write
 from tests.fleet.trees import FUNCTION, KPTFILE
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from packwise.cli.findings_text import LIMIT
 from packwise.extras import SOLVER
+from packwise.output.markdown import LIMIT
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_markdown import outside_code
 from tests.places import ROOT, TESTDATA
@@ -468,7 +468,7 @@ def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(
 
 
 def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packwise.commands.place.output.SOLVER", SOLVER.replace(module="not.there"))
+    monkeypatch.setattr("packwise.place.run.SOLVER", SOLVER.replace(module="not.there"))
 
     ran = call("place", "in", "--nodes", str(folder / "nodes.json"), "--exact")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.console import track_files
-from packwise.cli.input_paths import InputPath
+from packwise.console import track_files
+from packwise.inputs.paths import InputPath
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, write
 
 MANY = [InputPath(f"{number}.yaml") for number in range(200)]

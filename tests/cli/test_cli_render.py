@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from krmfn import KubeObject
-from packwise.cli.rendered_files import join_streams
+from packwise.render.files import join_streams
 from tests.cli.calling import CHOSEN, CONFIG, SERVICE, WORKLOAD, Call, write
 
 Expect = Callable[[str, str], None]

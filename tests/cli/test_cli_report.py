@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.cli.findings_text import Checked, as_lines, as_text, count
-from packwise.commands.check import FORMATS
-from packwise.commands.check.formats import as_json
-from packwise.commands.rules.table import RULES_BY_NAME
+from packwise.check.formats import as_json
+from packwise.check.options import FORMATS
+from packwise.output.findings_text import Checked, as_lines, as_text, count
 from packwise.pipeline.rules import rule_table
+from packwise.rules.run import RULES_BY_NAME
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, Ran, write
 
 Expect = Callable[[str, str], None]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from packwise.commands.rules.table import RULES_BY_NAME
+from packwise.rules.run import RULES_BY_NAME
 from tests.cli.calling import Call
 
 Expect = Callable[[str, str], None]

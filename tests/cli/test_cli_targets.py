@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.rendered_files import LIST
+from packwise.render.files import LIST
 from tests.cli.calling import SERVICE, Call, listing, write
 from tests.cli.test_cli_folder import HEAD
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from packwise.cli import main
+from packwise.cli.command_line import main
 from tests.clients.running import files_of, run
 from tests.places import ROOT
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from krmfn.yamltext import read
-from packwise.commands.diff.change import counted_both, counting_part, is_deeper, with_counted
-from packwise.commands.diff.difference import json_patch
+from packwise.diff.change import counted_both, counting_part, is_deeper, with_counted
+from packwise.diff.difference import json_patch
 from packwise.objects.kinds import GANGS
 
 GANG = "kind: PodGang\n"

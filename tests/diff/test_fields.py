@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read
-from packwise.commands.diff.change import (
+from packwise.diff.change import (
     Action,
     NamedEntry,
     ObjectChange,
@@ -18,8 +18,8 @@ from packwise.commands.diff.change import (
     in_order,
     part_at,
 )
-from packwise.commands.diff.difference import constraint_text, constraints, topologies_named
-from packwise.objects import Identity
+from packwise.diff.difference import constraint_text, constraints, topologies_named
+from packwise.objects.identity import Identity
 
 Changes = list[tuple[str, Any, Any]]
 

@@ -9,8 +9,8 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.yamltext import read
-from packwise.commands.diff.difference import diff, state_after, state_before
-from packwise.select import Package
+from packwise.diff.difference import diff, state_after, state_before
+from packwise.select.selection import Package
 from tests.golden.cases import GOLDEN
 
 pytestmark = pytest.mark.client

@@ -13,10 +13,10 @@ from jsonpatch import apply_patch
 
 from krmfn import KubeObject
 from krmfn.edit import same
-from packwise.commands.diff.change import ORDER, Action, NamedEntry, by_identity, counting_part, field_changes, part_at
-from packwise.commands.diff.difference import State, diff, json_patch, state_after, state_before
-from packwise.commands.diff.output import Comparison, as_json, as_patches, as_text
-from packwise.select import Package
+from packwise.diff.change import ORDER, Action, NamedEntry, by_identity, counting_part, field_changes, part_at
+from packwise.diff.difference import State, diff, json_patch, state_after, state_before
+from packwise.diff.run import Comparison, as_json, as_patches, as_text
+from packwise.select.selection import Package
 from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads
 

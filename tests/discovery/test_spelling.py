@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.objects import Index
+from packwise.objects.index import Index
 from packwise.objects.kinds import is_nearly_known, spelling_findings
 
 SET = '"PodCliqueSet" of "grove.io/v1alpha1"'

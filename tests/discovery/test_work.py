@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.cli.input_paths import InputPath
-from packwise.cli.reader import decode
+from packwise.inputs.paths import InputPath
+from packwise.inputs.reader import decode
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c{}\ndata:\n  a: b\n"

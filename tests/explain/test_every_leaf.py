@@ -14,11 +14,11 @@ from krmfn.resourcelist import ResourceList
 from krmfn.testing import case_input, collect_cases
 from krmfn.value import Value
 from krmfn.yamltext import split_documents
-from packwise.cli.arguments import Named
-from packwise.cli.inputs import read_inputs
-from packwise.commands.explain.explanation import Emitted, EmittedValue, Explanation, explanation_of, values_of
+from packwise.explain.explanation import Emitted, EmittedValue, Explanation, explanation_of, values_of
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import Named
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.examples import EXAMPLES
 from tests.golden.cases import GOLDEN
 from tests.places import TESTDATA

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.explain.explanation import Explanation, at_line, explanation_of
+from packwise.explain.explanation import Explanation, at_line, explanation_of
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 
 BINDING = """\
 apiVersion: grove.io/v1alpha1

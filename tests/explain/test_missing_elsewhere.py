@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from packwise.cli.arguments import Named
-from packwise.cli.inputs import read_groups
-from packwise.commands.explain.explanation import explanation_of
+from packwise.explain.explanation import explanation_of
+from packwise.inputs.groups import read_groups
+from packwise.inputs.request import Named
 from packwise.pipeline import render
 from tests.cli.calling import write
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from packwise.commands.fleet.packages import Packages
+from packwise.fleet.packages import Packages
 from tests.cli.calling import CONFIG, Call, write
 from tests.fleet.trees import tree
 

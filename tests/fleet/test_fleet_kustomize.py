@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import read, split_documents
-from packwise.commands.fleet import kustomize as module
+from packwise.fleet import kustomize as module
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.clients.running import run
 from tests.fleet.trees import FLEET, FUNCTION, overlay

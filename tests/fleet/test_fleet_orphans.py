@@ -11,8 +11,8 @@ from time import time_ns
 import pytest
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.rendered_files import LIST
-from packwise.commands.fleet.output import FolderEvidence, orphans
+from packwise.fleet.output import FolderEvidence, orphans
+from packwise.render.files import LIST
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_changed_stays(
     def refused(folder: Path, *_: object, **__: object) -> None:
         raise PermissionError(EACCES, "Permission denied", str(folder))
 
-    monkeypatch.setattr("packwise.commands.fleet.output.apply", refused)
+    monkeypatch.setattr("packwise.fleet.output.apply", refused)
     ran = call(*RENDER, "--prune")
 
     message = 'must be a folder that can be written; got "Permission denied"'
@@ -190,7 +190,7 @@ def test_no_folder_that_was_looked_at_is_listed_again(
     """An output has ten times the files of its packages."""
     write(out, {f"west/lab/{LIST}": "", f"west/.hidden/{LIST}": "", f"west/not{LIST}": "", "west/lab/deep/a.yaml": "a"})
     # Files that were written just now are no evidence.
-    monkeypatch.setattr("packwise.commands.fleet.output.time_ns", lambda: time_ns() + 3600 * 10**9)
+    monkeypatch.setattr("packwise.fleet.output.time_ns", lambda: time_ns() + 3600 * 10**9)
     call(*RENDER)
     seen: list[FolderEvidence] = []
 
@@ -198,7 +198,7 @@ def test_no_folder_that_was_looked_at_is_listed_again(
         seen.append(evidence)
         return orphans(output, known, evidence)
 
-    monkeypatch.setattr("packwise.commands.fleet.run.orphans", noted)
+    monkeypatch.setattr("packwise.fleet.run.orphans", noted)
     ran = call(*RENDER, "--jobs", jobs)
 
     assert ran.stdout.splitlines()[-1] == "  1 folder of packages that are gone; --prune empties them: out/west/lab"

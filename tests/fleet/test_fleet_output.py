@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.rendered_files import LIST
-from packwise.commands.fleet.output import ENTRY, FOLDER, Look, look_at
-from packwise.commands.fleet.tree import DiskTree
+from packwise.fleet.output import ENTRY, FOLDER, Look, look_at
+from packwise.fleet.tree import DiskTree
+from packwise.render.files import LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
 from tests.cli.test_cli_interrupted import state
@@ -46,7 +46,7 @@ def out(call: Call, fleet: Path) -> Path:
 @pytest.fixture
 def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the packages whose files are compared with the answer, in their order."""
-    from packwise.cli.write import survey
+    from packwise.render.folder import survey
 
     names: list[str] = []
 
@@ -54,7 +54,7 @@ def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(folder.name)
         return survey(folder, *given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("packwise.commands.fleet.output.survey", noted)
+    monkeypatch.setattr("packwise.fleet.output.survey", noted)
     return names
 
 
@@ -63,7 +63,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes: files are at rest."""
     from time import time_ns
 
-    monkeypatch.setattr("packwise.commands.fleet.output.time_ns", lambda: time_ns() + HOUR)
+    monkeypatch.setattr("packwise.fleet.output.time_ns", lambda: time_ns() + HOUR)
 
 
 def numbers(folder: Path) -> dict[str, tuple[int, int]]:
@@ -189,7 +189,7 @@ def test_what_changed_a_moment_ago_is_no_evidence(
     assert surveyed == ["east", "west"] * 2
     from time import time_ns
 
-    monkeypatch.setattr("packwise.commands.fleet.output.time_ns", lambda: time_ns() + HOUR)
+    monkeypatch.setattr("packwise.fleet.output.time_ns", lambda: time_ns() + HOUR)
     call(*RENDER)
     call(*RENDER)
     assert surveyed == ["east", "west"] * 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.commands.fleet.packages import PackageClient, Packages
+from packwise.fleet.packages import PackageClient, Packages
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD
 from tests.fleet.trees import FLEET, FUNCTION, KPTFILE, overlay, tree
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from packwise.commands.doctor.clients import ClientProblem
-from packwise.commands.fleet import kustomize as module
-from packwise.commands.fleet.kustomization import copy_of
-from packwise.commands.fleet.kustomize import NONE, Confinement, confinements, start
-from packwise.commands.fleet.packages import Packages
+from packwise.doctor.clients import ClientProblem
+from packwise.fleet import kustomize as module
+from packwise.fleet.kustomization import copy_of
+from packwise.fleet.kustomize import NONE, Confinement, confinements, start
+from packwise.fleet.packages import Packages
 from tests.cli.calling import WORKLOAD, Call, write
 from tests.fleet.trees import FUNCTION, overlay, tree
 

@@ -9,8 +9,7 @@ from contextlib import closing
 import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
-from packwise.commands.fleet.packages import Reach, reach
-from packwise.commands.fleet.result import (
+from packwise.fleet.result import (
     MOST_FINDINGS,
     PackageGroup,
     PackageResult,
@@ -19,7 +18,8 @@ from packwise.commands.fleet.result import (
     Tally,
     kept_findings,
 )
-from packwise.commands.fleet.run import Spool
+from packwise.fleet.run import Spool
+from packwise.inputs.reach import Reach, reach
 
 ERROR = Result(
     'must be "a"; got "b"',

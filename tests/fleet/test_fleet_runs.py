@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli.console import Meter, meter_text
-from packwise.cli.rendered_files import FolderPlan
-from packwise.commands.fleet import kustomize as module
-from packwise.commands.fleet import requests, work
-from packwise.commands.fleet.requests import payload_of, plan_of, result_of
-from packwise.commands.fleet.result import PackageResult, PackageStatus
+from packwise.console import Meter, meter_text
+from packwise.fleet import kustomize as module
+from packwise.fleet import requests, work
+from packwise.fleet.requests import payload_of, plan_of, result_of
+from packwise.fleet.result import PackageResult, PackageStatus
+from packwise.render.files import FolderPlan
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.fleet.trees import FUNCTION, overlay
 
@@ -292,8 +292,8 @@ def test_how_far_it_is() -> None:
 def test_a_terminal_shows_how_far_it_is_and_nothing_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     seconds = iter([0.0, 0.05, 1.0, 2.0])
-    monkeypatch.setattr("packwise.cli.console.monotonic", lambda: next(seconds))
-    monkeypatch.setattr("packwise.cli.console.draw_line", drawn.append)
+    monkeypatch.setattr("packwise.console.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("packwise.console.draw_line", drawn.append)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
     meter = Meter(3)

@@ -15,9 +15,9 @@ from time import sleep
 import pytest
 from dask import config
 
-from packwise.commands.fleet.requests import Request
 from packwise.fleet import cluster
 from packwise.fleet.cache import build
+from packwise.fleet.requests import Request
 from packwise.fleet.workers import DaskCluster, Lost, WorkersError, run
 from tests.absent import without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
@@ -317,7 +317,7 @@ def test_a_warm_cache_renders_nothing(call: Call, monkeypatch: pytest.MonkeyPatc
 
     words = ("fleet", "render", "clusters", "--report", "json", "--cache", "kept")
     cold = call(*words)
-    monkeypatch.setattr("packwise.commands.fleet.run.work", refuse)
+    monkeypatch.setattr("packwise.fleet.run.work", refuse)
 
     assert call(*words) == cold
 

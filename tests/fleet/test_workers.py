@@ -199,7 +199,7 @@ import packwise.cli
 from packwise.__main__ import main
 from packwise.fleet.workers import Processes, run
 from tests.fleet import tasks
-packwise.cli.main = lambda _: list(run({arguments}, tasks.{function}, Processes(2)))
+packwise.cli.command_line.main = lambda _: list(run({arguments}, tasks.{function}, Processes(2)))
 main()
 """
 

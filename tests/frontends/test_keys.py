@@ -9,10 +9,10 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.keys import KEYS, PARTS, key_findings
-from packwise.objects import Index
+from packwise.objects.index import Index
 from packwise.pipeline import render
 from packwise.revisions.grove import RECORDS
-from packwise.select import Package
+from packwise.select.selection import Package
 
 BY_NAME = {revision.name: revision for revision in RECORDS}
 NEWEST = RECORDS[-1]

@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from packwise.frontends.pod_rules import pod_problems
 from packwise.kubernetes.validation import canonical_quantity
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 
 GPU = "nvidia.com/gpu"
 FIRST = "spec.containers[0]"

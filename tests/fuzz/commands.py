@@ -8,7 +8,7 @@ import tempfile
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from packwise.cli import main
+from packwise.cli.command_line import main
 from tests.places import TESTDATA
 
 __all__ = ["COMMANDS", "commands"]

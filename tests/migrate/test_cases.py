@@ -13,7 +13,7 @@ import pytest
 
 from krmfn.yamltext import read, split_documents
 from krmfn.yamltext.places import comments
-from packwise.cli import main
+from packwise.cli.command_line import main
 from tests.cli.calling import listing
 from tests.places import TESTDATA
 

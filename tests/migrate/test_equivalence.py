@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from krmfn import KubeObject
-from packwise.commands.migrate import rewrite
-from packwise.commands.migrate.rewrite import as_admitted, changed_meanings
+from packwise.migrate import rewrite
+from packwise.migrate.rewrite import as_admitted, changed_meanings
 from packwise.revisions.grove import GREP_244_MULTI, UPSTREAM, Step
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
 STEP = Step(GREP_244_MULTI, UPSTREAM, "grove-topology")

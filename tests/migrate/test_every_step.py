@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 
 from krmfn.result import exit_code
-from packwise.cli import main
-from packwise.cli.arguments import Named
-from packwise.cli.inputs import read_inputs
-from packwise.cli.rendered_files import render_inputs
-from packwise.commands.migrate.rewrite import added_bounds, gang_key, normalize
+from packwise.cli.command_line import main
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import Named
+from packwise.migrate.rewrite import added_bounds, gang_key, normalize
 from packwise.pipeline import Rendered
+from packwise.render.files import render_inputs
 from packwise.revisions.grove import RECORDS, REVISIONS
 from tests.cli.calling import listing
 from tests.examples import EXAMPLES, ORDER, holds_workloads_of_grove, revision_of

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from packwise.commands.migrate import rewrite as equivalence
-from packwise.commands.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalize
+from packwise.migrate import rewrite as equivalence
+from packwise.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalize
 from packwise.revisions.grove import ALPHA_10, ALPHA_12, Step
-from packwise.select import Package
+from packwise.select.selection import Package
 
 ZONE, RACK = {"required": "zone-key"}, {"required": "rack-key"}
 PREFERRED = {"preferred": "host-key"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from packwise.cli import main
+from packwise.cli.command_line import main
 
 OLD = """\
 # The levels of the cluster.

@@ -7,8 +7,8 @@ import json
 from functools import cache
 from typing import Any
 
-from packwise.commands.place.cluster import answers, read_scenario
-from packwise.schedulers.kai.allocate import allocate
+from packwise.place.cluster import answers, read_scenario
+from packwise.schedulers.kai.allocate.session import allocate
 from tests.golden.cases import GOLDEN
 from tests.tables import each
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import split_documents
-from packwise.objects import Index
+from packwise.objects.index import Index
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.allocate.session import admit_jobs
 from packwise.schedulers.kueue.cluster import objects_by_kind, read_scene

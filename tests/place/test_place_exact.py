@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packwise.commands.place.cluster import read_scenario
-from packwise.commands.place.cure import PackingVerdict, cure, exact_packing, hiding_rule
-from packwise.commands.place.placing import turn_of
 from packwise.extras import SOLVER
-from packwise.schedulers.kai.allocate import allocate
+from packwise.place.cluster import read_scenario
+from packwise.place.cure import PackingVerdict, cure, exact_packing, hiding_rule
+from packwise.place.placing import turn_of
+from packwise.schedulers.kai.allocate.session import allocate
 from tests.place.checker import faults
 from tests.place.strategies import HOST, RACK, ZONE, repeated, scenarios
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packwise.commands.place.cluster import answers, read_scenario
-from packwise.schedulers.kai.allocate import allocate
+from packwise.place.cluster import answers, read_scenario
 from packwise.schedulers.kai.allocate.candidates import Rankings, Scores
 from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, Pod
+from packwise.schedulers.kai.allocate.session import allocate
 from packwise.schedulers.kai.allocate.state import ClusterState, DomainTree, NodeState, Orders
 from tests.place.checker import faults
 from tests.place.strategies import RACK, ZONE, repeated, scenarios

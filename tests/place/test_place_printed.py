@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.place.output import as_json, place_render
 from packwise.pipeline import render
+from packwise.place.run import as_json, place_render
 from packwise.schedulers.kai.snapshot import read_snapshot
-from packwise.select import Package
+from packwise.select.selection import Package
 
 ZONE, RACK = "topology.kubernetes.io/zone", "example.com/rack"
 LEVELS = {"zone": (ZONE,), "rack": (ZONE, RACK)}

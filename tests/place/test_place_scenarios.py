@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from packwise.commands.place.cluster import answers, read_scenario
-from packwise.schedulers.kai.allocate import allocate
+from packwise.place.cluster import answers, read_scenario
+from packwise.schedulers.kai.allocate.session import allocate
 from tests.places import TESTDATA
 
 SCENARIOS = sorted((TESTDATA / "place" / "scenarios").glob("[0-9][0-9].json"))

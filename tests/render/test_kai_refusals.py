@@ -9,9 +9,9 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.yamltext import read, write
+from packwise.generated import LAST_ERRORS
 from packwise.pipeline import render
-from packwise.render import LAST_ERRORS
-from packwise.select import Package
+from packwise.select.selection import Package
 
 HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"
 DOMAINS = ("region", "zone", "rack", "host")

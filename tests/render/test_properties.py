@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from krmfn import ConfigError, KubeObject, ResourceList, Severity
-from packwise.commands.schema.write import topologyrender_schema
-from packwise.settings import API_VERSION, KIND, load
+from packwise.schema.run import topologyrender_schema
+from packwise.settings.topologyrender import API_VERSION, KIND, load
 
 from .calling import render
 from .mangling import DISABLED, EVERYTHING, SPEC, listed, mangled, mangled_packages

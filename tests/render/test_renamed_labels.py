@@ -6,9 +6,9 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.result import Severity
-from packwise.commands.check.run import mend
+from packwise.check.run import mend
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 from packwise.topology.known import new_label
 
 

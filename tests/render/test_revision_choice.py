@@ -7,10 +7,10 @@ import pytest
 from krmfn import KubeObject
 from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
-from packwise.cli.findings_text import sentence
+from packwise.output.findings_text import sentence
 from packwise.pipeline import Rendered, render
 from packwise.placement import Gang
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from krmfn.yamltext import read, write
-from packwise.cli import main
+from packwise.cli.command_line import main
 from tests.places import TESTDATA
 
 HEAD = """\

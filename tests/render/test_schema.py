@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 
 from krmfn import ConfigError, KubeObject
 from krmfn.yamltext import read, split_documents
-from packwise.commands.schema.write import topologyrender_schema
 from packwise.objects.kinds import GENERATED
 from packwise.revisions.kueue import RELEASES
-from packwise.settings import KIND, SPEC, load
+from packwise.schema.run import topologyrender_schema
+from packwise.settings.topologyrender import KIND, SPEC, load
 from tests.places import ROOT
 from tests.schemas import schema_errors
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from krmfn import KubeObject
-from packwise.objects import Origin, Place
+from packwise.objects.place import Origin, Place
 from packwise.pipeline.steps import read_package
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers import SchedulerInput
-from packwise.select import Package, cluster_of, topologies_of
+from packwise.select.selection import Package, cluster_of, topologies_of
 from packwise.topology.known import Level
 
 SUBJECT = KubeObject.parse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: workflow\n")

@@ -11,10 +11,10 @@ from typing import Any, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.result import sort_results
 from krmfn.yamltext import read, split_documents, write
-from packwise.commands.place.placing import place_gangs, situation
 from packwise.pipeline import render
+from packwise.place.placing import place_gangs, situation
 from packwise.schedulers.kai.snapshot import read_snapshot
-from packwise.select import Package
+from packwise.select.selection import Package
 from tests.frontends.workloads.workloads import parsed, shown
 from tests.places import TESTDATA
 

@@ -14,7 +14,7 @@ from packwise.pipeline import render
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TopologyRequest, read_request
-from packwise.select import Package, index_package
+from packwise.select.selection import Package, index_package
 from tests.golden.cases import GOLDEN
 from tests.tables import each
 

@@ -6,12 +6,12 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
-from packwise.cli import main
-from packwise.commands.explain.explanation import explanation_of
-from packwise.commands.topologies.overview import overview
+from packwise.cli.command_line import main
+from packwise.explain.explanation import explanation_of
 from packwise.pipeline import render
 from packwise.placement import PodSlice
-from packwise.select import Package
+from packwise.select.selection import Package
+from packwise.topologies.run import overview
 from tests.places import ROOT
 
 CLUSTER = """\

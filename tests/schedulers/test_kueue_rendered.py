@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.commands.check.run import mend
+from packwise.check.run import mend
 from packwise.pipeline import render
 from packwise.pipeline.steps import Rendered
 from packwise.schedulers.kueue import KUEUE
-from packwise.select import Package
+from packwise.select.selection import Package
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

@@ -7,7 +7,7 @@ import pytest
 from krmfn.result import Severity
 from packwise.findings.finding import Finding
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
-from packwise.schedulers.kai import KAI
+from packwise.schedulers.kai.scheduler import KAI
 from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of
 
 LEAF = PodSet("workers", None, 2, Bounds(), ORIGIN)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.schedulers.kai import topology_problems, topology_value
+from packwise.schedulers.kai.topology import topology_problems, topology_value
 from packwise.topology.known import node_labels
 
 PATTERN = (

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn import KubeObject
 from packwise.placement import Gang, Grouper
-from packwise.schedulers.kai import MissingBindingError, topology_names
+from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 from tests.schedulers.gangs import ORIGIN, input_of
 
 RELEASES = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.result import Severity
-from packwise.objects import Origin, Place
+from packwise.objects.place import Origin, Place
 from packwise.placement import Grouper, Placement
-from packwise.schedulers.kai import KAI
+from packwise.schedulers.kai.scheduler import KAI
 from tests.schedulers.gangs import SUBJECT, gang_of, input_of
 
 PODGANG: dict[str, Any] = {

@@ -8,8 +8,8 @@ from krmfn import KubeObject
 from packwise.findings.finding import Finding
 from packwise.pipeline.steps import read_package
 from packwise.schedulers import SchedulerInput
-from packwise.schedulers.kai import KAI
-from packwise.select import Package, cluster_of, topologies_of
+from packwise.schedulers.kai.scheduler import KAI
+from packwise.select.selection import Package, cluster_of, topologies_of
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

@@ -6,10 +6,10 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
-from packwise import validate
 from packwise.extras import CRDS
-from packwise.objects import Index
-from packwise.validate import definitions_of
+from packwise.objects.index import Index
+from packwise.validate import crds
+from packwise.validate.crds import definitions_of
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
@@ -32,7 +32,7 @@ spec:
 
 def test_a_crd_with_rules_needs_the_library_that_evaluates_them(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = CRDS.replace(module="no_such_module")
-    monkeypatch.setattr(validate, "CRDS", absent)
+    monkeypatch.setattr(crds, "CRDS", absent)
 
     chosen = definitions_of((), Index.of([KubeObject.parse(CRD)]))
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from enum import IntEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.inputs.request import Named, Verbosity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
-
-STDIN = "-"
-"""The path that names stdin, or stdout."""
 
 
 class Command(Record):
@@ -29,42 +26,6 @@ class Command(Record):
     read: Callable[[argparse.Namespace], Any]
     run: Callable[[Any], int]
     refuse: Callable[[argparse.ArgumentParser, argparse.Namespace], None] | None = None
-
-
-class Named(Record):
-    """The input of a command: `paths` of files and folders or `-`, the TopologyRender's file, the state before the
-    change.
-
-    `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
-    templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
-    with `force_exclude`, a file that is named is left out as one of a folder is.
-    """
-
-    paths: tuple[str, ...]
-    config: str | None = None
-    baseline: str | None = None
-    crds: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    force_exclude: bool = False
-
-
-class Verbosity(IntEnum):
-    """Verbosity for people: programs are given everything in any case."""
-
-    QUIET = -1
-    """No line at the end, and nothing that asks for nothing."""
-    NORMAL = 0
-    """Of findings of one form the first few; infos are counted."""
-    VERBOSE = 1
-    """Every finding."""
-
-
-class UsageError(Exception):
-    """A path that does not exist, or options that do not go together; the arguments alone do not show it.
-
-    The text says what to give instead.
-    """
 
 
 NODES = (
@@ -200,9 +161,3 @@ def refuse_same_file(parser: argparse.ArgumentParser, files: Sequence[str | None
     if twice:
         to = "stdout" if twice[0] is None else f'"{twice[0]}"'
         parser.error(f"-o must name {to} once; give the others a file each ({example})")
-
-
-def refuse_stdin_twice(readers: Sequence[bool]) -> None:
-    """Raises UsageError where more than one of the `readers` is to read stdin."""
-    if sum(readers) > 1:
-        raise UsageError('"-" must stand once: stdin can be read for one purpose only')

@@ -7,12 +7,10 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli.arguments import (
-    Command,
-    UsageError,
-)
-from packwise.cli.console import say, show
+from packwise.cli.arguments import Command
+from packwise.console import say, show
 from packwise.fleet.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune
+from packwise.inputs.request import UsageError
 
 if TYPE_CHECKING:
     from packwise.fleet.cache import Contents

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.cli import parsers
-from packwise.cli.arguments import (
-    Command,
-    UsageError,
-)
-from packwise.cli.console import show
+from packwise.cli.arguments import Command
+from packwise.cli.command_line import parsers
+from packwise.console import show
 from packwise.extras import COMPLETION
+from packwise.inputs.request import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -53,9 +51,9 @@ def completion(command: Completion) -> int:
     import shtab
 
     # The names that complete words are no business of the help.
-    from packwise.commands.check import FORMATS
-    from packwise.commands.rules.table import RULES_BY_NAME
-    from packwise.commands.schema import SCHEMAS
+    from packwise.check.options import FORMATS
+    from packwise.rules.run import RULES_BY_NAME
+    from packwise.schema.options import SCHEMAS
 
     parser, commands = parsers()
     for action in [action for each in commands.values() for action in each._actions]:

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext.native import READER
 from packwise.cli.arguments import Command
-from packwise.cli.console import show
+from packwise.console import show
 
 if TYPE_CHECKING:
     import argparse

@@ -25,7 +25,7 @@ from packwise.kubernetes.validation import (
     qualified_name,
     quantity_of,
 )
-from packwise.objects import is_placeholder
+from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import POD
 from packwise.wording import letters_apart, list_known, near_miss
 

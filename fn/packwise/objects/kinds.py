@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
 
 
 class FixedLevels(Record):

@@ -11,17 +11,17 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.findings.finding import Finding
 from packwise.nearest import Traits, nearest_folders
-from packwise.objects import identity, is_generated
+from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
-from packwise.select import function_config_of
+from packwise.select.selection import function_config_of
 from packwise.settings.configuration import SOURCES, has_topology, is_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.kubeobject import KubeObject
-    from packwise.select import Package
+    from packwise.select.selection import Package
 
 _WORKLOADS = frozenset(kind.key for kind in WORKLOADS)
 

@@ -11,12 +11,12 @@ from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise import frontends as osmo_documents
-from packwise.frontends import has_candidates
+from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove
+from packwise.frontends.osmo import recognition
 from packwise.objects.kinds import DYNAMO_GRAPH, KUEUE_TOPOLOGY
-from packwise.schedulers import kai
 from packwise.schedulers.grove import GROVE
+from packwise.schedulers.kai import scheduler as kai
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.findings.finding import Rule
-    from packwise.frontends import FrontEnd, OmissionsOf
-    from packwise.objects import Index, Inventory
+    from packwise.frontends.frontend import FrontEnd, OmissionsOf
+    from packwise.objects.index import Index, Inventory
     from packwise.revisions.grove import Revision
     from packwise.schedulers import QueuedPodsOf, Scheduler, SchedulerInput
 
@@ -105,7 +105,7 @@ def _dynamo_omissions() -> OmissionsOf:
 
 
 def _has_osmo_documents(inventory: Inventory) -> bool:
-    return bool(osmo_documents.document_places(inventory))
+    return bool(recognition.document_places(inventory))
 
 
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
@@ -117,8 +117,8 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(
         load=_importer("frontends.osmo.frontend:OSMO"),
         rules=_importer("frontends.osmo.rules:RULES"),
-        is_document=osmo_documents.is_document,
-        may_be_document=osmo_documents.may_be_document,
+        is_document=recognition.is_document,
+        may_be_document=recognition.may_be_document,
         has_documents=_has_osmo_documents,
         omissions=_importer("frontends.osmo.omissions:omissions"),
     ),

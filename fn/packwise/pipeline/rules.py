@@ -16,14 +16,16 @@ from posixpath import dirname
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.remarks import remarks
-from krmfn.result import Severity
-from packwise import keys, objects, placement, render, select, validate
+from krmfn.result import Severity, exit_code
+from packwise import generated, keys, placement
 from packwise.findings.finding import Finding, Rule
-from packwise.objects import kinds
+from packwise.objects import index, kinds
 from packwise.pipeline import registry, steps
-from packwise.select import evidence
-from packwise.settings import configuration, operator, settings_place
+from packwise.select import evidence, selection
+from packwise.settings import configuration, operator
+from packwise.settings.topologyrender import settings_place
 from packwise.topology import bindings, known
+from packwise.validate import crds
 from packwise.wording import closest
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject, Location
     from krmfn.result import Result
-    from packwise.settings import RuleEntry, TopologyRender
+    from packwise.settings.topologyrender import RuleEntry, TopologyRender
 
 UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "spec/packwise.md#rules")
 REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "spec/packwise.md#rules")
@@ -258,12 +260,12 @@ def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
 # The table of all rules.
 
 _BEFORE_SCHEDULERS = (
-    *objects.RULES,
+    *index.RULES,
     *kinds.RULES,
-    *select.RULES,
+    *selection.RULES,
     *evidence.RULES,
     *evidence.KAI_RULES,
-    *validate.RULES,
+    *crds.RULES,
     *configuration.RULES,
     *operator.RULES,
     *known.RULES,
@@ -274,19 +276,19 @@ _BEFORE_SCHEDULERS = (
     *known.RENAMED_RULES,
 )
 _PRECONDITIONS = (
-    *objects.RULES,
-    *select.RULES,
+    *index.RULES,
+    *selection.RULES,
     *configuration.RULES,
     *operator.RULES,
     *configuration.SCHEDULER_RULES,
     *OF_SETTINGS,
 )
 _AFTER_SCHEDULERS = (
-    *validate.VERDICT_RULES,
-    *validate.OBJECT_RULES,
+    *crds.VERDICT_RULES,
+    *crds.OBJECT_RULES,
     *steps.STRING_RULES,
     *keys.RULES,
-    *render.RULES,
+    *generated.RULES,
 )
 
 
@@ -320,3 +322,8 @@ def prevents(result: Result) -> bool:
     """True if it says that the input or its configuration cannot be read, so that no rule is judged."""
     rule = result.tags.get("rule", "")
     return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())
+
+
+def rules_missed_by(unread: Iterable[Result]) -> set[str]:
+    """Rules that miss what a file may hold that cannot be read, as `unread` says: they are not reported beside that."""
+    return {selection.ABSENT.name, steps.NO_WORKLOADS.name} if exit_code(unread) else set()

@@ -9,24 +9,25 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends import candidate_key_findings, candidate_metadata
+from packwise.frontends.candidates import candidate_key_findings, candidate_metadata
 from packwise.frontends.grove.admission import differing_rules
 from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
 from packwise.frontends.grove.podcliqueset import NAME_RULES
 from packwise.frontends.grove.rules.topology import DISABLED
+from packwise.generated import annotate, annotate_generated, with_notes
+from packwise.generated import render as render_objects
 from packwise.keys import key_findings
-from packwise.objects import ONCE, READABLE, identity, is_generated
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.index import ONCE, READABLE
 from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for
 from packwise.placement import within_limit
-from packwise.render import annotate, annotate_generated, with_notes
-from packwise.render import render as render_objects
 from packwise.revisions.grove import RELEASES
 from packwise.schedulers import SchedulerInput, SchedulerObjects
-from packwise.select import ABSENT, cluster_of, index_package, select, topologies_of
+from packwise.select.selection import ABSENT, cluster_of, index_package, select, topologies_of
 from packwise.settings.configuration import has_topology, held_configuration
 from packwise.topology.known import Status, check_protection, topology_status, with_finalizer
-from packwise.validate import check_objects
+from packwise.validate.crds import check_objects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.objects import Generated, Index, Inventory
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Generated
     from packwise.pipeline.rules import Choice
     from packwise.placement import Cluster, Placement, WorkloadPlan
-    from packwise.select import Package, Selection
-    from packwise.settings import TopologyRender
+    from packwise.select.selection import Package, Selection
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
 
 # All findings about workloads, topologies and objects: those of the steps before, and those of the whole input.
 #

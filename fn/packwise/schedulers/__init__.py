@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
-    from packwise.objects import Generated, Inventory
+    from packwise.objects.index import Inventory
+    from packwise.objects.place import Generated
     from packwise.placement import Cluster, Placement, QueuedPods
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
 
 
 class SchedulerInput(Record):

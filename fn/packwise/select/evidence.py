@@ -13,12 +13,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.objects import place_text
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
+from packwise.objects.place import place_text
 from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
 from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
-from packwise.select import DEPLOYING, UNNAMED, has_grove_workloads
+from packwise.select.selection import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.topology.known import DOMAINS
 from packwise.wording import closest
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.revisions.grove import Revision, WorkloadFields
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 __all__ = [
     "NO_EVIDENCE",

@@ -13,10 +13,12 @@ from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
-from packwise.objects import READABLE, Place, identity
+from packwise.objects.identity import identity
+from packwise.objects.index import READABLE
+from packwise.objects.place import Place
 from packwise.placement import Schedulers
 from packwise.revisions.grove import NEWEST, REVISIONS
-from packwise.settings import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
+from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
 from packwise.wording import closest, list_known
 
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.revisions.grove import Revision
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 # The objects that a topology configuration is read from: TopologyRender, OperatorConfiguration, a ConfigMap with one.
 #

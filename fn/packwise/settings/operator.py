@@ -25,8 +25,8 @@ from packwise.kubernetes.validation import (
     go_quote,
     parse_duration,
 )
-from packwise.settings import DIALECTS
 from packwise.settings.configuration import SHAPE
+from packwise.settings.topologyrender import DIALECTS
 from packwise.validate.decode import Decoder, ObjectTable
 from packwise.wording import closest, list_known
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects import Place
+    from packwise.objects.place import Place
     from packwise.revisions.grove import Revision
     from packwise.settings.configuration import Operator
     from packwise.validate.decode import At

@@ -50,7 +50,7 @@ def _function() -> int:
 
 
 def _commands() -> int:
-    from packwise.cli import main as run_command
+    from packwise.cli.command_line import main as run_command
 
     return run_command(["check", str(_SAMPLE)]) or run_command(["render", str(_SAMPLE)])
 

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
 from packwise.lenient import entries, value_at
-from packwise.objects import repetitions
+from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
 from packwise.topology.known import (
     KnownTopologies,
@@ -24,7 +24,7 @@ from packwise.topology.known import (
     unknown_fields,
     wrong_type,
 )
-from packwise.validate import judge
+from packwise.validate.crds import judge
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Finding
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions.grove import Limits, Revision
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
 
 KIND = "ClusterTopologyBinding"
 

@@ -15,9 +15,11 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, go_quote, type_error
-from packwise.objects import Generated, Origin, Place, identity, is_generated, repetitions
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.validate import judge
+from packwise.objects.place import Generated, Origin, Place
+from packwise.validate.crds import judge
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index, Inventory
+    from packwise.objects.index import Index, Inventory
     from packwise.revisions.grove import ConditionCase, Limits, Revision
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
 
 
 # Levels: a domain, and the node label that tells its members apart; an ordered list of them is a ClusterTopology.

@@ -10,7 +10,7 @@ from packwise.frontends.dynamo.convert import ALPHA, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.revisions.dynamo import NEWEST
-from packwise.settings import Dynamo
+from packwise.settings.topologyrender import Dynamo
 
 GPU = "nvidia.com/gpu"
 SERVICE = ("spec", "services", "worker")

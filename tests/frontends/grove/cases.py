@@ -11,7 +11,7 @@ from krmfn.yamltext import read
 from packwise.frontends.grove.admission import validate_create, validate_update
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.rules import Context
+from packwise.frontends.grove.rules.book import Context
 from packwise.placement import Schedulers
 from packwise.revisions.grove import REVISIONS
 from packwise.topology.known import ClusterTopology, Level

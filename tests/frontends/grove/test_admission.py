@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.grove.admission import Admitted, History, admit
-from packwise.frontends.grove.rules import Context
+from packwise.frontends.grove.rules.book import Context
 from packwise.revisions.grove import REVISIONS
 
 from .cases import edited

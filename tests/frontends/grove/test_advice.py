@@ -11,7 +11,7 @@ from krmfn.yamltext import write
 from packwise.frontends.grove.advice import ADVICE, advise
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.rules import Context, rules_of
+from packwise.frontends.grove.rules.book import Context, rules_of
 from packwise.revisions.grove import GREP_244
 
 from .cases import context_of, edited, view_of

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from krmfn.yamltext import read, split_documents
-from packwise.commands.schema.write import podcliqueset_schema
 from packwise.revisions.grove import REVISIONS
+from packwise.schema.run import podcliqueset_schema
 from tests.golden.cases import GOLDEN
 from tests.places import ROOT
 from tests.schemas import schema_errors

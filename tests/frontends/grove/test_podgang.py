@@ -14,7 +14,7 @@ from packwise.pipeline import render
 from packwise.placement import Bounds, Gang
 from packwise.revisions.grove import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
 from packwise.schedulers.grove import podgang_value
-from packwise.select import Package
+from packwise.select.selection import Package
 from packwise.topology.known import ClusterTopology, Condition, Level, sort_levels
 
 from .cases import TOPOLOGIES, context_of, edited, view_of

@@ -13,10 +13,10 @@ from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, pla
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.epoch_sources import EpochSources, MapEntry
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
-from packwise.objects import Index, Inventory
+from packwise.objects.index import Index, Inventory
 from packwise.revisions.grove import ALPHA_12
 from packwise.schedulers.grove import podgang_value
-from packwise.settings import TopologyRender
+from packwise.settings.topologyrender import TopologyRender
 from tests.frontends.grove.test_goldens import BOOKKEEPING, CASES, context_of, defaulted, load
 from tests.golden.cases import GOLDEN
 from tests.tables import each

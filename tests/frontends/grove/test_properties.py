@@ -16,7 +16,7 @@ from packwise.frontends.grove.build_gangs import build_gangs, plans_of_template
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.frontend import workload_condition
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.rules import Context
+from packwise.frontends.grove.rules.book import Context
 from packwise.frontends.grove.rules.cliques import cycles
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.validation import format_duration, go_json, go_quote, parse_duration

@@ -9,7 +9,7 @@ import pytest
 
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.grove.admission import all_rules
-from packwise.frontends.grove.rules import Check, Context, Rulebook, Scope, itself
+from packwise.frontends.grove.rules.book import Check, Context, Rulebook, Scope, itself
 from packwise.revisions.grove import ALPHA_12_RC1, ALPHA_14, GREP_244
 
 from .cases import load_cases, outcome, problems_of

@@ -10,13 +10,13 @@ from krmfn import KubeObject
 from krmfn.yamltext import split_documents
 from packwise.frontends.grove import admission
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krmfn.value import Value
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

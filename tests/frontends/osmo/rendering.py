@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
-from packwise.objects import RENDERED_FROM
+from packwise.objects.identity import RENDERED_FROM
 from packwise.pipeline import render
-from packwise.select import Package
+from packwise.select.selection import Package
 
 __all__ = ["ALL", "HOST", "POOL", "Rendered", "marks_removed", "of_kind", "rendered", "webhook_refusals"]
 

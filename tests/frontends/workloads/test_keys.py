@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.fieldpath import format_path
 from packwise.frontends.workloads.keys import WORKLOAD_KEYS, mend, workload_key_findings
-from packwise.objects import Index
+from packwise.objects.index import Index
 from tests.frontends.workloads.workloads import parsed
 
 POD = "{schedulerName: kai-scheduler, containers: [{name: main, image: main}]}"

@@ -11,7 +11,6 @@ from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, findings_of, has_errors
-from packwise.frontends import FrontEnd
 from packwise.frontends.dynamo.convert import ALPHA, BETA
 from packwise.frontends.dynamo.graph import paths_of, read_graph, shape_problems
 from packwise.frontends.dynamo.rules import (
@@ -31,12 +30,15 @@ from packwise.frontends.dynamo.rules import (
 )
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
+from packwise.frontends.frontend import FrontEnd
 from packwise.lenient import mapping
-from packwise.objects import Generated, Origin, Place, identity, is_placeholder, place_text, repetitions
+from packwise.objects.identity import identity, is_placeholder
+from packwise.objects.index import repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
+from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
-from packwise.settings import settings_place
+from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import Use
 from packwise.wording import list_known
 
@@ -48,12 +50,13 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem, Rule
     from packwise.frontends.dynamo.convert import Trace
     from packwise.frontends.dynamo.graph import Graph
-    from packwise.objects import Identity, Index, Inventory
+    from packwise.objects.identity import Identity
+    from packwise.objects.index import Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import DynamoRelease
     from packwise.revisions.grove import Revision, Step
-    from packwise.settings import TopologyRender
-    from packwise.validate import Definitions
+    from packwise.settings.topologyrender import TopologyRender
+    from packwise.validate.crds import Definitions
 
 
 class DerivedSet(Record):

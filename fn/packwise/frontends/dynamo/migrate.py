@@ -19,7 +19,7 @@ from packwise.frontends.dynamo.graph import Graph, shape_problems
 from packwise.frontends.dynamo.shape import shape_of
 from packwise.lenient import mapping, mappings_in_place
 from packwise.revisions.dynamo import NEWEST, RELEASES, goes_with, release_of
-from packwise.settings import Dynamo
+from packwise.settings.topologyrender import Dynamo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,9 @@ from packwise.frontends.dynamo.frontend import derive_set, release_for
 from packwise.frontends.dynamo.graph import read_graph
 from packwise.frontends.dynamo.shape import QUEUE
 from packwise.lenient import mapping
-from packwise.objects import Origin, Place, identity
+from packwise.objects.identity import identity
 from packwise.objects.kinds import DYNAMO_GRAPH
+from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 from packwise.revisions.dynamo import RELEASES, Known
 
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.frontends import OmissionsOf
     from packwise.frontends.dynamo.graph import Component
-    from packwise.objects import Inventory
+    from packwise.frontends.frontend import OmissionsOf
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.dynamo import DynamoRelease
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 _MEMBERS = "spec/grove.md#podgroups"
 """The rule of Grove's omissions about replicas beyond minAvailable."""

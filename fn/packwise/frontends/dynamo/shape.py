@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.dynamo.graph import Component, Graph, GraphConstraint
     from packwise.revisions.dynamo import DynamoRelease
-    from packwise.settings import Dynamo
+    from packwise.settings.topologyrender import Dynamo
 
 MOST = 45
 """Characters that the names of the set, its group and its clique have together at most: pods' names hold them all."""

@@ -25,7 +25,8 @@ from packwise.frontends.grove.podcliqueset import (
     scaling_group,
     standalone_clique,
 )
-from packwise.frontends.grove.rules import (
+from packwise.frontends.grove.rules import cliques, metadata, schedulers, topology, update
+from packwise.frontends.grove.rules.book import (
     Check,
     CliqueAt,
     Context,
@@ -33,19 +34,16 @@ from packwise.frontends.grove.rules import (
     Scope,
     Update,
     checks_of,
-    cliques,
     cliques_of,
     groups_of,
     itself,
-    metadata,
     rules_of,
     run,
-    schedulers,
-    topology,
-    update,
 )
 from packwise.frontends.grove.schema import check_shape
-from packwise.objects import PART_OF, identity, json_object, json_string
+from packwise.objects.epochs import PART_OF
+from packwise.objects.identity import identity
+from packwise.objects.json_text import json_object, json_string
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
 from packwise.revisions.grove import ALPHA_12_RC1, GREP_244_MULTI, REVISIONS
@@ -58,7 +56,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
-    from packwise.objects import Index, Inventory, Origin
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Origin
     from packwise.placement import Gang, PodSet
     from packwise.revisions.grove import Revision
 

@@ -12,7 +12,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import QUEUE, TEMPLATE
-from packwise.frontends.grove.rules import Check, Context, run
+from packwise.frontends.grove.rules.book import Check, Context, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

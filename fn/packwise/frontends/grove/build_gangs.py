@@ -25,9 +25,10 @@ from packwise.frontends.grove.podcliqueset import (
     standalone_clique,
     volcano_queue,
 )
-from packwise.objects import EPOCH, GENERATION, REPLICA, ROLE, Origin, Place
+from packwise.objects.epochs import EPOCH, GENERATION, REPLICA, ROLE
+from packwise.objects.place import Origin, Place
 from packwise.placement import Bounds, Gang, Grouper, PodSet
-from packwise.settings import KAI_PROFILE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

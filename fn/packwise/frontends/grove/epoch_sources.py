@@ -16,9 +16,11 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
-from packwise.objects import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, Origin, Place, identity
+from packwise.objects.epochs import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE
+from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
-from packwise.settings import settings_place
+from packwise.objects.place import Origin, Place
+from packwise.settings.topologyrender import settings_place
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.frontends.grove.admission import Replicas
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
-    from packwise.objects import Inventory
-    from packwise.settings import TopologyRender
+    from packwise.objects.index import Inventory
+    from packwise.settings.topologyrender import TopologyRender
 
 
 class EntryRole(StrEnum):

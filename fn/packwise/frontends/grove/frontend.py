@@ -33,12 +33,13 @@ from packwise.frontends.grove.podcliqueset import (
     long_names,
     resolve_topology,
 )
-from packwise.frontends.grove.rules import Context, rules_of
+from packwise.frontends.grove.rules.book import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
-from packwise.objects import identity, repetitions
+from packwise.objects.identity import identity
+from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
 from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
@@ -51,15 +52,15 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Problem
-    from packwise.frontends import FrontEnd
+    from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Gang
     from packwise.revisions.grove import ConditionCase, Revision, Step
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import ClusterTopology, KnownTopologies
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
     from packwise.validate.definition import Definition
 
 

@@ -7,8 +7,9 @@ from packwise.frontends.grove.build_gangs import is_mirrored
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.frontend import lost_domains
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet, resolve_topology
-from packwise.objects import Origin, Place, identity
+from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 from packwise.revisions.grove import RECORDS
 
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.grove.podcliqueset import ScalingGroup
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.grove import Revision
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 _CONSTRAINT = "spec/grove.md#tc-translation"
 _MAPS = "spec/grove-releases.md#3.3"

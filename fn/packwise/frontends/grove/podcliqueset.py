@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.settings import KAI_PROFILE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

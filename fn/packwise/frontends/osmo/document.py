@@ -16,22 +16,23 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.account import current_account
 from packwise.findings.finding import Finding, Stage, has_errors
-from packwise.frontends import LABEL, pod_templates
 from packwise.frontends.osmo import schema
 from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
+from packwise.frontends.osmo.recognition import LABEL, pod_templates
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
 from packwise.frontends.osmo.schema import schema_problems
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
-from packwise.objects import READABLE, Derived
+from packwise.objects.index import READABLE
+from packwise.objects.place import Derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.value import Value
-    from packwise.frontends import DocumentAt
     from packwise.frontends.osmo.model import OsmoPool, Workflow
+    from packwise.frontends.osmo.recognition import DocumentAt
     from packwise.frontends.osmo.template import Duplicate, TextRead
-    from packwise.objects import Place
+    from packwise.objects.place import Place
 
     FillIn = Callable[[str], Filled | Unfilled]
     """A spec with its templates filled in by the values of the submission."""

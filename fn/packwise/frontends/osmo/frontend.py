@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Stage, has_errors
-from packwise.frontends import FrontEnd, document_places, document_places_before
+from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import OsmoPool, nearest_pools, pool_of
 from packwise.frontends.osmo.placements import (
@@ -17,6 +17,7 @@ from packwise.frontends.osmo.placements import (
     tree_of,
     workflow_placements,
 )
+from packwise.frontends.osmo.recognition import document_places, document_places_before
 from packwise.frontends.osmo.rules import (
     NEED_NO_POOL,
     POOL,
@@ -44,12 +45,12 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Placement
     from packwise.revisions.grove import Revision
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import KnownTopologies
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
 
 POOL_KIND = "OSMO pool"
 WORKFLOW_KIND = "OSMO workflow"

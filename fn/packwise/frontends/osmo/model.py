@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.osmo import schema
-    from packwise.objects import Place
+    from packwise.objects.place import Place
 
 
 DEFAULT_SCHEDULER = "kai-scheduler"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends import document_places
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import pool_of
 from packwise.frontends.osmo.placements import tree_of
+from packwise.frontends.osmo.recognition import document_places
 from packwise.frontends.osmo.rules import Submission
 from packwise.lenient import mapping_at
-from packwise.objects import Origin
+from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Omission
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.osmo.model import Requirement, Resource, TaskGroup, Workflow
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 _TREE, _POD = "spec/osmo.md#4", "spec/osmo.md#pod"
 

@@ -21,7 +21,7 @@ from packwise.frontends.osmo.model import (
 )
 from packwise.frontends.osmo.rules import DIFFERS, levels_of
 from packwise.kubernetes.validation import label_value
-from packwise.objects import Origin
+from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.model import OsmoPool, Resource, Task, TaskNode, Workflow
     from packwise.frontends.osmo.rules import Submission
     from packwise.placement import Bounds
-    from packwise.settings import Osmo
+    from packwise.settings.topologyrender import Osmo
 
 _UNITS = {"T": "Ti", "G": "Gi", "M": "Mi", "K": "Ki", "B": "", "m": "m"}
 """OSMO's units by their first letter: its T and TiB are Kubernetes' Ti."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.frontends.osmo.model import OsmoPool, Path, Requirement, Task, TaskGroup, Workflow
-    from packwise.objects import Place
-    from packwise.settings import Osmo
+    from packwise.objects.place import Place
+    from packwise.settings.topologyrender import Osmo
 
     ProblemAt: TypeAlias = tuple[Place, Problem]
 

@@ -10,15 +10,17 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
-from packwise.frontends import FrontEnd, candidates
+from packwise.frontends.candidates import candidates
+from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
 from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
-from packwise.objects import Place, identity
+from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.workloads.workload import Workload
-    from packwise.objects import Index, Inventory
+    from packwise.objects.index import Index, Inventory
     from packwise.placement import Cluster
     from packwise.revisions.grove import Revision
     from packwise.revisions.kai import KaiRelease
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import KnownTopologies
-    from packwise.validate import Definitions
+    from packwise.validate.crds import Definitions
 
 # The JobSet of a TrainJob: one of the input, or what Kubeflow Trainer makes of a runtime of the input.
 #

@@ -39,17 +39,17 @@ from packwise.frontends.workloads.workload import (
 from packwise.kubernetes.validation import atoi, parse_int
 from packwise.lenient import mapping_at, mappings_by_place, mappings_in_place, texts, value_at
 from packwise.lenient import text as text_of
-from packwise.objects import Origin
+from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
-from packwise.settings import KAI_PROFILE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
     from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
-    from packwise.objects import Place
+    from packwise.objects.place import Place
 
 # Groups of Jobs, of JobSets, and of whatever else has no sets: bare pods, pods of a Deployment, revisions.
 #

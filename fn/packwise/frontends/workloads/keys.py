@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.frontends import candidates
+from packwise.frontends.candidates import candidates
 from packwise.frontends.workloads.frontend import derived_job_sets
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
@@ -26,7 +26,7 @@ from packwise.objects.workload_kinds import (
     workload_kind,
 )
 from packwise.revisions.kai import release_of
-from packwise.settings import KAI_PROFILE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Finding
     from packwise.keys import KeyPlace
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.revisions.kai import KaiRelease
 
 _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {

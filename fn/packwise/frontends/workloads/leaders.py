@@ -22,7 +22,8 @@ from packwise.frontends.workloads.workload import (
 from packwise.kubernetes.validation import atoi
 from packwise.lenient import mapping, mapping_at, mappings_in_place, value_at
 from packwise.lenient import text as text_of
-from packwise.objects import Origin, identity
+from packwise.objects.identity import identity
+from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet
 

@@ -11,7 +11,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.kubernetes.validation import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mappings_by_place, text, texts, value_at
-from packwise.objects import Origin, Place, identity
+from packwise.objects.identity import identity
+from packwise.objects.place import Origin, Place
 from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
 from packwise.placement import Bounds, PodSet
 from packwise.topology.known import Level
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kai import KaiRelease
 

@@ -11,17 +11,19 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.objects import Place, is_placeholder
+from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
+from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
-from packwise.schedulers.kai import NAME, PROFILE, MissingBindingError, topology_names
-from packwise.schedulers.kai.allocate import existing_queues
 from packwise.schedulers.kai.allocate.scene import GPU
+from packwise.schedulers.kai.allocate.session import existing_queues
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
 from packwise.schedulers.kai.pod_places import spec_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, QUEUE_LABELS
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
+from packwise.schedulers.kai.topology import MissingBindingError, topology_names
+from packwise.schedulers.kai.versions import NAME, PROFILE
 from packwise.topology.known import levels_of, node_labels
 from packwise.wording import closest, near_miss
 

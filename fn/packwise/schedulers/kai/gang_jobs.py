@@ -10,12 +10,12 @@ from krmfn.record import Record
 from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
-from packwise.schedulers.kai import MissingBindingError, topology_names
 from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, QueueShare, Share, SubGroupInfo
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, texts_at, with_objects
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
+from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,8 +12,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.lenient import entries, mapping, mappings, mappings_by_place, text, text_at, texts, value_at
-from packwise.objects import Place
 from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD
+from packwise.objects.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
 
 NODE_POOL = "kai.scheduler/node-pool"
 """The label of nodes, queues and PodGroups by which a shard selects them, unless the Config names another."""

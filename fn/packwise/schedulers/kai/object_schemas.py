@@ -10,7 +10,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import mapping
 from packwise.objects.kinds import KAI_CONFIG, QUEUE, SCHEDULING_SHARD
-from packwise.validate import judge
+from packwise.validate.crds import judge
 from packwise.validate.tables import (
     ANYTHING,
     FLAG,

@@ -15,19 +15,20 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import quantity_fault
 from packwise.lenient import mapping_at, mappings, mappings_by_place, text_at, texts
-from packwise.objects import is_placeholder
+from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, POD
 from packwise.placement import Gang, GangPod
-from packwise.schedulers.kai import PROFILE
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import metadata_place, spec_place
+from packwise.schedulers.kai.versions import PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects import Index, Place
+    from packwise.objects.index import Index
+    from packwise.objects.place import Place
     from packwise.placement import Placement
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.installation import Installation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from packwise.objects import Place
+    from packwise.objects.place import Place
 
 _SPECS: tuple[tuple[str, ...], ...] = (
     ("spec", "podSpec"), ("podTemplate", "spec"), ("extraPodSpec",), ("template", "spec", "template", "spec"),

@@ -11,16 +11,16 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.kinds import PODGROUP
 from packwise.placement import Grouper
-from packwise.schedulers.kai import SEGMENT_COUNTS, SUBGROUP_COUNTS
+from packwise.schedulers.kai.versions import SEGMENT_COUNTS, SUBGROUP_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects import Origin
+    from packwise.objects.place import Origin
     from packwise.placement import Bounds, Gang, PodSet
-    from packwise.schedulers.kai import Versions
+    from packwise.schedulers.kai.versions import Versions
 
 
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"

@@ -13,18 +13,18 @@ from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.lenient import entries, mapping_at, mappings, mappings_by_place, text_at
-from packwise.objects import identity, is_placeholder
+from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
 from packwise.schedulers.kai.allocate.state import ROOT, Silent, depth_of, levels_of, no_such_topology
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.wording import closest, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
-    from packwise.objects import Generated
+    from packwise.objects.place import Generated
     from packwise.schedulers import SchedulerInput
 
 _OLD, _NEW = Versions(KNOWN.first, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.last)

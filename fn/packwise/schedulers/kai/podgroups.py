@@ -16,22 +16,16 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import entries, value_at
-from packwise.objects import Generated, format_identity, identity
+from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
+from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.revisions.kai import release_of
-from packwise.schedulers.kai import (
-    NAME,
-    PROFILE,
-    SUBGROUP_COUNTS,
-    MissingBindingError,
-    Versions,
-    topology_names,
-    versions_for,
-)
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
-from packwise.validate import judge, no_table
+from packwise.schedulers.kai.topology import MissingBindingError, topology_names
+from packwise.schedulers.kai.versions import NAME, PROFILE, SUBGROUP_COUNTS, Versions, versions_for
+from packwise.validate.crds import judge, no_table
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -11,16 +11,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.lenient import entries, mapping
-from packwise.objects import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers import SchedulerObjects
-from packwise.schedulers.kai import (
-    PROFILE,
-    judge_known,
-    users_topologies,
-    value_of,
-)
+from packwise.schedulers.kai.topology import judge_known, users_topologies, value_of
+from packwise.schedulers.kai.versions import PROFILE
 from packwise.topology.bindings import REFERENCES
 from packwise.topology.known import Condition, level_origins, node_labels
 
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.placement import Schedulers
     from packwise.schedulers import SchedulerInput
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import KnownTopology
 
 UNLISTED = Rule(

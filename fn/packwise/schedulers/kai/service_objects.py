@@ -11,20 +11,16 @@ from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Rule
-from packwise.objects import Generated, identity
+from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
+from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue
-from packwise.schedulers.kai import (
-    NAME,
-    REFUSED,
-    annotated_topology,
-    judge_topology,
-    topology_value,
-)
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
+from packwise.schedulers.kai.topology import REFUSED, annotated_topology, judge_topology, topology_value
+from packwise.schedulers.kai.versions import NAME
 from packwise.topology.known import level_origins, node_labels
 
 if TYPE_CHECKING:
@@ -32,7 +28,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects import Origin
+    from packwise.objects.place import Origin
     from packwise.placement import GangPod, Node, Placement
     from packwise.schedulers import SchedulerInput
 

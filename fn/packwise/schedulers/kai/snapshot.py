@@ -13,7 +13,6 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.lenient import entries, mapping_at, mappings, text_at
-from packwise.schedulers.kai.allocate import add_use, existing_queues, lineage, usage_of
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     NOT_PREEMPTIBLE,
@@ -23,6 +22,7 @@ from packwise.schedulers.kai.allocate.scene import (
     QueueShare,
     Share,
 )
+from packwise.schedulers.kai.allocate.session import add_use, existing_queues, lineage, usage_of
 from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod, texts_at
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.schedulers.kai.allocate import JobAnswer
     from packwise.schedulers.kai.allocate.scene import GpuPortion, Pod, Scene
+    from packwise.schedulers.kai.allocate.session import JobAnswer
     from packwise.schedulers.kai.gang_jobs import GangJob
 
 _NOT_READY = "node has NotReady condition"

@@ -11,10 +11,10 @@ from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.schedulers.kai import KNOWN, LEVEL_ALIASES, NAME, Versions
-from packwise.schedulers.kai import REFUSED as TOPOLOGY_REFUSED
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
+from packwise.schedulers.kai.topology import REFUSED as TOPOLOGY_REFUSED
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, Versions
 from packwise.topology.known import LABEL, LABEL_PATTERN, levels_of
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Generated
+    from packwise.objects.place import Generated
     from packwise.schedulers import SchedulerInput
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 _KNOWN = Versions(LEVEL_ALIASES, KNOWN.last)
 _BEFORE = Versions(KNOWN.first, _KNOWN.first - 1)

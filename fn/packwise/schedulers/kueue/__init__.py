@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects import identity
+from packwise.objects.identity import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
@@ -13,7 +13,7 @@ from packwise.schedulers.kueue import admission, ignored, objects, podsets, wait
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.placement import Cluster
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
 
 RULES = (
     *objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *ignored.RULES,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.findings.finding import Problem
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.objects.kinds import Kind
     from packwise.schedulers.node_selection import LabelRequirement
 

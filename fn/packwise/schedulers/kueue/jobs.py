@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
 

@@ -24,12 +24,12 @@ from packwise.kubernetes.validation import (
     type_error,
 )
 from packwise.lenient import mapping, mappings_by_place, value_at
-from packwise.objects import Generated, Origin
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
+from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.request import refusal
-from packwise.settings import settings_place
+from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
-from packwise.validate import judge
+from packwise.validate.crds import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index, Place
+    from packwise.objects.index import Index
     from packwise.objects.kinds import Kind
+    from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
-    from packwise.settings import KueueFlavor, TopologyRender
+    from packwise.settings.topologyrender import KueueFlavor, TopologyRender
     from packwise.topology.known import KnownTopologies, KnownTopology
 
 OBJECT = Rule("kueue-object", "The API server takes Kueue's Topologies and ResourceFlavors.", "spec/kueue.md#5")

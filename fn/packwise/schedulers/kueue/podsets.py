@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects import Index
+    from packwise.objects.index import Index
     from packwise.objects.workload_kinds import WorkloadKind
 
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects import Place
+from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
@@ -15,10 +15,10 @@ from packwise.schedulers.kueue.request import TopologyRequest, read_request, unp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from packwise.objects import Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
-    from packwise.settings import TopologyRender
+    from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import KnownTopologies
 
 _NAME = "Kueue"

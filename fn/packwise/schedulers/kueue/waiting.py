@@ -15,7 +15,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import container_requests
 from packwise.lenient import mapping, mapping_at, mappings_by_place, mappings_in_place, text
-from packwise.objects import is_placeholder
+from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.schedulers.kueue.chain import Chain, is_stopped
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.objects import Generated, Index
+    from packwise.objects.index import Index
+    from packwise.objects.place import Generated
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kueue.chain import ClusterQueue, Flavor, ResourceGroup

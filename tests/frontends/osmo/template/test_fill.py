@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.value import Value
-from packwise.cli.inputs import read_assignments
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, replace_tokens
+from packwise.inputs.groups import read_assignments
 
 CONDITIONS = """\
 # The header.

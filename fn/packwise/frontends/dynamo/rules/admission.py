@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.graph import Component, Graph
     from packwise.revisions.dynamo import DynamoRelease
     from packwise.revisions.grove import Revision
-    from packwise.settings import Dynamo
+    from packwise.settings.topologyrender import Dynamo
     from packwise.topology.known import ClusterTopology
 
 

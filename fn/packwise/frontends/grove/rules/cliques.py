@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
-from packwise.frontends.grove.rules import (
+from packwise.frontends.grove.rules.book import (
     Check,
     CliqueAt,
     Context,

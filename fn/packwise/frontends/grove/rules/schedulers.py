@@ -6,7 +6,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.podcliqueset import LPX, QUEUE, TEMPLATE, VOLCANO, VOLCANO_QUEUE, asks_for_lpu, queue_of
-from packwise.frontends.grove.rules import Check, Context, invalid, refusal
+from packwise.frontends.grove.rules.book import Check, Context, invalid, refusal
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote

@@ -11,7 +11,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, TEMPLATE, chosen_topology
-from packwise.frontends.grove.rules import (
+from packwise.frontends.grove.rules.book import (
     Check,
     CliqueAt,
     Context,

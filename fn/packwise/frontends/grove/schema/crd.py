@@ -11,7 +11,7 @@ from packwise.fields import Array, Object, Quantities, Quantity, Reference, Text
 from packwise.findings.finding import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.schema.table import podcliqueset
-from packwise.validate import judge
+from packwise.validate.crds import judge
 from packwise.validate.decode import kubernetes_struct
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packwise.fields import Field, Kind
     from packwise.findings.finding import Problem
     from packwise.revisions.grove import Revision
-    from packwise.validate import Verdict
+    from packwise.validate.crds import Verdict
     from packwise.validate.definition import Definition
 
 

@@ -1,0 +1,1 @@
+"""Findings: judged by group, fixed, and reported in the format that is asked for."""

@@ -1,0 +1,387 @@
+"""The state before a change: files of a commit or folder, and what changed since.
+
+Each file has a digest of all that it is judged by, before the change and after it, as packages of a fleet have.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path, PurePosixPath
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile
+from krmfn.run import MAX_INPUT
+from packwise.discovery import Reason
+from packwise.inputs.git import MARKERS, Commit, blob_of, merge_bases, skip_reasons, work_tree
+from packwise.inputs.groups import (
+    COMMIT,
+    Checkup,
+    defining,
+    documents_of,
+    is_broken_configuration,
+    judged_together,
+    path_of,
+    read_groups,
+    readable,
+)
+from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, names_files, real
+from packwise.inputs.reach import reach
+from packwise.inputs.reader import Reader, decode
+from packwise.inputs.request import STDIN, UsageError
+from packwise.objects.index import READABLE
+from packwise.objects.kinds import workloads_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from packwise.discovery import LeftOut
+    from packwise.inputs.groups import Group
+    from packwise.inputs.reader import InputFile
+    from packwise.inputs.request import Named
+    from packwise.select.selection import Package
+
+
+class Before(Record):
+    """The files of a commit, by real path: `files` were judged, `around` stood around these.
+
+    `around_now` are files that stand around those of today, where they differ. `same` are the real paths of all files
+    that hold today what they held in the commit.
+    """
+
+    files: dict[str, InputFile]
+    around: dict[str, InputFile]
+    around_now: dict[str, InputFile]
+    same: frozenset[str]
+
+
+class Base:
+    """A commit and its files by real path, those of submodules that are checked out too.
+
+    A submodule whose commit git does not have here has no files. Raises UsageError as `Commit` does.
+    """
+
+    def __init__(self, name: str, path: str) -> None:
+        self._commits: list[Commit] = []
+        self._blobs: dict[str, tuple[Commit, str]] = {}
+        self.top = self._add(Commit(name, path))
+
+    def _add(self, commit: Commit) -> str:
+        self._commits.append(commit)
+        top = str(commit.top)
+        self._blobs |= {_join(top, path): (commit, blob) for path, blob in commit.blobs.items()}
+        for path, name in commit.modules.items():
+            folder = _join(top, path)
+            if real(folder) == folder and os.path.lexists(Path(folder) / ".git"):
+                try:
+                    self._add(Commit(name, folder))
+                except UsageError:
+                    continue
+        return top
+
+    @property
+    def paths(self) -> Iterable[str]:
+        """The real paths of all files."""
+        return self._blobs
+
+    def content(self, path: str) -> bytes:
+        """The content of the file in the commit. Raises UsageError where git lacks it."""
+        commit, blob = self._blobs[path]
+        return commit.content(blob)
+
+    def close(self) -> None:
+        """Ends the processes of git."""
+        for commit in self._commits:
+            commit.close()
+
+    def holds(self, path: str) -> bool:
+        """True if a file stood at the real path or below it."""
+        return any(contains(path, each) for each in self._blobs)
+
+    def has_same(self, path: str) -> bool:
+        """True if the file holds on disk what it held in the commit."""
+        return path in self._blobs and path in self.same([path])
+
+    def same(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of `paths` that hold on disk what they held in the commit; no link, and nothing below one, does."""
+        folders: dict[str, bool] = {}
+        same: set[str] = set()
+        for path in paths:
+            folder = str(Path(path).parent)
+            if folder not in folders:
+                folders[folder] = real(folder) == folder
+            data = _content(path) if folders[folder] else None
+            blob = self._blobs[path][1]
+            if data is not None and blob_of(data, blob) == blob:
+                same.add(path)
+        return frozenset(same)
+
+
+def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
+    """The commits from which the checkout and `reference` have gone apart; `git:` before that says nothing more.
+
+    Raises UsageError: stdin, no repository or several, no such commit, or nothing in common with it.
+    """
+    named = list(paths)
+    if STDIN in named:
+        raise UsageError(
+            f'--changed-since "{reference}" must go with files or folders: git does not know what stdin held'
+        )
+    names = merge_bases(reference.removeprefix(COMMIT), named[0])
+    bases = [Base(name, named[0]) for name in names]
+    for path in named:
+        # Else it stands in another repository, or in none.
+        if work_tree(path) != bases[0].top:
+            raise UsageError(
+                f'--changed-since "{reference}" must go with paths of one repository; "{path}" is not in that of '
+                f'"{named[0]}"'
+            )
+    return bases
+
+
+def read_before(base: Base, named: Named, files: Iterable[InputFile], around: Iterable[InputFile]) -> Before:
+    """The files that `named` named in the commit, and those around them; `files` and `around` are those of today."""
+    own = {path_of(file): file for file in files}
+    beside = {path_of(file): file for file in around}
+    markers = [path for path in base.paths if Path(path).name in MARKERS]
+    wanted = [path for path in base.paths if path.endswith(SUFFIXES) or path in own]
+    same = base.same({*wanted, *markers})
+    texts = {_below(base.top, path): base.content(path).decode("utf-8", "replace") for path in markers}
+    targets = {real(path): path for path in reversed(named.paths)}
+    listed: dict[str, list[str]] = {target: [] for target in reversed(targets)}
+    contents: dict[InputPath, bytes | InputFile] = {}
+    others = {path: beside[path] for path in beside if path in same}
+    others_now: dict[str, InputFile] = {}
+    for path in wanted:
+        target = _target(path, listed)
+        if target is not None:
+            listed[target].append(path)
+        elif path not in same:
+            _keep(others, path, base.content(path))
+            if path not in beside:
+                _keep(others_now, path, _content(path) or b"")
+    for target, paths in listed.items():
+        for path in _inputs(named, InputPath(targets[target], at=target), paths, base.top, texts):
+            at, now = str(path.at), own.get(str(path.at))
+            if now is None:
+                contents[path] = base.content(at)
+            elif at in same and now.path.left_out == path.left_out:
+                contents[now.path] = now
+            else:
+                contents[now.path.replace(left_out=path.left_out)] = base.content(at)
+    before = {path_of(file): file for file in Reader(named.exclude).read_contents(contents)}
+    return Before(before, others, others_now, same)
+
+
+def differs(base: Base, paths: Iterable[str]) -> bool:
+    """True if the files that `paths` name within the repository differ from those in the commit."""
+    for path in paths:
+        at = real(path)
+        if path == STDIN or not contains(base.top, at):
+            continue
+        now = {each.identity for each in find_files(path)[0]}
+        before = {each for each in base.paths if contains(at, each) and (each.endswith(SUFFIXES) or each == at)}
+        if not now <= base.same(before) or not before <= now:
+            return True
+    return False
+
+
+def _target(path: str, targets: Iterable[str]) -> str | None:
+    """The first of `targets`, real paths, that names the file: itself, or a folder in which it is not hidden."""
+    above = {path, *map(str, Path(path).parents)}
+    return next((target for target in targets if target in above and not _is_hidden(path, target)), None)
+
+
+def _is_hidden(path: str, target: str) -> bool:
+    return any(step.startswith(".") for step in _below(target, path).parts)
+
+
+def _inputs(
+    named: Named, target: InputPath, paths: Iterable[str], top: str, texts: Mapping[PurePosixPath, str]
+) -> Iterable[InputPath]:
+    """The files `paths` as `target`, which is among what is `named`, named them in the commit.
+
+    `texts` are those of the files below `top` that say which others are judged.
+    """
+    name, at = Path(str(target.name)), target.identity
+    by_part = {str(_below(at, path)): path for path in paths}
+    is_file = "." in by_part
+    is_named = is_file and not named.force_exclude
+    left_out: dict[PurePosixPath, LeftOut] = {}
+    if not is_named:
+        start = PurePosixPath() if is_file else _below(top, at)
+        left_out = skip_reasons([_below(top, path) for path in paths], texts, start, list(named.exclude))
+    for part, path in sorted(by_part.items()):
+        below = name.name if is_file else part
+        shown = name if is_file else name / part
+        yield InputPath(shown.as_posix(), below, left_out.get(_below(top, path)), is_named, path)
+
+
+def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
+    """Keeps what the file defines for others; nothing where that is nothing, or no text."""
+    try:
+        file = defining(decode(data, InputPath(path, Path(path).name, is_named=False, at=path)))
+    except FieldError:
+        return
+    if file.documents:
+        files[path] = file
+
+
+def _content(path: str) -> bytes | None:
+    """The content of a regular file; None where there is none, and for what cannot be read."""
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INPUT:
+            return None
+        return Path(path).read_bytes()
+    except OSError:
+        return None
+
+
+def _join(top: str, path: str) -> str:
+    return f"{top.rstrip('/')}/{path}"
+
+
+def _below(top: str, path: str) -> PurePosixPath:
+    return PurePosixPath(path).relative_to(top)
+
+
+def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
+    """The files that `named` names, of which only those are judged that the change since `reference` reaches.
+
+    A path that the change took away names nothing; `nodes` are files of the cluster's nodes. Raises UsageError as
+    `read_groups` does, and where git does not know what changed.
+    """
+    bases = bases_of(reference, named.paths)
+    try:
+        checkup = _read(named, bases)
+        befores = [read_before(base, named, checkup.files, checkup.around) for base in bases]
+        beside = [*([] if named.config is None else [named.config]), *named.crds, *nodes]
+        is_whole = any(differs(base, beside) for base in bases)
+        hidden = _hidden_changes(checkup, bases)
+    finally:
+        for base in bases:
+            base.close()
+    narrowed = _narrow(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
+    return narrowed.replace(results=(*narrowed.results, *hidden))
+
+
+def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
+    """The changed files with workloads that a `.gitignore` names though git tracks them: a change could hide so."""
+    ignored = {real(name): (name, each.by) for name, each in checkup.left_out if each.reason is Reason.IGNORED}
+    if not ignored:
+        return []
+    head = Base("HEAD", bases[0].top)
+    head.close()
+    results: list[Result] = []
+    for path in sorted({path for base in (head, *bases) for path in base.paths if path.endswith(SUFFIXES)}):
+        above = next((each for each in (path, *map(str, Path(path).parents)) if each in ignored), None)
+        if above is None or all(base.has_same(path) for base in bases):
+            continue
+        if workloads_in((_content(path) or b"").decode("utf-8", "replace")):
+            name, by = ignored[above]
+            message = f'must be judged, since git tracks it; "{by}" names it: take it out of there, or out of git'
+            file = ResultFile(name + path[len(above) :].replace(os.sep, "/"))
+            results.append(Result(message, file=file, tags={"rule": READABLE.name}))
+    return results
+
+
+def _read(named: Named, bases: Iterable[Base]) -> Checkup:
+    try:
+        return read_groups(named)
+    except UsageError:
+        left = [path for path in named.paths if names_files(path) or not any(base.holds(real(path)) for base in bases)]
+        if len(left) == len(named.paths):
+            raise
+    return read_groups(named.replace(paths=tuple(left))) if left else Checkup((), (), (), (), ())
+
+
+class _Then(Record):
+    """The state before, by the folder of the configuration that judges now: its files, and whether some are lost."""
+
+    files: Mapping[str | None, list[InputFile]]
+    lost: frozenset[str | None]
+
+
+def _narrow(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
+    """The groups that the change reaches; all where it `is_whole`. With `is_chosen`, one configuration judges
+    everything.
+    """
+    now = {path_of(file): file for file in checkup.files}
+    around = {path_of(file): file for file in checkup.around}
+    is_chosen = is_chosen or any(file.function_config is not None for file in checkup.files)
+    folders = judged_together(now | around, is_chosen=is_chosen)
+    reached = set(now) if is_whole else set[str]()
+    states: list[_Then] = []
+    for before in befores:
+        then, today = before.files | before.around, now | around | before.around_now
+        by_then = judged_together(then, is_chosen=is_chosen)
+        changed = reach(
+            _digests(then, by_then, before.same, "before"),
+            _digests(today, judged_together(today, is_chosen=is_chosen), before.same, "after"),
+        )
+        reached.update(changed.reached, changed.added)
+        states.append(_state(before, by_then, folders))
+    groups: list[Group] = []
+    for group in checkup.groups:
+        folder = folders[path_of(group.files[0])] if group.files else None
+        unchanged = [file for file in group.files if path_of(file) not in reached]
+        if len(unchanged) < len(group.files) or any(folder in state.lost for state in states):
+            names = frozenset(str(file.path.name) for file in unchanged)
+            packages = [_package(group, state.files.get(folder, ())) for state in states]
+            groups.append(group.replace(unchanged=names, before=tuple(packages)))
+    files = tuple(file for path, file in now.items() if path in reached)
+    left_out = [each for each in checkup.left_out if each[1].reason.is_of_the_package and _is_new(each[0], befores)]
+    return checkup.replace(
+        groups=tuple(groups),
+        files=files,
+        results=tuple(_results_of_change(checkup.results, now, folders, reached)),
+        left_out=tuple(left_out),
+    )
+
+
+def _state(before: Before, by_then: Mapping[str, str | None], folders: Mapping[str, str | None]) -> _Then:
+    files: dict[str | None, list[InputFile]] = {}
+    for path, file in before.files.items():
+        files.setdefault(folders.get(path, by_then[path]), []).append(file)
+    return _Then(files, frozenset(by_then[path] for path in before.files if path not in folders))
+
+
+def _package(group: Group, files: Iterable[InputFile]) -> Package:
+    """The package of the group where it holds `files`."""
+    files, own = list(files), {id(document) for document in documents_of(group.files)}
+    beside = [document for document in group.package.documents if id(document) not in own]
+    return group.package.replace(items=readable(files), documents=(*documents_of(files), *beside))
+
+
+def _digests(
+    files: Mapping[str, InputFile], folders: Mapping[str, str | None], same: frozenset[str], side: str
+) -> dict[str, str]:
+    """The digest of all that each file is judged by, itself included; one that differs has the name of its `side` in
+    it.
+    """
+    own = {path: f"{'' if path in same else side} {file.left_out}" for path, file in files.items()}
+    defined: dict[str | None, list[str]] = {}
+    for path in sorted(files):
+        if files[path].function_config is not None or defining(files[path]).documents:
+            defined.setdefault(folders[path], []).append(f"{path} {own[path]}")
+    return {path: "\0".join([text, str(folders[path]), *defined.get(folders[path], ())]) for path, text in own.items()}
+
+
+def _is_new(name: str, befores: Iterable[Before]) -> bool:
+    at = real(name)
+    return any(at not in before.same for before in befores)
+
+
+def _results_of_change(
+    results: Iterable[Result], now: Mapping[str, InputFile], folders: Mapping[str, str | None], reached: set[str]
+) -> Iterable[Result]:
+    """Those of the results on what cannot be read that are about the change, or keep it from being judged."""
+    judging = {folders[path] for path in reached if path in folders}
+    passed: set[str] = set()
+    for path, file in now.items():
+        if path not in reached and not (is_broken_configuration(file) and folders[path] in judging):
+            passed.add(str(file.path.name))
+    return [result for result in results if result.file is None or result.file.path not in passed]

@@ -1,0 +1,181 @@
+"""The groups of a check judged one by one, each by the layers that one client applies together.
+
+Together are: one file; what a kustomization reaches; a package of kpt; stdin; and, below a configuration of packwise, a
+folder that holds no kustomization, as Argo CD and `kubectl apply -f` take it. Where nothing says so, two files of one
+folder are variants of a recipe, of which somebody applies one. Source: spec/gitops.md; spec/clients.md#2a and #3.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity, sort_results
+from packwise.discovery import count_unjudged
+from packwise.findings.known import compare, fingerprints, without_echoes
+from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged
+from packwise.inputs.variants import has_repeated, layers_of, packages_of
+from packwise.objects.kinds import WORKLOADS
+from packwise.pipeline import render
+from packwise.pipeline.rules import prevents, rules_missed_by, rules_of_packages
+from packwise.pipeline.steps import NO_WORKLOADS
+from packwise.select.evidence import KAI_UNNAMED
+from packwise.select.selection import ABSENT, UNNAMED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.result import Result
+    from packwise.inputs.groups import Checkup, Group
+    from packwise.pipeline import Rendered
+
+
+_OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
+"""Rules about what only workloads ask for: where there is none, they report nothing."""
+
+_NAMES = frozenset(kind.name for kind in WORKLOADS)
+
+
+def is_of_release(result: Result) -> bool:
+    """True if a result says that nobody names the release: what else a command says rests on the assumed one."""
+    return result.tags.get("rule") == UNNAMED.name
+
+
+class Judgement(Record):
+    """The sorted `results` of all groups, and what was judged; whether a workload `is_new`: it has no status."""
+
+    results: tuple[Result, ...]
+    coverage: Coverage = Coverage()
+    is_new: bool = False
+
+
+class Layer(Record):
+    """The `group` with the items of one of its layers, the render of that, and the layer's own `files`."""
+
+    files: frozenset[str | None]
+    group: Group
+    rendered: Rendered
+
+
+class _Verdict(Record):
+    """The verdict of a render on one group: the results that are reported, and how many `workloads` it judged.
+
+    `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
+    no status. `objects` are the workloads that are Kubernetes objects. It `has_plans` where workloads need a release of
+    Grove or KAI.
+    """
+
+    results: tuple[Result, ...]
+    workloads: int
+    judge: str | None
+    is_new: bool
+    objects: int
+    has_plans: bool
+
+
+def judge(checkup: Checkup) -> Judgement:
+    """The results of each file, by its own configuration."""
+    judged = [(group, _verdict_of(group)) for group in checkup.groups]
+    results = [*checkup.results]
+    passed = rules_missed_by(checkup.results)
+    # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
+    passed |= {NO_WORKLOADS.name} if any(each.workloads for _, each in judged) else set()
+    passed |= set() if any(each.has_plans for _, each in judged) else _OF_WORKLOADS
+    for _, each in judged:
+        results += [result for result in each.results if result.tags.get("rule") not in passed]
+    coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])
+    # A definition that several groups read is wrong once.
+    unique = {str(result): result for result in _with_reasons(results, coverage)}
+    is_new = any(each.is_new for _, each in judged)
+    return Judgement(sort_results(without_echoes(unique.values())), coverage, is_new)
+
+
+def _verdict_of(group: Group) -> _Verdict:
+    """The verdict on a group; objects that no client applies together are judged apart."""
+    rendered = render(group.package, is_listed=False)
+    layers = layers_rendered(group, rendered)
+    judged = [layer.rendered for layer in layers]
+    results = _select_reported(results_of(layers), rendered.obstacles, group)
+    workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
+    is_new = any(not item.get("status") for item in workloads)
+    number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
+    if group.unchanged:
+        number = sum(item.location().file not in group.unchanged for each in judged for item in each.judged_workloads)
+        planned = [item for item in planned if item.location().file not in group.unchanged]
+    objects = sum([objects_judged(each, group.unchanged) for each in judged])
+    return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned))
+
+
+def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Layer]:
+    """The group with its render; where its objects have variants, that of each of its layers."""
+    layers = layers_of(group) if has_repeated(rendered.results) else []
+    if len(layers) < 2:
+        return [Layer(frozenset(), group, rendered)]
+    packages = packages_of(group.package, layers)
+    return [
+        Layer(
+            frozenset(item.file for item in items),
+            group.replace(package=package),
+            render(package, is_listed=is_listed),
+        )
+        for items, package in zip(layers, packages, strict=True)
+    ]
+
+
+def results_of(layers: Sequence[Layer]) -> list[Result]:
+    """The results of all layers; of the later ones those about their own files, and what is said once is said once."""
+    results = list(layers[0].rendered.results)
+    for layer in layers[1:]:
+        known = {result.tags.get("rule") for result in results} & rules_of_packages()
+        results += [
+            result
+            for result in layer.rendered.results
+            if (result.file is None or result.file.path in layer.files) and result.tags.get("rule") not in known
+        ]
+    return results
+
+
+def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
+    """The results; that there is no workload is said with what was passed over, for formats without a last line."""
+    over = count_unjudged(coverage.reasons)
+    for result in results:
+        is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
+        yield result.replace(message="; ".join([result.message, *over])) if is_absence else result
+
+
+def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
+    """Those of the results of a group that are about what the user named, or keep it from being judged.
+
+    `obstacles` are those about what objects are judged by.
+    """
+    # There can be a hundred thousand of each: looked up, not compared with one another.
+    preventing = {repr(result) for result in obstacles if result.severity is Severity.ERROR}
+    results = list(results)
+    if group.unchanged:
+        changed = {id(result) for result in _without_earlier(results, group)}
+        results = [result for result in results if id(result) in changed or repr(result) in preventing]
+    return tuple(result for result in results if _is_reported(result, group) or repr(result) in preventing)
+
+
+def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
+    """The results but for those on unchanged files that were there before; what keeps others from being judged stays.
+
+    A change can break a file that it does not touch: a second object of a name is reported at either.
+    """
+
+    results = list(results)
+    about = [result for result in results if result.file is not None and result.file.path in group.unchanged]
+    new: set[int] = set()
+    for package in group.before if about else ():
+        earlier = layers_rendered(group.replace(package=package), render(package, is_listed=False))
+        known = fingerprints(results_of(earlier))
+        new.update([id(result) for result in compare(results, frozenset(known)).new])
+    passed = {id(result) for result in about if not prevents(result)} - new
+    return [result for result in results if id(result) not in passed]
+
+
+def _is_reported(result: Result, group: Group) -> bool:
+    """True if a result is about a file that is judged, or an error of what configures it."""
+    file = None if result.file is None else result.file.path
+    if file not in group.around:
+        return True
+    return file in group.configurations and result.severity is Severity.ERROR

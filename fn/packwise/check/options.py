@@ -1,0 +1,61 @@
+"""Options of `packwise check`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.inputs.request import Named, Verbosity
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Format = Literal["text", "json", "github", "gitlab", "sarif", "junit", "markdown"]
+
+
+FORMATS: tuple[Format, ...] = ("text", "json", "github", "gitlab", "sarif", "junit", "markdown")
+"""The formats of findings."""
+
+
+class Output(Record):
+    """Findings in a format, and the file that gets them; None: stdout."""
+
+    format: Format = "text"
+    file: str | None = None
+
+
+class Fix(Record):
+    """Options of `--fix`: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
+
+    unsafe: bool = False
+    show: bool = False
+
+
+class FindingChoice(Record):
+    """The findings that a check reports, and when warnings fail it.
+
+    `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
+    `written` the one to write them to.
+    """
+
+    ignored: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    known: str | None = None
+    written: str | None = None
+    max_warnings: int | None = None
+
+
+class CheckOptions(Record):
+    """`packwise check`; `fix` is None where nothing is mended.
+
+    `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
+    must be judged.
+    """
+
+    named: Named
+    outputs: tuple[Output, ...] = (Output(),)
+    fix: Fix | None = None
+    choice: FindingChoice = FindingChoice()
+    verbosity: Verbosity = Verbosity.NORMAL
+    nodes: tuple[str, ...] = ()
+    changed_since: str | None = None
+    requires_workloads: bool = False

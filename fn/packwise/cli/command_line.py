@@ -1,0 +1,214 @@
+"""The command line: the list of commands, the one that the words give, and the exit code.
+
+Its modules are what commands share: files in, files out, findings as text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from functools import partial
+from importlib import import_module
+
+from krmfn import NO_MEMORY
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.console import say, show
+from packwise.inputs.request import STDIN, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, NoReturn
+
+    from packwise.cli.arguments import Command
+
+_WRONG_USAGE = 2
+
+
+class CommandEntry(Record):
+    """A command in the list: the module whose `COMMAND` it is, and its line in `packwise --help`.
+
+    A run imports the module of its own command, and the list of them none.
+    """
+
+    module: str
+    summary: str
+
+    @property
+    def command(self) -> Command:
+        """The command, imported."""
+        return import_module(self.module).COMMAND
+
+
+COMMANDS = {
+    "render": CommandEntry("packwise.commands.render", "print or write your objects and what follows from them"),
+    "check": CommandEntry("packwise.commands.check", "say what is wrong"),
+    "diff": CommandEntry("packwise.commands.diff", "say what changes for the scheduler from one state to another"),
+    "comment": CommandEntry(
+        "packwise.commands.comment",
+        "say of a change what check, diff and place say, as one comment on its pull request",
+    ),
+    "explain": CommandEntry("packwise.commands.explain", "say why a value is there, or missing"),
+    "topologies": CommandEntry("packwise.commands.topologies", "list the topologies and who uses them"),
+    "topology": CommandEntry("packwise.commands.topology", "propose a configuration from the labels of nodes (import)"),
+    "place": CommandEntry("packwise.commands.place", "say where the KAI Scheduler puts the gangs, or why it does not"),
+    "report": CommandEntry(
+        "packwise.commands.report", "draw the gangs on the nodes of a cluster, as a page or a picture"
+    ),
+    "fleet": CommandEntry("packwise.commands.fleet", "render, check, compare or place the packages of many clusters"),
+    "cache": CommandEntry("packwise.commands.cache", "say how large the cache of a fleet is, or prune it"),
+    "migrate": CommandEntry("packwise.commands.migrate", "rewrite your objects for a later release of Grove"),
+    "rules": CommandEntry("packwise.commands.rules", "list the rules, or explain one"),
+    "init": CommandEntry("packwise.commands.init", "write a package to begin with"),
+    "doctor": CommandEntry("packwise.commands.doctor", "say what packwise sees in a folder, and who would run it"),
+    "schema": CommandEntry("packwise.commands.schema", "print a JSON Schema, for editors"),
+    "completion": CommandEntry("packwise.commands.completion", "print the script of a shell's completion"),
+    "version": CommandEntry("packwise.commands.version", "print the version"),
+    "help": CommandEntry("packwise.commands.help", "print this text, or that of a command"),
+    "fn": CommandEntry("packwise.commands.fn", "run as a KRM function, ResourceList in and out"),
+}
+"""Every command by its name, in the order of the help."""
+
+_EPILOG = """\
+to begin with:
+  packwise init clusters/west --for kustomize
+  packwise doctor clusters/west
+
+commands for people and CI:
+  packwise render examples/disaggregated-inference -o rendered
+  packwise check clusters/west --baseline ../main/clusters/west -o json
+  packwise diff git:origin/main clusters/west
+  packwise topologies clusters/west
+  packwise explain PodGang/inference/llm-0 clusters/west
+  packwise place clusters/west --nodes nodes.json
+  packwise report clusters/west --nodes nodes.json -o report.html
+  packwise rules topology-hierarchy
+  packwise migrate clusters/west --to upstream --dry-run
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
+
+as a KRM function of kustomize and kpt:
+  packwise fn
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+
+class Call(Record):
+    """A command, and what its `read` made of the words."""
+
+    command: Command
+    arguments: Any
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command that `arguments` name. Returns 0, 1 where errors were found, 2 for wrong usage."""
+    try:
+        call = parse(arguments)
+    except SystemExit as stop:
+        # The help is on its way only.
+        return (stop.code if isinstance(stop.code, int) else 0) if show("") else 1
+    try:
+        return _run(call)
+    except UsageError as error:
+        say([f"error: {error}"])
+        return _WRONG_USAGE
+    except OSError as error:
+        say([f'error: {error.filename}: must be a file or folder that can be used; got "{error.strerror}"'])
+        return 1
+    except MemoryError:
+        pass
+    # What filled the memory is let go of where the block above ends.
+    say([NO_MEMORY])
+    return 1
+
+
+def _run(call: Call) -> int:
+    # Help and wrong usage do not need this import.
+    from packwise.account import one_account
+
+    with one_account():
+        return call.command.run(call.arguments)
+
+
+def parse(arguments: Sequence[str]) -> Call:
+    """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
+    if arguments and arguments[0] == "help":
+        arguments = [*arguments[1:], "--help"]
+    arguments = _protect_paths(arguments)
+    named = [word for word in arguments if word in COMMANDS][:1]
+    parser, commands = parsers(named)
+    if named and arguments[0] in named:
+        # Options may stand among the paths.
+        parsed = commands[named[0]].parse_intermixed_args(arguments[1:], argparse.Namespace(command=named[0]))
+    else:
+        parsed = parser.parse_args(arguments)
+    command = COMMANDS[parsed.command].command
+    if command.refuse is not None:
+        command.refuse(commands[parsed.command], parsed)
+    return Call(command, command.read(parsed))
+
+
+def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments without `--`, after which nothing is an option: a path there that looks like one does no longer.
+
+    argparse forgets `--` where options may stand among the paths.
+    """
+    if "--" not in arguments:
+        return arguments
+    at = arguments.index("--")
+    paths = [f"./{word}" if word.startswith("-") and word != STDIN else word for word in arguments[at + 1 :]]
+    return [*arguments[:at], *paths]
+
+
+def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and those of all commands; of these `names` with their options."""
+    parser = _Parser(
+        prog="packwise",
+        description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version")
+    commands: Any = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    full = frozenset(names)
+    for name, entry in COMMANDS.items():
+        if name in full:
+            command = entry.command
+            texts = {"description": command.description, "epilog": command.epilog}
+            command.add_arguments(commands.add_parser(name, help=entry.summary, **texts))
+        else:
+            commands.add_parser(name, help=entry.summary)
+    return parser, commands.choices
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help looks the same on every terminal."""
+
+    def __init__(self, **options: Any) -> None:
+        layout = partial(argparse.RawDescriptionHelpFormatter, width=120, max_help_position=28)
+        # A shortened option that works today may be ambiguous tomorrow.
+        super().__init__(**options, formatter_class=layout, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Exits with the reason, and the name that a misspelt one is near to."""
+        super().error(message + self._nearest(message))
+
+    def _nearest(self, message: str) -> str:
+        from packwise.wording import closest
+
+        unknown = re.match(r"unrecognized arguments: (--[^ =]+)", message)
+        if unknown is not None and unknown[1] == "--jobs":
+            return "; leave it out: one process works on a package, and packwise fleet alone has --jobs"
+        if unknown is not None:
+            return closest(unknown[1], [name for name in self._option_string_actions if name.startswith("--")])
+        chosen = re.search(r"invalid choice: '([^']*)'", message)
+        lists = [list(action.choices) for action in self._actions if action.choices]
+        near = [closest(chosen[1], choices) for choices in lists] if chosen is not None else []
+        return next((each for each in near if each), "")
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        command = COMMANDS["version"].command
+        parser.exit(command.run(command.read(argparse.Namespace(libraries=False))))

@@ -1,0 +1,193 @@
+"""`packwise check`: findings on stdout, what was judged on stderr.
+
+Nothing is written but what `--fix` mends, and files that are asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.check.options import FORMATS, CheckOptions, FindingChoice, Fix, Output
+from packwise.cli.arguments import (
+    Command,
+    add_context,
+    add_nodes,
+    add_paths,
+    add_verbosity,
+    refuse_same_file,
+    sources_of,
+)
+from packwise.inputs.request import STDIN, Verbosity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_DESCRIPTION = """\
+Says what is wrong, and writes nothing but what --fix mends and the files that options name. Of findings that say the
+same, the text shows the first few; infos, which ask for nothing, are counted. Other formats have every finding."""
+
+_EPILOG = """\
+examples:
+  packwise check examples/disaggregated-inference
+  packwise check clusters/west --baseline git:origin/main
+  packwise check . --changed-since origin/main      # what a pull request reaches, of many clusters
+  packwise check clusters/west -o github            # shown beside the changed lines of a pull request
+  packwise check clusters/west -o text -o sarif=packwise.sarif -o junit=packwise.xml
+  packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
+  packwise check clusters/west --fix --diff         # what --fix would change
+  packwise check clusters/west --write-findings known.json
+  packwise check clusters/west --known known.json   # what is new since
+  packwise check clusters/west --ignore queue-missing --max-warnings 0
+  kustomize build overlays/west | packwise check -
+  packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
+
+exit codes: 0 no error, 1 errors were found or more warnings than --max-warnings, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "*", ["."])
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        type=_output,
+        action="append",
+        help="how to print the findings, and the file to write that to; as often as needed, but for stdout once: text "
+        "for people, json for scripts, github as workflow commands, gitlab as a Code Quality report, sarif as SARIF "
+        "2.1.0, junit as JUnit XML, markdown as a comment on a pull request (default: text)",
+    )
+    parser.add_argument(
+        "--changed-since",
+        metavar="REF",
+        help="report only what the change since this commit reaches: files that differ from it in the checkout, and "
+        "those that a changed configuration or definition judges; a branch means the commit where HEAD left it",
+    )
+    _add_fixes(parser)
+    _add_choice(parser)
+    add_context(parser)
+    add_verbosity(parser)
+
+
+def _output(text: str) -> Output:
+    name, equals, file = text.partition("=")
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise argparse.ArgumentTypeError(
+            f'must be one of {known}, or one with a file (sarif=packwise.sarif); got "{name}"'
+        )
+    if equals and not file:
+        raise argparse.ArgumentTypeError(f'"{text}" must name a file after the equals sign')
+    return Output(name, file if equals and file != STDIN else None)
+
+
+def _add_fixes(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "--fix",
+        action="store_true",
+        help="first mend the files where only one thing can be meant: quotes around quantities and words that tools "
+        "read differently, fields by their new names, keys of KAI's where KAI reads them; no other byte changes",
+    )
+    check.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --fix: mend also where the change is a decision: labels that topograph renamed, the topology that a "
+        "binding lists",
+    )
+    check.add_argument(
+        "--diff",
+        action="store_true",
+        help="with --fix: print what would change as a diff, write nothing, and exit with 1 where anything would",
+    )
+    check.add_argument(
+        "--force-exclude",
+        action="store_true",
+        help="leave out a file that is named itself as its folder's files are: for pre-commit and others that name "
+        "changed files",
+    )
+    add_nodes(
+        check,
+        "a cluster's nodes, as `kubectl get nodes -o json` prints them: topologies are then judged on their labels",
+    )
+
+
+def _add_choice(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "--ignore",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="report nothing of this rule, a warning or an info; several with commas, or as often as needed",
+    )
+    check.add_argument(
+        "--select", metavar="RULE", action="append", default=[], help="report this rule only; several likewise"
+    )
+    check.add_argument(
+        "--max-warnings", metavar="N", type=_number, help="exit with 1 where there are more warnings than that"
+    )
+    check.add_argument(
+        "--require-workloads",
+        dest="requires_workloads",
+        action="store_true",
+        help="exit with 1 where no workload was judged, whatever the reason",
+    )
+    check.add_argument(
+        "--write-findings", metavar="FILE", help="write all findings to this file, for --known; the exit code is 0"
+    )
+    check.add_argument(
+        "--known", metavar="FILE", help="report only findings that are not in this file, which --write-findings wrote"
+    )
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f'must be a number from 0 on; got "{text}"')
+    return int(text)
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where options of `check` do not go together."""
+    if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
+        parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
+    if parsed.fix and parsed.changed_since is not None:
+        parser.error("--fix must not go with --changed-since: it mends every file that is named")
+    if parsed.requires_workloads and parsed.changed_since is not None:
+        parser.error("--require-workloads must not go with --changed-since: a change may reach no workload")
+    if parsed.known is not None and parsed.write_findings is not None:
+        parser.error("--write-findings must not go with --known: it writes all findings there are")
+    outputs: list[Output] = parsed.output or []
+    refuse_same_file(parser, [output.file for output in outputs], "sarif=packwise.sarif")
+
+
+def _read(parsed: argparse.Namespace) -> CheckOptions:
+    return CheckOptions(
+        named=sources_of(parsed).replace(force_exclude=parsed.force_exclude),
+        outputs=tuple(parsed.output or [Output()]),
+        fix=Fix(parsed.unsafe_fixes, parsed.diff) if parsed.fix else None,
+        choice=FindingChoice(
+            _split_names(parsed.ignore),
+            _split_names(parsed.select),
+            parsed.known,
+            parsed.write_findings,
+            parsed.max_warnings,
+        ),
+        verbosity=Verbosity(parsed.verbosity),
+        nodes=tuple(parsed.nodes),
+        changed_since=parsed.changed_since,
+        requires_workloads=parsed.requires_workloads,
+    )
+
+
+def _split_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of options that are given once for each, or once with commas between them."""
+    return tuple(stripped for text in names for name in text.split(",") if (stripped := name.strip()))
+
+
+def _run(command: CheckOptions) -> int:
+    from packwise.check.run import check
+
+    return check(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

@@ -1,0 +1,70 @@
+"""`packwise diff`: what changes for the scheduler, on stdout; notes on stderr."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Command, add_config, add_crds
+from packwise.diff.options import DIFF_FORMATS, Diff
+
+if TYPE_CHECKING:
+    import argparse
+
+
+_DESCRIPTION = """\
+Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed
+or must be re-created; constraints that are lost, and why; updates that the operator or an API server would refuse.
+Sources are rendered first; what a cluster holds already, as in an export of kubectl, is compared as it is. Status and
+what else a server fills in does not count."""
+
+_EPILOG = """\
+examples:
+  packwise diff git:origin/main clusters/west            # what a pull request changes
+  packwise diff git:v1.2:clusters/west git:main:clusters/west
+  packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
+  kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
+  packwise diff git:main clusters/west -o json --exit-code
+  packwise diff git:origin/main clusters/west -o markdown | gh pr comment --body-file -
+
+exit codes: 0 no error, 1 errors were found (updates that are refused, sources that cannot be rendered), 2 wrong usage;
+with --exit-code also 1 when anything changes"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    about = (
+        'a file, a folder, "-" for stdin, or what a path held in a commit: git:COMMIT:PATH; git:COMMIT alone means the '
+        "path of the other one, or the current folder"
+    )
+    parser.add_argument("before", metavar="A", help=f"the state before: {about}")
+    parser.add_argument("after", metavar="B", help="the state after, named alike")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=DIFF_FORMATS,
+        default="text",
+        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object, "
+        "markdown as a comment on a pull request (default: text)",
+    )
+    parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    add_config(parser)
+    add_crds(parser)
+
+
+def _read(parsed: argparse.Namespace) -> Diff:
+    return Diff(
+        before=parsed.before,
+        after=parsed.after,
+        config=parsed.config,
+        crds=tuple(parsed.crds),
+        output=parsed.output,
+        exit_code=parsed.exit_code,
+        exclude=tuple(parsed.exclude),
+    )
+
+
+def _run(command: Diff) -> int:
+    from packwise.diff.run import diff
+
+    return diff(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -1,0 +1,43 @@
+"""`packwise doctor`: files, configurations and clients as packwise sees them; text for people, JSON for programs."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Command, add_config, add_paths, add_text_or_json
+from packwise.doctor.options import Doctor
+from packwise.inputs.request import Named
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Says what packwise sees: files by kind, those that are left out and why, which configuration counts for which files,
+the release of Grove and what chose it, whether generated objects are applied, which client would run packwise, and why
+kustomize or kpt would pass over it. It judges no workload: that is `packwise check`."""
+
+_EPILOG = """\
+examples:
+  packwise doctor
+  packwise doctor clusters/west overlays/west
+  packwise doctor -o json
+
+exit codes: 0 no error, 1 errors were found (a client would not run packwise, a file cannot be read), 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "*", ["."])
+    add_text_or_json(parser)
+    add_config(parser)
+
+
+def _read(parsed: argparse.Namespace) -> Doctor:
+    return Doctor(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+
+
+def _run(command: Doctor) -> int:
+    from packwise.doctor.run import doctor
+
+    return doctor(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -1,0 +1,169 @@
+"""`packwise fleet`: what a change reaches, handed to workers, and the answers in sum."""
+
+from __future__ import annotations
+
+import argparse
+
+from packwise.cli.arguments import Command, add_crds, add_values
+from packwise.commands.cache import add_size
+from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
+from packwise.inputs.request import Verbosity
+
+_DESCRIPTION = """\
+Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
+checks, compares or places each one by itself, and says of all together what changes and what fails. Kustomizations are
+built by kustomize, which must be on PATH; no function and no program that a repository names is run, and nothing is
+fetched. Results are kept, so that a package that did not change is not rendered again."""
+
+_EPILOG = """\
+examples:
+  packwise fleet check clusters --jobs 4
+  packwise fleet check clusters --crds platform/crds
+  packwise fleet diff clusters --changed-since git:origin/main -o markdown
+  packwise fleet render clusters -o rendered --prune
+  packwise fleet place clusters --nodes nodes/
+
+exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("verb", choices=FLEET_VERBS, help="what to do with every package")
+    parser.add_argument("root", metavar="ROOT", help="the folder that holds the packages")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR|FORMAT",
+        help="of render: the folder in which every package is written to its own; of the others: how to print, "
+        "text, json or markdown (default: text)",
+    )
+    parser.add_argument("--report", choices=FLEET_FORMATS, help="how render prints its summary (default: text)")
+    parser.add_argument(
+        "--prune",
+        dest="prunes",
+        action="store_true",
+        help="of render: remove what an earlier run wrote to DIR for packages that are gone; "
+        "what somebody changed since stays",
+    )
+    _add_scope(parser)
+    _add_workers(parser)
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=int(Verbosity.VERBOSE),
+        default=int(Verbosity.NORMAL),
+        help="print every group of packages, and every package of it",
+    )
+
+
+def _add_scope(fleet: argparse.ArgumentParser) -> None:
+    fleet.add_argument(
+        "--changed-since",
+        metavar="REF",
+        help="look only at packages that read something which differs from this commit, shared bases included; "
+        "a branch means the commit where HEAD left it",
+    )
+    fleet.add_argument(
+        "--baseline",
+        metavar="PATH|git:COMMIT",
+        help="the state before the change: what diff compares with, and what updates are judged by; a folder like "
+        "ROOT, or ROOT in a commit",
+    )
+    fleet.add_argument(
+        "--nodes",
+        metavar="PATH",
+        help="the nodes of the clusters, for place and diff: a file that holds for all, or a folder with "
+        "PACKAGE.json (or .yaml) for each, named by its path below ROOT",
+    )
+    add_crds(fleet)
+    add_values(fleet)
+    fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    fleet.add_argument(
+        "--require-workloads",
+        dest="requires_workloads",
+        action="store_true",
+        help="exit 1 where a package has no workload that was judged, whatever the reason",
+    )
+    fleet.add_argument(
+        "--exclude",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed",
+    )
+
+
+def _add_workers(fleet: argparse.ArgumentParser) -> None:
+    where = fleet.add_mutually_exclusive_group()
+    where.add_argument("--jobs", metavar="N", type=_number, default=1, help="how many processes work (default: 1)")
+    where.add_argument(
+        "--scheduler", metavar="tcp://HOST:PORT", help="the scheduler of a Dask cluster that works in their place"
+    )
+    kept = fleet.add_mutually_exclusive_group()
+    kept.add_argument(
+        "--cache", metavar="DIR|URL", help="where results are kept for the next run (default: the user's cache folder)"
+    )
+    kept.add_argument(
+        "--no-cache", dest="is_cached", action="store_false", help="keep no results, and take none of earlier runs"
+    )
+    add_size(fleet, "--cache-size", "how much a cache in a folder keeps at most")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
+        raise argparse.ArgumentTypeError(f'must be a number from 1 to 1024; got "{text}"')
+    return int(text)
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where an option does not go with the verb."""
+    formats = FLEET_FORMATS
+    if parsed.verb != "render" and parsed.output is not None and parsed.output not in formats:
+        choices = ", ".join([repr(each) for each in formats])
+        parser.error(f"argument -o/--output: invalid choice: {parsed.output!r} (choose from {choices})")
+    if parsed.verb != "render" and parsed.report is not None:
+        parser.error(f"--report goes with render; use -o {parsed.report}")
+    if parsed.verb == "render" and parsed.output in formats:
+        parser.error(f"-o must name a folder; use --report {parsed.output}, or -o ./{parsed.output} for a folder")
+    if parsed.prunes and (parsed.verb != "render" or parsed.output is None):
+        parser.error("--prune goes with render -o DIR")
+    if parsed.nodes is not None and parsed.verb not in ("diff", "place"):
+        parser.error("--nodes goes with place and diff")
+    if parsed.requires_workloads and parsed.verb == "diff":
+        parser.error("--require-workloads goes with render, check and place: diff judges no workload alone")
+    if parsed.verb == "place" and parsed.nodes is None:
+        parser.error("place must be given --nodes")
+
+
+def _read(parsed: argparse.Namespace) -> Fleet:
+    return Fleet(
+        verb=parsed.verb,
+        root=parsed.root,
+        folder=parsed.output if parsed.verb == "render" else None,
+        output=(parsed.report if parsed.verb == "render" else parsed.output) or "text",
+        baseline=parsed.baseline,
+        changed_since=parsed.changed_since,
+        nodes=parsed.nodes,
+        jobs=parsed.jobs,
+        scheduler=parsed.scheduler,
+        cache=parsed.cache,
+        is_cached=parsed.is_cached,
+        cache_size=parsed.cache_size,
+        exit_code=parsed.exit_code,
+        exclude=tuple(parsed.exclude),
+        verbosity=Verbosity(parsed.verbosity),
+        prunes=parsed.prunes,
+        crds=tuple(parsed.crds),
+        values=tuple(parsed.set),
+        requires_workloads=parsed.requires_workloads,
+    )
+
+
+def _run(command: Fleet) -> int:
+    from packwise.fleet.run import fleet
+
+    return fleet(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

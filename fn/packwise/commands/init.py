@@ -1,0 +1,137 @@
+"""`packwise init`: a package to begin with; nothing that exists is overwritten."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from packwise.cli.arguments import Command
+from packwise.console import say
+from packwise.init.options import TARGETS, Init
+from packwise.revisions.grove import NEWEST, REVISIONS
+
+_DESCRIPTION = """\
+Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
+client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
+that exists is overwritten: where one of the files is there, none is written. On a terminal, init asks for what no
+option says."""
+
+_EPILOG = """\
+examples:
+  packwise init clusters/west --for kustomize
+  packwise init clusters/west --level zone=topology.kubernetes.io/zone --level rack=example.com/rack
+  kubectl get nodes,deployments,configmaps,clustertopologies -A -o yaml | packwise init clusters/west --from -
+  packwise init clusters/west --for kpt --revision v0.1.0-alpha.13 --no-apply
+  packwise init clusters/west --without-grove     # KAI groups Jobs, JobSets and others itself
+  packwise init clusters/west --for github        # also where the package is there already
+
+exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="the folder of the package (default: .)")
+    parser.add_argument(
+        "--for",
+        dest="targets",
+        action="append",
+        default=[],
+        choices=TARGETS,
+        help="who renders the package, or checks it; as often as needed",
+    )
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
+        'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
+    )
+    parser.add_argument(
+        "--level",
+        dest="levels",
+        action="append",
+        default=[],
+        type=_level,
+        metavar="DOMAIN=LABEL",
+        help="a topology level, broadest first, as often as needed: rack=example.com/rack",
+    )
+    parser.add_argument("--revision", choices=tuple(REVISIONS), help="the release of Grove that the cluster runs")
+    parser.add_argument(
+        "--without-grove",
+        action="store_true",
+        help="no Grove runs: KAI groups the pods of workloads itself, and the example is a JobSet",
+    )
+    parser.add_argument(
+        "--apply",
+        action=argparse.BooleanOptionalAction,
+        help="whether generated objects are applied from Git; by default not where --from shows an operator",
+    )
+
+
+def _level(text: str) -> tuple[str, str]:
+    domain, equals, key = text.partition("=")
+    if not (domain and equals and key):
+        raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
+    return domain, key
+
+
+def _read(parsed: argparse.Namespace) -> Init:
+    return Init(
+        folder=parsed.folder,
+        targets=tuple(parsed.targets),
+        sources=tuple(parsed.sources),
+        levels=tuple(parsed.levels),
+        revision=parsed.revision,
+        apply=parsed.apply,
+        without_grove=parsed.without_grove,
+    )
+
+
+def _ask(command: Init) -> Init:
+    """With answers for what no option says, where somebody is there to answer."""
+    if command.targets or command.sources or command.levels or command.revision or command.without_grove:
+        return command
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return command
+    say(["Nothing is written before the last answer; an empty one leaves the choice open."])
+    # The list of commands imports this module.
+    from packwise.cli.command_line import parse
+
+    words: list[str] = []
+    for question, option in _QUESTIONS:
+        for word in _answer(question).split():
+            is_none = option == "--revision" and word.casefold() in _NONE
+            words += ["--without-grove"] if is_none else [option, word]
+    answered = parse(["init", *words, "--", command.folder]).arguments
+    return answered if isinstance(answered, Init) else command
+
+
+_QUESTIONS: tuple[tuple[str, str], ...] = (
+    (f"Who renders or checks it? Any of: {', '.join(TARGETS)}", "--for"),
+    (
+        f"Which release of Grove does the cluster run ({NEWEST.releases[0]})? none: KAI groups the pods itself",
+        "--revision",
+    ),
+    ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
+)
+"""The questions on a terminal, and the option that says the same."""
+
+
+_NONE = ("none", "no")
+"""Answers of whoever runs no Grove."""
+
+
+def _answer(question: str) -> str:
+    sys.stderr.write(f"{question} ")
+    sys.stderr.flush()
+    return sys.stdin.readline().replace(",", " ")
+
+
+def _run(command: Init) -> int:
+    from packwise.init.run import init
+
+    return init(_ask(command))
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

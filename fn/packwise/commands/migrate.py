@@ -1,0 +1,79 @@
+"""`packwise migrate`: files rewritten in place for a later design revision, every comment and the layout kept."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Command, add_config
+from packwise.migrate.options import Migrate
+from packwise.revisions.grove import REVISIONS
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
+its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
+else, nothing is written. Without --to only objects of schedulers change, such as Topologies: to the version
+that all known releases serve."""
+
+_EPILOG = """\
+examples:
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --dry-run
+  packwise migrate clusters/west --to v0.1.0-alpha.13
+  packwise migrate clusters/west                                          # objects of schedulers alone
+  packwise migrate workloads --from grep-244 --to v0.1.0-alpha.13         # the configuration stands elsewhere
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --keep-pack-domain  # for workloads that run, before --fix
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
+    parser.add_argument("--to", choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        choices=tuple(REVISIONS),
+        help="the revision of PATH, where no configuration among it tells",
+    )
+    add_config(parser)
+    parser.add_argument("--dry-run", action="store_true", help="print what would change as a diff, and write nothing")
+    parser.add_argument(
+        "--keep-pack-domain",
+        action="store_true",
+        help="from alpha.10 on: name the topology, and leave packDomain to a later `packwise check --fix`; the webhook "
+        "refuses both changes at once for a workload that runs",
+    )
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where `migrate` would lead to an earlier revision, or to none and is told how."""
+    order = list(REVISIONS)
+    if parsed.to is None:
+        if parsed.source is not None or parsed.keep_pack_domain:
+            parser.error("--from and --keep-pack-domain must go with --to, the release of Grove to write")
+        return
+    if parsed.source is not None and order.index(parsed.source) >= order.index(parsed.to):
+        known = ", ".join(order)
+        parser.error(f"--to must be later than --from {parsed.source}; got {parsed.to}; their order is {known}")
+
+
+def _read(parsed: argparse.Namespace) -> Migrate:
+    return Migrate(
+        paths=tuple(parsed.paths),
+        target=parsed.to,
+        config=parsed.config,
+        source=parsed.source,
+        dry_run=parsed.dry_run,
+        keep_pack_domain=parsed.keep_pack_domain,
+        exclude=tuple(parsed.exclude),
+    )
+
+
+def _run(command: Migrate) -> int:
+    from packwise.migrate.run import migrate
+
+    return migrate(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

@@ -1,0 +1,95 @@
+"""`packwise place`: where KAI puts gangs on the nodes of a cluster, or in a scenario; nothing is written."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import NODES, Command, add_context, add_nodes, add_paths, sources_of
+from packwise.place.options import PLACE_FORMATS, PlaceGangs
+
+if TYPE_CHECKING:
+    import argparse
+
+
+_DESCRIPTION = """\
+Says where the KAI Scheduler puts each gang on the nodes of a cluster, or what is in its way: the algorithm of its
+allocate action (v0.17), gang after gang in queue order. Pods in use count; nothing is evicted to make room."""
+
+_EPILOG = """\
+examples:
+  kubectl get nodes,pods -A -o json > nodes.json
+  packwise place clusters/west --nodes nodes.json
+  packwise place clusters/west --nodes nodes.json --replicas llm/decode=6 --further
+  packwise place clusters/west --nodes nodes.json --baseline git:origin/main   # what a change moves
+  packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
+  packwise place scenario.json -o json
+
+exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    add_nodes(
+        parser,
+        f"the cluster: {NODES}; only a scenario goes without",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=PLACE_FORMATS,
+        default="text",
+        help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
+    )
+    add_context(parser)
+    parser.add_argument(
+        "--add-nodes",
+        metavar="FILE|NxLABELS",
+        action="append",
+        default=[],
+        help="as if these nodes were there too: a file of them, or 4xexample.com/rack=r9 for four copies of the node "
+        "that shares most of these labels",
+    )
+    parser.add_argument(
+        "--drain",
+        metavar="DOMAIN",
+        action="append",
+        default=[],
+        help="as if a node, or all nodes with LABEL=VALUE, were gone, and their pods with them",
+    )
+    parser.add_argument(
+        "--replicas",
+        metavar="GROUP=N",
+        action="append",
+        default=[],
+        help="as if a workload (llm=2), or a scaling group or clique of it (llm/prefill=4), had N replicas",
+    )
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help="for gangs that do not fit, let a solver say whether there is a packing that KAI does not find, for which "
+        "rule, and the smallest change that helps (needs packwise[solver])",
+    )
+    parser.add_argument(
+        "--further", action="store_true", help="say how many more replicas of each workload fit beside all gangs"
+    )
+
+
+def _read(parsed: argparse.Namespace) -> PlaceGangs:
+    return PlaceGangs(
+        named=sources_of(parsed),
+        nodes=tuple(parsed.nodes),
+        output=parsed.output,
+        add_nodes=tuple(parsed.add_nodes),
+        drain=tuple(parsed.drain),
+        replicas=tuple(parsed.replicas),
+        further=parsed.further,
+        exact=parsed.exact,
+    )
+
+
+def _run(command: PlaceGangs) -> int:
+    from packwise.place.run import place
+
+    return place(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -1,0 +1,105 @@
+"""`packwise report`: the gangs on the nodes of a cluster, drawn as a page or a picture."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import PurePath
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Command, add_context, add_nodes, add_paths, refuse_same_file, sources_of
+from packwise.inputs.request import STDIN
+from packwise.report.options import REPORT_FORMATS, Drawing, ReportOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packwise.report.options import ReportFormat
+
+
+_DESCRIPTION = """\
+Draws the gangs of PATH on the nodes of a cluster: one page that needs no network, with domains, nodes and GPUs, where
+the KAI Scheduler puts each gang or why it does not, constraints, findings with links into the files, and with
+--baseline both states side by side. Without --nodes it shows gangs, constraints and findings. It is written also where
+there are errors."""
+
+_EPILOG = """\
+examples:
+  packwise report clusters/west --nodes nodes.json -o report.html
+  packwise report clusters/west --nodes nodes.json --baseline git:origin/main -o report.html
+  packwise report clusters/west --nodes nodes.json -o docs/placement.svg -o mermaid
+  packwise report clusters/west -o report.html --source-url 'https://github.com/o/r/blob/SHA/{path}#L{line}'
+
+exit codes: 0 every gang fits and no error was found, 1 otherwise, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE|FORMAT[=FILE]",
+        type=_drawing,
+        action="append",
+        required=True,
+        help="the file to write, by its ending .html, .svg or .mmd; or a format, html, svg or mermaid, for stdout or "
+        "with a file (mermaid=map.md); as often as needed, but for stdout once",
+    )
+    add_nodes(
+        parser,
+        "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
+        "folder of such files, as often as needed",
+    )
+    add_context(parser)
+    parser.add_argument(
+        "--source-url",
+        metavar="TEMPLATE",
+        type=_template,
+        help="what links into files are made from, with {path} and {line}, as in "
+        "https://github.com/o/r/blob/SHA/{path}#L{line}; by default they are relative to the page",
+    )
+
+
+_SUFFIXES: Mapping[str, ReportFormat] = {".html": "html", ".htm": "html", ".svg": "svg", ".mmd": "mermaid"}
+
+
+def _drawing(text: str) -> Drawing:
+    name, equals, file = text.partition("=")
+    if name in REPORT_FORMATS:
+        if equals and not file:
+            raise argparse.ArgumentTypeError(f'"{text}" must name a file after the equals sign')
+        return Drawing(name, file if equals and file != STDIN else None)
+    kind = _SUFFIXES.get(PurePath(text).suffix.lower())
+    if kind is None:
+        known = ", ".join(REPORT_FORMATS)
+        raise argparse.ArgumentTypeError(
+            f'must be a file that ends in .html, .svg or .mmd, or one of {known}; got "{text}"'
+        )
+    return Drawing(kind, text)
+
+
+def _template(text: str) -> str:
+    if not text.startswith(("https://", "http://")) or "{path}" not in text:
+        example = "https://example.com/{path}#L{line}"
+        raise argparse.ArgumentTypeError(
+            f'must start with https:// or http:// and hold {{path}}, as in {example}; got "{text}"'
+        )
+    return text
+
+
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage where two formats are to be written to one place."""
+    outputs: list[Drawing] = parsed.output
+    refuse_same_file(parser, [output.file for output in outputs], "svg=map.svg")
+
+
+def _read(parsed: argparse.Namespace) -> ReportOptions:
+    return ReportOptions(sources_of(parsed), tuple(parsed.output), tuple(parsed.nodes), parsed.source_url)
+
+
+def _run(command: ReportOptions) -> int:
+    from packwise.report.run import report
+
+    return report(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

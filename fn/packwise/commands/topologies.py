@@ -1,0 +1,48 @@
+"""`packwise topologies`: which topologies there are, and which workload uses which.
+
+Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
+none. Source: spec/packwise.md#3.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.cli.arguments import Command, add_config, add_paths, add_text_or_json
+from packwise.inputs.request import Named
+from packwise.topologies.options import Topologies
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
+names that no topology has stand in it too."""
+
+_EPILOG = """\
+examples:
+  packwise topologies clusters/west
+  kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
+  packwise topologies clusters/west -o json
+
+`packwise topology import` proposes the levels of one from the labels of nodes.
+
+exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser, "*", ["."])
+    add_text_or_json(parser)
+    add_config(parser)
+
+
+def _read(parsed: argparse.Namespace) -> Topologies:
+    return Topologies(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+
+
+def _run(command: Topologies) -> int:
+    from packwise.topologies.run import topologies
+
+    return topologies(command)
+
+
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

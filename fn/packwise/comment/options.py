@@ -1,0 +1,16 @@
+"""Options of `packwise comment`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from packwise.inputs.request import Named
+
+
+class Comment(Record):
+    """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
+
+    named: Named
+    nodes: tuple[str, ...] = ()

@@ -1,0 +1,139 @@
+"""The parts of one comment: a change as check, diff and place see it."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from urllib.parse import quote
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import exit_code
+from packwise.check.formats import part_of_check
+from packwise.check.judgement import judge
+from packwise.console import say, show
+from packwise.diff.difference import diff, state_after, state_before
+from packwise.diff.run import Comparison, part_of_comparison, sorted_state
+from packwise.inputs.groups import read_groups
+from packwise.inputs.reader import has_own_errors
+from packwise.inputs.request import Named, UsageError
+from packwise.output.findings_text import Checked
+from packwise.output.markdown import CommentPart, code, markup
+from packwise.output.markdown import comment as comment_of
+from packwise.pipeline import render
+from packwise.place.cluster import read_cluster, read_nodes
+from packwise.place.run import baseline_of, part_of_placing, place_command, place_render, refuse_empty
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from packwise.check.judgement import Judgement
+    from packwise.comment.options import Comment
+    from packwise.inputs.groups import Checkup, Group
+
+_DIFF = "### What changes for the scheduler"
+
+_PLACE = "### Where the scheduler places it"
+
+_LONGEST = 400
+"""Characters of the paths that a marker names."""
+
+
+_Answer = tuple[CommentPart, int]
+"""One command's part of the comment, and its exit code."""
+
+
+def comment(command: Comment) -> int:
+    """Prints the comment; returns the highest exit code of its commands. Raises UsageError."""
+    checkup = read_groups(command.named)
+    if command.nodes:
+        checkup = checkup.on(read_nodes(command.nodes))
+    judgement = judge(checkup)
+    answers = [_check_answer(checkup, judgement)]
+    if command.named.baseline is not None:
+        answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results))))
+    if command.nodes:
+        answers.append(_place_answer(checkup, command))
+    text = comment_of(_marker(command.named.paths), [part for part, _ in answers])
+    if not show(text):
+        return 1
+    say([judgement.coverage.line])
+    return max([failed for _, failed in answers])
+
+
+def _marker(paths: Sequence[str]) -> str:
+    """The marker that tells the comment on these paths from those on others: no text that could end an HTML comment."""
+    named = " ".join([quote(path, safe="/._~", errors="surrogateescape") for path in paths])[:_LONGEST]
+    return f"packwise comment {named}".replace("--", "-%2D")
+
+
+def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
+    files = [file for file in checkup.files if file.left_out is None]
+    checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
+    return part_of_check(checked), exit_code(judgement.results)
+
+
+def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
+    """The changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
+    baseline = named.baseline or ""
+    if has_own_errors(checkup.results):
+        return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1
+    groups = [group for group in checkup.groups if not group.package.is_part]
+    compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
+    failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
+    compared = [_without(each, reported) for each in compared]
+    if len(compared) == 1:
+        return part_of_comparison(compared[0]), failed
+    parts = [(each.after, part_of_comparison(each)) for each in compared]
+    sections = [
+        section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
+    ]
+    changed = sum([any(section.entries for section in part.sections) for _, part in parts])
+    lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {code(baseline)}."]
+    return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed
+
+
+def _difference(group: Group, name: str, baseline: str) -> Comparison:
+    package = group.package
+    before = package.before or package.replace(items=(), documents=())
+    old = sorted_state(state_before(before), group.replace(package=before))
+    new = sorted_state(state_after(package, before), group)
+    return Comparison(diff(old, new), baseline, name, old.rendered, new.rendered)
+
+
+def _without(compared: Comparison, reported: frozenset[str]) -> Comparison:
+    difference = compared.difference
+    refusals = tuple(result for result in difference.refusals if str(result) not in reported)
+    return compared.replace(difference=difference.replace(refusals=refusals))
+
+
+def _name(group: Group, named: Named, *, alone: bool) -> str:
+    """The name of a group's files to a user: the path that is named, or the folder of their configuration."""
+    if alone and len(named.paths) == 1:
+        return named.paths[0]
+    return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
+
+
+def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
+    """Where the gangs go. Raises UsageError where they are of several clusters."""
+    rendered = [(group, each) for group in checkup.groups if (each := render(group.package)).workloads]
+    if len(rendered) > 1:
+        raise UsageError(
+            f"--nodes must go with the workloads of one cluster; got those of {len(rendered)} configurations: name the "
+            "folder of one"
+        )
+    if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
+        return CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1
+    if not rendered:
+        return CommentPart([_PLACE, "There is nothing to place."], [], ""), 0
+    group, own = rendered[0]
+    snapshot = read_cluster(command.nodes, group.package.nodes)
+    refuse_empty(command.nodes, snapshot)
+    try:
+        placed = place_render(own, snapshot)
+        if command.named.baseline is not None:
+            baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
+            placed = placed.replace(baseline=baseline)
+    except TooManyPodsError as error:
+        raise UsageError(str(error)) from None
+    part = part_of_placing(placed, place_command(command.named, command.nodes))
+    return part, int(not placed.placing.fits)

@@ -1,0 +1,196 @@
+"""The standard streams, always UTF-8 whatever the locale says, and text that is safe to show on a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from contextlib import contextmanager
+from time import monotonic
+
+from krmfn.hints import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from typing import IO, Any, TypeVar
+
+    T = TypeVar("T")
+
+_NOT_ASCII = re.compile(r"[^\n -~]")
+
+
+def visible(text: str) -> str:
+    """`text` with escapes in the place of what does not print: control characters, odd spaces, changes of direction."""
+    if text.isprintable():
+        return text
+    return "".join([character if character.isprintable() else _escape(character) for character in text])
+
+
+def json_text(value: Any) -> str:
+    """`value` as JSON, which reads as before, with escapes for what does not print."""
+    # Text for people needs none.
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
+
+
+def width(text: str) -> int:
+    """The columns that a terminal needs for the printable `text`."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table of printable cells, as wide as a terminal shows them."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]).rstrip()
+        for row in rows
+    ]
+
+
+def shorten(text: str, most: int) -> str:
+    """`text`, cut where it is longer than `most` characters."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _columns(character: str) -> int:
+    import unicodedata
+
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def encode_text(text: str) -> bytes:
+    """`text` as UTF-8; half a surrogate pair, which has no bytes, as the escape that YAML and JSON read."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def show(text: str) -> bool:
+    """Writes `text` to stdout; False where that takes no more, which stderr says unless its reader went away."""
+    error = _write(sys.stdout, text)
+    if error is not None and not isinstance(error, BrokenPipeError):
+        say([f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
+    return error is None
+
+
+def say(lines: Iterable[str], *, as_they_are: bool = False) -> None:
+    """Writes `lines` to stderr, where that takes them; what does not print as escapes, unless they hold colours."""
+    _write(sys.stderr, "".join([f"{line if as_they_are else visible(line)}\n" for line in lines]))
+
+
+def open_closed() -> None:
+    """Opens the standard streams that the process was started without.
+
+    Else the next file that is opened would take their place. Stdin is empty then, writes to stdout fail.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def cannot_write(error: OSError) -> str:
+    """The line that says which file the disk refuses, and why."""
+    return f'error: {error.filename}: must be a file that can be written; got "{error.strerror}"'
+
+
+@contextmanager
+def naming(path: Path) -> Generator[None]:
+    """Errors of the disk name `path`: not a file beside it that users never see, and not nothing."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path.as_posix()) from error
+
+
+def is_coloured(stream: IO[str]) -> bool:
+    """True if `stream` is a terminal whose user has nothing against colours. Source: no-color.org."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _write(stream: IO[str], text: str) -> OSError | None:
+    """Writes all of `text`; why the stream did not take it, else."""
+    try:
+        stream.flush()
+        stream.buffer.write(encode_text(text))  # type: ignore[attr-defined]
+        stream.buffer.flush()  # type: ignore[attr-defined]
+    except OSError as error:
+        # The interpreter flushes once more at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
+
+
+_MANY = 100
+_WIDTH = 40
+_BETWEEN = 0.1
+"""Seconds between two drawings."""
+
+
+def track_files(files: Sequence[T]) -> Iterator[T]:
+    """`files` one by one, as they are read; where there are many, a bar says how far that is."""
+    if len(files) < _MANY or not sys.stderr.isatty():
+        yield from files
+        return
+    step = len(files) // _WIDTH
+    try:
+        for at, file in enumerate(files):
+            if at % step == 0:
+                draw_line(f"reading [{'#' * (at * _WIDTH // len(files)):{_WIDTH}}] {at} of {len(files)} files")
+            yield file
+    finally:
+        draw_line(" " * (_WIDTH + 38))
+
+
+class Meter:
+    """A bar with the rate and the time that is left, of `total` packages. Nothing but a terminal ever sees it."""
+
+    __slots__ = ("_done", "_drawn", "_is_shown", "_start", "_total", "_width")
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._is_shown = total > 1 and sys.stderr.isatty()
+        self._start = self._drawn = monotonic()
+        self._width = 0
+
+    def advance(self) -> None:
+        """One package more is done."""
+        self._done += 1
+        now = monotonic()
+        if self._is_shown and now - self._drawn >= _BETWEEN:
+            self._drawn = now
+            text = meter_text(self._done, self._total, now - self._start)
+            draw_line(f"{text:{self._width}}")
+            self._width = max(self._width, len(text))
+
+    def clear(self) -> None:
+        """Takes the bar away."""
+        if self._width:
+            draw_line(" " * self._width)
+
+
+def meter_text(done: int, total: int, seconds: float) -> str:
+    """`[####    ] 812 of 2000 packages, 14.2 a second, 1:24 left`."""
+    rate = done / seconds if seconds > 0 else 0.0
+    left = round((total - done) / rate) if rate else 0
+    bar = "#" * (done * _WIDTH // total)
+    return f"[{bar:{_WIDTH}}] {done} of {total} packages, {rate:.1f} a second, {left // 60}:{left % 60:02} left"
+
+
+def draw_line(text: str) -> None:
+    """Writes `text` over the line on stderr where the cursor is."""
+    sys.stderr.write(f"\r{text}\r")
+    sys.stderr.flush()

@@ -1,0 +1,1 @@
+"""Changes for the scheduler from one state to another."""

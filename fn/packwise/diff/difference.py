@@ -1,0 +1,580 @@
+"""Two states compared: what changes, what that means for the scheduler, and the JSON Patch (RFC 6902) of one change.
+
+A change may create an object anew, or lose a constraint; it is said why. Source: spec/grove-releases.md#upgrade.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity, exit_code
+from packwise.diff.change import (
+    ORDER,
+    Action,
+    NamedEntry,
+    by_identity,
+    changes,
+    entries_by_name,
+    format_steps,
+    is_deeper,
+    kind_of,
+    part_at,
+    with_counted,
+    word_of,
+    workload_of,
+)
+from packwise.findings.finding import Finding
+from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in_place, text_at
+from packwise.objects.epochs import has_epoch
+from packwise.objects.identity import format_identity, identity, is_generated
+from packwise.objects.index import READABLE
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY, GangFields
+from packwise.pipeline import render
+from packwise.select.selection import Configured
+from packwise.topologies.run import has_sources, overview
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.diff.change import ObjectChange, Steps
+    from packwise.objects.identity import Identity
+    from packwise.objects.kinds import FixedLevels
+    from packwise.select.selection import Package
+
+MAX_DEPTH = 100
+"""The deepest nesting of mappings and lists in a compared object; Kubernetes' own objects stay below 20."""
+
+_MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
+_SERVER = ("uid", "resourceVersion", "managedFields")
+_SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
+"""Kinds that users write too: an export of these alone is input like any other."""
+
+
+class State(Record):
+    """The compared objects of one state; None where its sources cannot be rendered.
+
+    `rendered` tells that they follow from sources; else they are what was found, and `kinds` those that occur.
+    Of a rendered state, `kinds` are all it could hold and `enabled` is whether topology-aware scheduling is. `results`
+    are the errors: of a state after a change, what the operator or an API server would refuse. `render_results` are
+    all results of the render. `unjudged` are workloads whose gangs run, as the state before shows,
+    but of which it has no object to judge an update by.
+    """
+
+    objects: Mapping[Identity, KubeObject] | None
+    rendered: bool
+    kinds: frozenset[str]
+    enabled: bool = False
+    results: tuple[Result, ...] = ()
+    render_results: tuple[Result, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+def state_before(package: Package) -> State:
+    """The state before a change: what stands stands, and its workloads are judged as those that run."""
+    if not _is_rendered(package):
+        return _exported_state(package)
+    return _rendered_state(package, package.items)
+
+
+def state_after(package: Package, earlier: Package) -> State:
+    """The state after a change; `earlier` is the package of the other one, against which updates are judged.
+
+    Where updates would be refused, the objects are those that they would lead to. A workload of which `earlier`
+    has gangs and nothing else runs already, so it counts as unchanged.
+    """
+    if not _is_rendered(package):
+        return _exported_state(package)
+    before = earlier.items
+    package = package.replace(configured_before=Configured(earlier.function_config, earlier.context))
+    running = _running(package, before)
+    state = _rendered_state(package, (*before, *running)).replace(
+        unjudged=tuple(format_identity(identity(item.value)) for item in running)
+    )
+    if state.objects is not None:
+        return state
+    accepted = _rendered_state(package, package.items)
+    return accepted.replace(results=state.results, unjudged=state.unjudged)
+
+
+def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
+    """The workloads of the package that gangs among `before` belong to, and that are not among these themselves."""
+    gangs = {(identity(item.value)[2], workload_of(item)) for item in before if kind_of(item) in ORDER}
+    known = {identity(item.value) for item in before}
+    workloads = [use.workload for use in overview(package).uses if use.document is None] if gangs else []
+    return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
+
+
+def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State:
+    answer = render(package.replace(baseline=baseline), previews=True)
+    errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
+    objects = None
+    if not exit_code(answer.results):
+        objects = by_identity([item for item in answer.items if kind_of(item) in ORDER])
+    kinds = {kind_of(item) for item in objects.values()} if objects is not None else set[str]()
+    selection = answer.selection
+    emitted = kinds if selection is None else kinds.union(selection.settings.emit)
+    enabled = selection is not None and selection.enabled
+    return _bounded_state(State(objects, True, frozenset(emitted), enabled, errors, answer.results))
+
+
+def _exported_state(package: Package) -> State:
+    objects = by_identity([item for item in package.items if kind_of(item) in ORDER])
+    return _bounded_state(State(objects, False, frozenset(map(kind_of, objects.values()))))
+
+
+def _bounded_state(state: State) -> State:
+    """The state; without objects where one is nested so deep that no comparison of it would end well."""
+    message = f"must not be nested deeper than {MAX_DEPTH} levels to be compared"
+    deep = [item for item in (state.objects or {}).values() if is_deeper(item.value, MAX_DEPTH)]
+    too_deep = tuple(Finding.of(READABLE, item, (), message).to_result() for item in deep)
+    return state.replace(objects=None, results=(*state.results, *too_deep)) if too_deep else state
+
+
+def _is_rendered(package: Package) -> bool:
+    """True if there is something to render, and nothing tells that a cluster did so already."""
+    return not _are_live(package.items) and has_sources(package)
+
+
+_REPLACED_NAMES = frozenset(kind.word for kind in GANGS if kind.gang.of_operator)
+
+
+def _are_live(items: Iterable[KubeObject]) -> bool:
+    for item in items:
+        kind = kind_of(item)
+        if kind not in ORDER or kind in _SOURCES:
+            continue
+        metadata = mapping(item.get("metadata"))
+        if any(key in metadata for key in _SERVER):
+            return True
+        operators = text_at(metadata, "labels", _MANAGED_BY[0]) == _MANAGED_BY[1]
+        if operators and kind in _REPLACED_NAMES and not is_generated(item.value):
+            return True
+    return False
+
+
+_FIELDS = {kind.key: kind.gang for kind in GANGS}
+_NO_GANG = GangFields()
+
+
+def _fields_of(value: Mapping[str, Value]) -> GangFields:
+    return _FIELDS.get(identity(value)[:2], _NO_GANG)
+
+
+class Constraint(Record):
+    """The pods of what stands at `holder` are packed by the node label `key`; `strength` is required or preferred.
+
+    `topology` is the one that the constraint itself names.
+    """
+
+    holder: Steps
+    strength: str
+    key: str
+    topology: str | None = None
+
+
+def constraints(value: Mapping[str, Value]) -> list[Constraint]:
+    """All constraints of a gang, in its own order; none of any other object."""
+    fields = _fields_of(value)
+    return list(_below(value.get("spec"), ("spec",), fields)) if fields.constraint else []
+
+
+def topologies_named(value: Mapping[str, Value]) -> set[str]:
+    """The topologies that the constraints of an object refer to; by its annotation, or each by itself."""
+    named = {constraint.topology for constraint in constraints(value) if constraint.topology is not None}
+    annotated = topology_annotation(value)
+    return named | ({annotated} if annotated is not None else set())
+
+
+def topology_annotation(value: Mapping[str, Value]) -> str | None:
+    """The topology that the object's annotation names."""
+    name = mapping_at(value, "metadata", "annotations").get(_fields_of(value).topology_annotation)
+    return name if isinstance(name, str) else None
+
+
+def _below(value: Value, path: Steps, fields: GangFields) -> Iterator[Constraint]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key == fields.constraint and isinstance(part, dict):
+                yield from _read(part, path, fields)
+            else:
+                yield from _below(part, (*path, key), fields)
+    elif isinstance(value, list):
+        named = entries_by_name(value)
+        for at, part in enumerate(value):
+            step = at if named is None or not isinstance(part, dict) else NamedEntry(str(part["name"]))
+            yield from _below(part, (*path, step), fields)
+
+
+def _read(value: Mapping[str, Value], holder: Steps, fields: GangFields) -> Iterator[Constraint]:
+    topology = _part(value, fields.topology)
+    for strength, path in (("required", fields.required), ("preferred", fields.preferred)):
+        key = _part(value, path)
+        if isinstance(key, str) and key:
+            yield Constraint(holder, strength, key, topology if isinstance(topology, str) else None)
+
+
+def leaves(value: Mapping[str, Value]) -> frozenset[str]:
+    """The names of the sets that hold the pods of a gang; empty for any other object."""
+    trees = [entry for field in _fields_of(value).tree_lists for entry in _entries(value, field)]
+    return _sets(value) - {str(entry["parent"]) for entry in trees if "parent" in entry}
+
+
+def _sets(value: Mapping[str, Value]) -> frozenset[str]:
+    """The names of all sets of a gang, also of those that hold other sets."""
+    fields = _fields_of(value)
+    lists = (*fields.pod_lists, *fields.tree_lists)
+    return frozenset([str(entry.get("name")) for field in lists for entry in _entries(value, field)])
+
+
+def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
+    """Those of them that the part at `holder` holds."""
+    if len(holder) < 3 or not isinstance(name := holder[2], NamedEntry):
+        return leaves(value)
+    fields, field = _fields_of(value), str(holder[1])
+    names = dict(fields.group_lists).get(field)
+    if names is not None:
+        groups = [group for group in _entries(value, field) if group.get("name") == name.name]
+        return frozenset(str(each) for group in groups for each in entries(group.get(names)))
+    trees = _entries(value, field) if field in fields.tree_lists else ()
+    children = [str(entry.get("name")) for entry in trees if entry.get("parent") == name.name]
+    return frozenset(children or [name.name])
+
+
+def _entries(value: Mapping[str, Value], field: str) -> Sequence[Mapping[str, Value]]:
+    return mappings(mapping_at(value, "spec").get(field))
+
+
+_DROPPED = "constraint-dropped"
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+class LossReason(StrEnum):
+    """Why a constraint is no longer there."""
+
+    DISABLED = "disabled"
+    TOPOLOGY_GONE = "topology-gone"
+    LEVEL_GONE = "level-gone"
+    REMOVED = "removed"
+    UNKNOWN = "unknown"
+
+
+class Dropped(Record):
+    """A constraint that `subject` had and has no more, though what it held for is still there.
+
+    `domain` is what the topology before called its level, None where that is not known; `message` says why it went.
+    """
+
+    subject: KubeObject
+    constraint: Constraint
+    domain: str | None
+    reason: LossReason
+    message: str
+
+
+def with_meaning(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
+    """The change, with what follows from the kind of object it is about."""
+    if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
+        return _topology(change, after)
+    fixed = _FIXED_LEVELS.get(identity(change.subject.value)[:2])
+    if change.action is Action.CHANGE and fixed is not None:
+        return _fixed_levels(change, fixed)
+    return _with_renaming(change)
+
+
+_FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
+_REPLACED = {kind.key: kind.name for kind in GANGS if kind.gang.of_operator}
+
+
+def _with_renaming(change: ObjectChange) -> ObjectChange:
+    """A gang that another release of the operator calls otherwise. Source: spec/grove-releases.md#upgrade."""
+    old, new = change.before, change.after
+    if old is None or new is None or identity(old.value) == identity(new.value):
+        return change
+    if has_epoch(old.value) == has_epoch(new.value):
+        return change
+    name = _REPLACED.get(identity(new.value)[:2])
+    if name is None:
+        return change.replace(meaning=(f"renamed with its {' or '.join(_REPLACED.values())}",))
+    meaning = f"renamed: the operator makes this {name}, relabels the pods, which run on, and deletes the other one"
+    return change.replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
+
+
+def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
+    """Levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1."""
+    touched = {field.path[:2] for field in change.fields}
+    if ("spec", "levels") not in touched:
+        return change
+    text = 'spec.levels: Invalid value: "array": field is immutable'
+    if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
+        return change.replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
+    users = _count_users(identity(change.subject.value), list(after))
+    named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
+        users, f"{users} objects are placed by it"
+    )
+    meaning = (
+        f"must be deleted and created: in place the API server answers {text}",
+        f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
+    )
+    return change.replace(action=Action.RECREATE, meaning=meaning)
+
+
+def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
+    """Levels that change in place above the hostname alone, and with some releases. Source: spec/kueue.md#5."""
+    if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
+        return change
+    lowest = [_lowest_level(each) for each in (change.before, change.after)]
+    if lowest == [_HOSTNAME, _HOSTNAME]:
+        return change.replace(
+            meaning=(
+                f"{fixed.releases} answers {fixed.answer}: delete and create it there; from {fixed.since} on it "
+                "changes in place",
+            )
+        )
+    meaning = f"must be deleted and created: in place the API server answers {fixed.answer}"
+    return change.replace(action=Action.RECREATE, meaning=(meaning,))
+
+
+def _lowest_level(item: KubeObject | None) -> Value:
+    levels = [] if item is None else mappings_in_place(item.get(("spec", "levels")))
+    return levels[-1].get("nodeLabel") if levels else None
+
+
+def _count_users(topology: Identity, objects: list[KubeObject]) -> int:
+    """The number of objects whose constraints mean it: by its name, or without one where it is the only topology."""
+    keys = [identity(item.value) for item in objects]
+    only = not any(key[:2] == topology[:2] and key != topology for key in keys)
+    named = [(topologies_named(item.value), item) for item in objects]
+    return sum([topology[3] in names or bool(only and not names and constraints(item.value)) for names, item in named])
+
+
+def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: State) -> Iterator[Dropped]:
+    """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
+    old_topologies, judge = _topologies(before), _Judge(after)
+    # Objects of the first design name none: there is one only.
+    only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
+    for change in changes:
+        old, new = change.before, change.after
+        if old is None or new is None:
+            continue
+        kept = {(constraint.holder, constraint.strength) for constraint in constraints(new.value)}
+        for lost in constraints(old.value):
+            if (lost.holder, lost.strength) in kept or not _holds_pods(old.value, new.value, lost.holder):
+                continue
+            if _is_moved(lost, old.value, new.value):
+                continue
+            named = lost.topology or topology_annotation(old.value) or only
+            topology = old_topologies.get(named)
+            domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
+            wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
+            reason = judge.reason(new, wanted, lost.strength)
+            yield Dropped(new, lost, domain, reason, judge.message(reason, wanted))
+
+
+def _holds_pods(before: Mapping[str, Value], after: Mapping[str, Value], holder: Steps) -> bool:
+    """True if what the constraint held for is there still: a group that went took its constraint along.
+
+    What groups other groups is there while one of these is.
+    """
+    if _part(after, holder) is not None:
+        return True
+    return isinstance(holder[-1], NamedEntry) and not members(before, holder).isdisjoint(_sets(after))
+
+
+def _is_moved(lost: Constraint, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
+    """True if the same pods have the same constraint at another place of the gang."""
+    pods = members(before, lost.holder)
+    return any(
+        (constraint.strength, constraint.key) == (lost.strength, lost.key) and members(after, constraint.holder) == pods
+        for constraint in constraints(after)
+    )
+
+
+def _part(value: Value, path: Steps) -> Value:
+    for step in path:
+        value = part_at(value, step)
+    return value
+
+
+class _Topology(Record):
+    """A ClusterTopology, or whatever the revision calls it; `levels` are its domains and node label keys."""
+
+    kind: str
+    levels: tuple[tuple[str, str], ...]
+
+
+class _Wanted(Record):
+    """The level that a constraint was for: its topology's name and kind, and what that called the level."""
+
+    topology: str | None
+    domain: str | None
+    kind: str
+
+
+def _topologies(state: State) -> dict[str | None, _Topology]:
+    return {
+        key[3]: _Topology(key[1], tuple(_levels(item)))
+        for key, item in (state.objects or {}).items()
+        if key[1] in _SOURCES
+    }
+
+
+def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
+    for level in mappings(topology.get("spec.levels")):
+        yield str(level.get("domain")), str(level.get("key"))
+
+
+class _Judge:
+    """Finds in the state after why a constraint is gone."""
+
+    __slots__ = ("_after", "_dropped", "_topologies")
+
+    def __init__(self, after: State) -> None:
+        self._after = after
+        self._topologies = _topologies(after)
+        self._dropped: dict[tuple[str, str], set[str]] = {}
+        for result in after.render_results:
+            ref, field = result.resource_ref, result.field
+            if result.tags.get("rule") == _DROPPED and ref is not None and field is not None:
+                self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(str(field.current))
+
+    def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
+        """Why `subject` has the constraint no more."""
+        return self._of_render(subject, wanted, strength) if self._after.rendered else self._of_objects(wanted)
+
+    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
+        enabled = self._after.enabled
+        dropped = self._dropped.get((identity(subject.value)[2], workload_of(subject) or ""), set())
+        is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
+        # In the first designs the operator prefers a level, whatever the workload says.
+        is_operators = strength == "preferred" and not enabled
+        if not is_dropped and not is_operators:
+            # What the render did not drop, nobody asked it for.
+            return LossReason.REMOVED
+        if not enabled:
+            return LossReason.DISABLED
+        return LossReason.LEVEL_GONE if wanted.topology in self._topologies else LossReason.TOPOLOGY_GONE
+
+    def _of_objects(self, wanted: _Wanted) -> LossReason:
+        if not self._topologies or wanted.topology is None or wanted.domain is None:
+            return LossReason.UNKNOWN
+        topology = self._topologies.get(wanted.topology)
+        if topology is None:
+            return LossReason.TOPOLOGY_GONE
+        return LossReason.UNKNOWN if wanted.domain in dict(topology.levels) else LossReason.LEVEL_GONE
+
+    def message(self, reason: LossReason, wanted: _Wanted) -> str:
+        """The reason in words."""
+        match reason:
+            case LossReason.DISABLED:
+                return "topology-aware scheduling is disabled"
+            case LossReason.TOPOLOGY_GONE:
+                return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
+            case LossReason.LEVEL_GONE:
+                levels = list_known([level for level, _ in self._topologies[wanted.topology].levels])
+                level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
+                return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
+            case LossReason.REMOVED:
+                return "the workload does not ask for it any more"
+            case LossReason.UNKNOWN:
+                return "nothing among the objects says why"
+
+
+def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
+    """`required example.com/rack ("rack") of podgroups[web-0-router]`; of no part where it is the whole object's."""
+    holder = format_steps(constraint.holder[1:])
+    named = f' ("{domain}")' if domain is not None else ""
+    return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"
+
+
+_Pods = tuple[str, str, str, str, frozenset[str]]
+"""Group, kind, namespace and workload of a gang, and its sets of pods: they have the same names in all releases."""
+
+
+def rekey(
+    objects: Mapping[Identity, KubeObject], others: Mapping[Identity, KubeObject]
+) -> Mapping[Identity, KubeObject]:
+    """`objects`, each gang without an epoch under the identity of the one among `others` that has its pods."""
+    keys = {_pods(key, item): key for key, item in others.items() if has_epoch(item.value)}
+    if not keys:
+        return objects
+    return {key if has_epoch(item.value) else keys.get(_pods(key, item), key): item for key, item in objects.items()}
+
+
+def _pods(key: Identity, item: KubeObject) -> _Pods:
+    group, kind, namespace, name = key
+    pods = leaves(item.value)
+    # Of a gang without pods nothing but its name tells which it is.
+    return group, kind, namespace, workload_of(item) or "", pods or frozenset([f"\0{name}"])
+
+
+class Difference(Record):
+    """The changes between two states, in order of kind, namespace and name.
+
+    `refusals` are what the operator or an API server would refuse in the state after, `unreadable` the errors of the
+    state before; `compared` is whether both states have objects at all. `only_…` are kinds that were left out since the
+    other state, a rendered one, never holds them; `missing_…` are kinds that a found state lacks altogether. `unjudged`
+    are workloads whose updates could not be judged.
+    """
+
+    changes: tuple[ObjectChange, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    refusals: tuple[Result, ...] = ()
+    unreadable: tuple[Result, ...] = ()
+    compared: bool = True
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    missing_before: tuple[str, ...] = ()
+    missing_after: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+def diff(before: State, after: State) -> Difference:
+    """The changes for the scheduler from `before` to `after`."""
+    refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
+    if before.objects is None or after.objects is None:
+        return refused.replace(compared=False)
+    only_before, only_after = _foreign(before, after), _foreign(after, before)
+    old, new = _without(before.objects, only_before), _without(after.objects, only_after)
+    old, new = rekey(old, new), rekey(new, old)
+    changed = [with_meaning(change, new.values()) for change in changes(old, new)]
+    dropped = dropped_constraints(changed, before, after)
+    return refused.replace(
+        changes=tuple(changed),
+        dropped=tuple(dropped),
+        only_before=only_before,
+        only_after=only_after,
+        missing_before=_missing(before, after),
+        missing_after=_missing(after, before),
+    )
+
+
+def _foreign(state: State, other: State) -> tuple[str, ...]:
+    """Kinds of a found state that the other, rendered one says nothing of."""
+    return tuple(sorted(state.kinds - other.kinds)) if other.rendered and not state.rendered else ()
+
+
+def _missing(state: State, other: State) -> tuple[str, ...]:
+    """Kinds of which a found state has no object at all, though the other has: an export may have left them out."""
+    if state.rendered or not state.objects or not other.objects:
+        return ()
+    return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
+
+
+def _without(objects: Mapping[Identity, KubeObject], kinds: tuple[str, ...]) -> Mapping[Identity, KubeObject]:
+    return {key: item for key, item in objects.items() if word_of(key) not in kinds}
+
+
+def json_patch(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[dict[str, Any]]:
+    """The operations that give the object `before` what counts of `after`, and leave alone what does not count."""
+    # Costs as much at start as the rest of a comparison's imports.
+    from jsonpatch import make_patch
+
+    target = with_counted(before, after)
+    return list(make_patch(dict(before), target))

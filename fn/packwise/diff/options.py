@@ -1,0 +1,27 @@
+"""Options of `packwise diff`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    DiffFormat = Literal["text", "json", "patch", "markdown"]
+
+
+DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
+"""The formats of a comparison."""
+
+
+class Diff(Record):
+    """`packwise diff`: from `before` to `after`; with `exit_code`, a change counts as an error does."""
+
+    before: str
+    after: str
+    config: str | None = None
+    crds: tuple[str, ...] = ()
+    output: DiffFormat = "text"
+    exit_code: bool = False
+    exclude: tuple[str, ...] = ()

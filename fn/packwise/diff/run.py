@@ -1,0 +1,481 @@
+"""A comparison as text, Markdown, JSON (docs/reference/diff.md is its schema in words) and JSON Patch."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from itertools import groupby
+
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.record import Record
+from krmfn.result import Severity, exit_code, sort_results
+from packwise.check.formats import finding_fields
+from packwise.check.judgement import is_of_release
+from packwise.console import is_coloured, json_text, say, shorten, show, visible
+from packwise.diff.change import Action, NamedEntry, format_steps, kind_of, workload_of
+from packwise.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
+from packwise.diff.difference import diff as compare
+from packwise.extras import PATCH
+from packwise.inputs.coverage import Coverage, files_covered
+from packwise.inputs.groups import Sides, read_sides
+from packwise.inputs.request import STDIN, UsageError
+from packwise.inputs.variants import variants_as_one
+from packwise.objects.identity import identity
+from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, say_results, tint
+from packwise.output.markdown import CommentPart, Section, code, comment, markup
+from packwise.render.files import without_bookkeeping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.diff.change import FieldChange, ObjectChange
+    from packwise.diff.difference import Difference, Dropped
+    from packwise.diff.options import Diff, DiffFormat
+    from packwise.inputs.groups import Group, Inputs
+
+
+class Comparison(Record):
+    """The difference from the state that the user calls `before` to the one called `after`.
+
+    The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
+    `unnamed` are the warnings that nothing names the release. `coverage` is what was read of both.
+    """
+
+    difference: Difference
+    before: str
+    after: str
+    before_rendered: bool = True
+    after_rendered: bool = True
+    coloured: bool = False
+    unnamed: tuple[Result, ...] = ()
+    coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
+
+
+def notes(compared: Comparison) -> list[str]:
+    """Notes on kinds that only one side can have."""
+    difference = compared.difference
+    texts: list[str] = []
+    for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
+        if kinds:
+            texts.append(f"{', '.join(kinds)} of {name}: not compared, since the other side renders none")
+    for name, kinds in ((compared.before, difference.missing_before), (compared.after, difference.missing_after)):
+        if kinds:
+            texts.append(f"{name} holds no {' and no '.join(kinds)} at all: an export must name every kind")
+    if difference.unjudged:
+        texts.append(
+            f"{compared.before} holds gangs of {', '.join(difference.unjudged)} and not the workload itself: whether "
+            "the operator refuses an update of it is not known"
+        )
+    return texts
+
+
+_SIGNS = {Action.CREATE: "+", Action.DELETE: "-", Action.CHANGE: "~", Action.RECREATE: "±"}
+
+_COLOURS = {Action.CREATE: 32, Action.DELETE: 31, Action.CHANGE: 33, Action.RECREATE: 31}
+
+_WORDS = {
+    Action.CREATE: "added",
+    Action.DELETE: "removed",
+    Action.CHANGE: "changed",
+    Action.RECREATE: "to be re-created",
+}
+
+_LONGEST = 300
+
+_WIDEST = 100
+
+_NAMED = 6
+
+_DIGITS = re.compile(r"\d+")
+
+
+class _Shown(Record):
+    """A change with the constraints it loses."""
+
+    change: ObjectChange
+    dropped: tuple[Dropped, ...]
+
+
+def as_text(compared: Comparison) -> str:
+    """The whole comparison; objects of one workload that change alike are shown once."""
+    difference = compared.difference
+    lines: list[str] = []
+    for changed in changed_kinds(compared):
+        lines += [visible(changed.kind), *(line for listed in changed.objects for line in listed), ""]
+    for title, results in _errors(difference):
+        refused = [line for result in results for line in _refused_lines(result, coloured=compared.coloured)]
+        lines += [title, *(f"  {line}" for line in refused), ""]
+    lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {summary(compared)}")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _errors(difference: Difference) -> Iterator[tuple[str, tuple[Result, ...]]]:
+    """The errors of both states, where there are any, and what they are."""
+    if difference.unreadable:
+        yield "Cannot be rendered, before the change", difference.unreadable
+    if difference.refusals:
+        is_refused = difference.compared or difference.unreadable
+        yield "Refused" if is_refused else "Cannot be rendered", difference.refusals
+
+
+class ChangedKind(Record):
+    """A kind with changes: how many there are of each action, and the lines of each object."""
+
+    kind: str
+    actions: str
+    objects: list[list[str]]
+
+
+def changed_kinds(compared: Comparison) -> Iterator[ChangedKind]:
+    """The kinds with changes."""
+    lost: dict[int, list[Dropped]] = {}
+    for dropped in compared.difference.dropped:
+        lost.setdefault(id(dropped.subject), []).append(dropped)
+    shown = [_Shown(change, tuple(lost.get(id(change.after), ()))) for change in compared.difference.changes]
+    for kind, group in groupby(shown, key=lambda entry: kind_of(entry.change.subject)):
+        listed = list(group)
+        actions = _actions([entry.change for entry in listed])
+        yield ChangedKind(kind, actions, list(_objects(listed, coloured=compared.coloured)))
+
+
+def _refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
+    """The lines of what is refused, with the operator's own text."""
+    lines = as_lines([result], coloured=coloured)
+    if "operatorMessage" in result.tags:
+        lines.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+    return lines
+
+
+def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
+    """The lines of each object; of those that are alike, those of the first."""
+    groups: dict[tuple[object, ...], list[_Shown]] = {}
+    for entry in shown:
+        groups.setdefault(_likeness(entry), []).append(entry)
+    for first, *others in groups.values():
+        lines = list(_object(first, coloured=coloured))
+        if others:
+            names = [_name(entry.change.subject) for entry in others]
+            more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
+            lines.append(f"      {tint(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}")
+        yield lines
+
+
+def _likeness(shown: _Shown) -> tuple[object, ...]:
+    """The key of objects that change alike: numbers in names of one workload's parts do not tell them apart.
+
+    Other values do, numbers too.
+    """
+    change = shown.change
+    workload = workload_of(change.subject)
+    if workload is None:
+        return (id(change),)
+    fields = tuple(_alike(field, workload) for field in change.fields)
+    dropped = tuple(
+        (
+            _without_numbers(format_steps(constraint.holder)),
+            constraint.strength,
+            constraint.key,
+            constraint.topology,
+            message,
+        )
+        for constraint, message in [(lost.constraint, lost.message) for lost in shown.dropped]
+    )
+    namespace = identity(change.subject.value)[2]
+    return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)
+
+
+def _alike(field: FieldChange, workload: str) -> tuple[object, ...]:
+    path = tuple(
+        NamedEntry(_without_numbers(step.name)) if isinstance(step, NamedEntry) else step for step in field.path
+    )
+    return path, *(_alike_text(_dump(value), workload) for value in (field.before, field.after))
+
+
+def _alike_text(text: str, workload: str) -> str:
+    return re.sub(rf"(?<![\w.-]){re.escape(workload)}-[\w.-]*", lambda name: _without_numbers(name[0]), text)
+
+
+def _without_numbers(text: str) -> str:
+    return _DIGITS.sub("#", text)
+
+
+def _object(shown: _Shown, *, coloured: bool) -> Iterator[str]:
+    change = shown.change
+    sign = tint(_SIGNS[change.action], _COLOURS[change.action], coloured=coloured)
+    digest = _digest(change)
+    yield f"  {sign} {visible(_name(change.subject))}{f': {visible(digest)}' if digest else ''}"
+    for sentence in change.meaning:
+        yield f"      {visible(sentence)}"
+    for field in change.fields:
+        yield from _field(field)
+    for lost in shown.dropped:
+        word = tint("lost", SEVERITIES[Severity.WARNING], coloured=coloured)
+        text = f"{constraint_text(lost.constraint, lost.domain)}: {lost.message}"
+        yield f"      {word}: {visible(text)}"
+
+
+def _field(field: FieldChange) -> Iterator[str]:
+    name, before, after = visible(format_steps(field.path)), _value(field.before), _value(field.after)
+    if len(before) + len(after) <= _WIDEST:
+        yield f"      {name}: {before} → {after}"
+        return
+    yield f"      {name}:"
+    yield f"        {before}"
+    yield f"        → {after}"
+
+
+def _name(item: KubeObject) -> str:
+    _, _, namespace, name = identity(item.value)
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _digest(change: ObjectChange) -> str:
+    """The meaning of a new object, or of one that goes, to the scheduler."""
+    if change.before is not None and change.after is not None:
+        return ""
+    value = change.subject.value
+    levels = change.subject.get("spec.levels")
+    if isinstance(levels, list):
+        return _level_list(levels)
+    return ", ".join([constraint_text(constraint) for constraint in constraints(value)])
+
+
+def _value(value: Value) -> str:
+    return shorten(visible(_dump(value)), _LONGEST)
+
+
+def _dump(value: Value) -> str:
+    if value is None:
+        return "(none)"
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value and all(isinstance(entry, dict) and _is_level(entry) for entry in value):
+        return _level_list(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_level(entry: object) -> bool:
+    keys = cast("dict[str, Value]", entry).keys()
+    return keys == {"domain", "key"} or (keys <= {"nodeLabel", "alias"} and "nodeLabel" in keys)
+
+
+def _level_list(levels: Sequence[Value]) -> str:
+    """Levels broadest first, as `domain=key`, or the key alone where the object has no domains."""
+    parts: list[str] = []
+    for level in levels:
+        fields = level if isinstance(level, dict) else {}
+        key, domain = fields.get("key", fields.get("nodeLabel")), fields.get("domain", fields.get("alias"))
+        parts.append(str(key) if domain is None else f"{domain}={key}")
+    return " > ".join(parts)
+
+
+def summary(compared: Comparison) -> str:
+    """The numbers of changed objects of each kind, of constraints that are lost, and of errors."""
+    difference = compared.difference
+    parts = list(_counts(difference.changes))
+    if difference.dropped:
+        parts.append(f"{len(difference.dropped)} constraint{'s' if len(difference.dropped) > 1 else ''} lost")
+    if difference.compared and not parts:
+        parts.append("nothing changes for the scheduler")
+    if not difference.compared:
+        parts.append("not compared")
+    refused = [*difference.refusals, *difference.unreadable]
+    if refused:
+        parts.append(count(refused))
+    return "; ".join(parts)
+
+
+def _counts(changes: Iterable[ObjectChange]) -> Iterator[str]:
+    for kind, group in groupby(changes, key=lambda change: kind_of(change.subject)):
+        yield f"{visible(kind)} {_actions(list(group))}"
+
+
+def _actions(changes: Sequence[ObjectChange]) -> str:
+    """The number of changes of each action."""
+    actions = [change.action for change in changes]
+    return ", ".join([f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions])
+
+
+_MARKDOWN_SIGNS = {"±": "!"}
+"""The sign by which GitHub colours a line, where it is another one."""
+
+
+def as_markdown(compared: Comparison) -> str:
+    """The whole comment."""
+    return comment("packwise diff", [part_of_comparison(compared)])
+
+
+def part_of_comparison(compared: Comparison) -> CommentPart:
+    """The comparison's part of a comment."""
+    compared = compared.replace(coloured=False)
+    difference = compared.difference
+    lead = (
+        "### What changes for the scheduler",
+        f"{code(summary(compared))}",
+        f"From {code(compared.before)} to {code(compared.after)}.",
+    )
+    command = f"packwise diff {compared.before} {compared.after}"
+    sections = [
+        *_changes(compared),
+        *[
+            Section(f"{title}: {count(results)}", [_refused_lines(result) for result in results], is_open=True)
+            for title, results in _errors(difference)
+        ],
+        Section("Notes", [[note] for note in notes(compared)]),
+    ]
+    return CommentPart(lead, sections, command)
+
+
+def _changes(compared: Comparison) -> Iterator[Section]:
+    for changed in changed_kinds(compared):
+        signed = [[_with_sign(lines[0]), *lines[1:]] for lines in changed.objects]
+        yield Section(f"{markup(changed.kind)}: {changed.actions}", signed, language="diff")
+
+
+def _with_sign(line: str) -> str:
+    """The first line of an object with its sign at the start, where GitHub looks for it."""
+    sign, space, rest = line.strip().partition(" ")
+    return f"{_MARKDOWN_SIGNS.get(sign, sign)}{space}{rest}"
+
+
+def as_json(compared: Comparison) -> str:
+    """One object: what was compared, how much differs, and all of it."""
+    difference, (before, after) = compared.difference, compared.coverage
+    counts = {action.value: sum(1 for change in difference.changes if change.action is action) for action in Action}
+    whole = {
+        "before": {"name": compared.before, "rendered": compared.before_rendered, "coverage": before.fields},
+        "after": {"name": compared.after, "rendered": compared.after_rendered, "coverage": after.fields},
+        "compared": difference.compared,
+        "summary": {
+            **counts,
+            "droppedConstraints": len(difference.dropped),
+            "refusals": len(difference.refusals),
+            "unreadable": len(difference.unreadable),
+        },
+        "changes": [_change(change) for change in difference.changes],
+        "droppedConstraints": [_dropped_fields(lost) for lost in difference.dropped],
+        "refusals": [finding_fields(result) for result in difference.refusals],
+        "unreadable": [finding_fields(result) for result in difference.unreadable],
+        "notes": notes(compared),
+    }
+    return json_text(whole)
+
+
+def resource(item: KubeObject) -> dict[str, str]:
+    """The identity of the object; a part that is no text is left empty."""
+    parts = {
+        "apiVersion": item.get("apiVersion"),
+        "kind": item.get("kind"),
+        "namespace": item.get("metadata.namespace"),
+        "name": item.get("metadata.name"),
+    }
+    return {name: part if isinstance(part, str) else "" for name, part in parts.items()}
+
+
+def _change(change: ObjectChange) -> dict[str, Any]:
+    return {
+        "action": change.action.value,
+        "resource": resource(change.subject),
+        "meaning": list(change.meaning),
+        "fields": [_field_value(field) for field in change.fields],
+    }
+
+
+def _field_value(field: FieldChange) -> dict[str, Any]:
+    values = {"before": field.before, "after": field.after}
+    return {"path": format_steps(field.path), **{key: value for key, value in values.items() if value is not None}}
+
+
+def _dropped_fields(lost: Dropped) -> dict[str, Any]:
+    constraint = lost.constraint
+    return {
+        "resource": resource(lost.subject),
+        "holder": format_steps(constraint.holder),
+        "strength": constraint.strength,
+        "key": constraint.key,
+        "domain": lost.domain,
+        "reason": lost.reason.value,
+        "message": lost.message,
+    }
+
+
+def as_patches(compared: Comparison) -> str:
+    """A list with an entry for every object that differs. Source: docs/reference/diff.md."""
+    return json_text([_entry(change) for change in compared.difference.changes])
+
+
+def _entry(change: ObjectChange) -> dict[str, Any]:
+    # Of a gang whose epoch differs, the patch is for the object that is there.
+    patched = change.before or change.subject
+    entry: dict[str, Any] = {"action": change.action.value, "resource": resource(patched)}
+    if change.before is not None and change.after is not None:
+        entry["patch"] = json_patch(change.before.value, change.after.value)
+    if change.after is not None and change.action in (Action.CREATE, Action.RECREATE):
+        entry["object"] = without_bookkeeping(change.after).value
+    return entry
+
+
+def diff(command: Diff) -> int:
+    """Prints what changes; returns the exit code. Raises UsageError."""
+    if command.output == "patch" and not PATCH.is_installed:
+        raise UsageError(f"--output patch must have its library: {PATCH.advice}")
+    sides = Sides(command.before, command.after, command.config, command.crds, command.exclude)
+    inputs = read_sides(sides)
+    results = sort_results([*inputs[0].results, *inputs[1].results])
+    say_results(results)
+    before, after = [files_covered(each.files, each.left_out, each.read) for each in inputs]
+    lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
+    if inputs[0].is_broken or inputs[1].is_broken:
+        say(lines)
+        return 1
+    compared = _compare_inputs(command, *inputs).replace(coverage=(before, after))
+    say_results(compared.unnamed)
+    if command.output not in ("json", "markdown"):
+        say([f"note: {note}" for note in notes(compared)])
+    difference = compared.difference
+    if command.output == "patch":
+        say_results([*difference.unreadable, *difference.refusals])
+    if not show(_PRINTERS[command.output](compared)):
+        return 1
+    say(lines)
+    is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
+    return int(bool(is_wrong or exit_code(results)))
+
+
+def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
+    old = sorted_state(state_before(before.package), before.group)
+    new = sorted_state(state_after(after.package, before.package), after.group)
+    # What no file is blamed for is the same of both.
+    unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
+    return Comparison(
+        compare(old, new),
+        *_names(command),
+        old.rendered,
+        new.rendered,
+        is_coloured(sys.stdout),
+        tuple(unnamed.values()),
+    )
+
+
+def _names(command: Diff) -> tuple[str, str]:
+    """The user's names of the two sides."""
+    before, after = ("<stdin>" if name == STDIN else name for name in (command.before, command.after))
+    return before, after
+
+
+def sorted_state(state: State, group: Group) -> State:
+    """The state of a group, its errors sorted; of variants one says which to name."""
+    return state.replace(results=sort_results(variants_as_one(state.results, group)))
+
+
+_PRINTERS: dict[DiffFormat, Callable[[Comparison], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "patch": as_patches,
+    "markdown": as_markdown,
+}

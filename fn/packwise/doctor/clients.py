@@ -1,0 +1,509 @@
+"""Clients that would run packwise in a folder, and what each configuration there says, as `packwise doctor` read it.
+
+They are told by what their files say, wherever these stand: an Application that names the plugin, a Flux Kustomization
+of a folder that `packwise render --layout gitops` writes, and commands, hooks or components called packwise.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections import Counter
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from krmfn.yamltext import YamlError, read
+from packwise.discovery import KUSTOMIZATIONS
+from packwise.lenient import mapping, mapping_at, mappings, text_at
+from packwise.objects.identity import identity
+from packwise.pipeline.steps import read_package, results_of
+from packwise.select.evidence import KAI_RULES, kai_release
+from packwise.select.selection import has_grove_workloads
+from packwise.settings.topologyrender import GROUP, KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.select.selection import Package
+
+    Documents = Mapping[str, tuple[Mapping[str, Value], ...]]
+    """The objects of files, by path."""
+
+KPTFILE = "Kptfile"
+
+CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
+"""Names of the files by which clients run functions."""
+
+
+class Client(Record):
+    """`file` makes the client `name` run packwise as `role`; `command` starts it.
+
+    A "deployer" applies what packwise rendered before. `notes` say what to know of it.
+    """
+
+    name: str
+    file: str
+    role: str
+    command: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The client with its file, and the command."""
+        does = "applies what packwise rendered" if self.role == "deployer" else f"runs packwise as a {self.role}"
+        return f"{self.name} {does} ({self.file}): {self.command}"
+
+
+class ClientProblem(Record):
+    """Why a client would pass over packwise, or fail by it; the message says what to do.
+
+    Line and column count from 1; 0 where it is about the whole file.
+    """
+
+    file: str
+    message: str
+    line: int = 0
+    column: int = 0
+
+
+def is_settings_value(value: Mapping[str, Value]) -> bool:
+    """True if the object is a TopologyRender."""
+    return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP
+
+
+def words_of(value: Value) -> list[str]:
+    """The strings of a list; none where it is no list."""
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
+
+
+_OF_KAI = frozenset(rule.name for rule in KAI_RULES)
+
+
+class ClusterView(Record):
+    """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it;
+    `is_judged`: whether something configures a render, or is judged by that release.
+
+    `evidence` contradicts that choice; `errors` are those of the configuration and the CRDs. `applied`: whether
+    generated objects are applied; `gitops` are the tools that apply them. `kai` is the release of KAI, with what chose
+    it; `kai_evidence` contradicts it where nobody named it.
+    """
+
+    kinds: tuple[tuple[str, int], ...]
+    revision: str
+    chosen_by: str
+    is_judged: bool
+    enabled: bool
+    applied: bool
+    gitops: tuple[str, ...]
+    evidence: tuple[Result, ...] = ()
+    errors: tuple[Result, ...] = ()
+    kai: tuple[str, str] = ("", "")
+    kai_evidence: tuple[Result, ...] = ()
+
+
+def cluster_view(package: Package) -> ClusterView:
+    """The view of what configures the render of `package`; no workload is judged."""
+    inventory, selection = read_package(package)
+    counted: Counter[str] = Counter()
+    for item in package.items:
+        try:
+            counted[identity(item.value)[1]] += 1
+        except FieldError:
+            continue
+    findings = results_of((*selection.findings, *selection.definitions.findings), selection.results)
+    evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
+    return ClusterView(
+        kinds=tuple(sorted(counted.items())),
+        revision=selection.revision.name,
+        chosen_by=selection.chosen_by,
+        is_judged=selection.is_configured or has_grove_workloads(inventory.items),
+        enabled=selection.enabled,
+        applied=selection.settings.apply,
+        gitops=selection.settings.gitops,
+        evidence=tuple(evidence),
+        errors=tuple(result for result in findings if result.severity is Severity.ERROR),
+        kai=kai_release(selection.settings),
+        kai_evidence=tuple(result for result in findings if result.tags.get("rule") in _OF_KAI),
+    )
+
+
+PIPELINE_FILES = (".gitlab-ci.yml", ".pre-commit-config.yaml")
+"""Names of files at the top of a repository by which pipelines run packwise."""
+
+PIPELINE_FOLDER = ".github/workflows"
+
+_COMMAND = re.compile(r"(?:^|[\s'\"/;&|(])(packwise\s+(?:check|comment|diff|fleet|place|render|report)\b[^\n]*)")
+
+_PLUGIN = "packwise"
+
+_FOLDERS = ("topologies", "workloads")
+"""Folders that a render for GitOps tools writes."""
+
+
+def delivery_clients(documents: Documents) -> list[Client]:
+    """Argo CD and Flux, one for each file whose objects leave a folder to packwise."""
+    clients: list[Client] = []
+    for path, values in documents.items():
+        command = f"kubectl apply -f {path}"
+        if any(_is_of(value, "argoproj.io") and _names_plugin(value) for value in values):
+            clients.append(Client("argocd", path, "plugin", command))
+        if any(_is_of(value, "kustomize.toolkit.fluxcd.io") and _applies_render(value) for value in values):
+            clients.append(Client("flux", path, "deployer", command))
+    return clients
+
+
+def pipeline_clients(pipelines: Mapping[str, Value]) -> list[Client]:
+    """The pipelines and hooks of these files that run packwise, each with the first command that does."""
+    clients: list[Client] = []
+    for path, value in pipelines.items():
+        name, commands = _pipeline(path, value)
+        clients += [Client(name, path, "check", command) for command in list(commands)[:1]]
+    return clients
+
+
+def _pipeline(path: str, value: Value) -> tuple[str, Iterator[str]]:
+    name = posixpath.basename(path)
+    if name == ".pre-commit-config.yaml":
+        hooks = [text for key, text in _texts(value) if key == "id" and text.startswith("packwise")]
+        return "pre-commit", iter([f"pre-commit run {hook} --all-files" for hook in hooks])
+    return ("gitlab" if name == ".gitlab-ci.yml" else "github"), _commands(value)
+
+
+def _commands(value: Value) -> Iterator[str]:
+    for key, text in _texts(value):
+        match = _COMMAND.search(text)
+        if match is not None:
+            yield match[1].strip()
+        elif key in ("uses", "component") and _names_packwise(text):
+            yield text
+
+
+def _names_packwise(address: str) -> bool:
+    """True if an action or a component is packwise's: `OWNER/packwise@COMMIT`, `HOST/GROUP/packwise/check@main`."""
+    return any("packwise" in part.split("/")[1:] for part in address.split("@")[:-1])
+
+
+def _texts(value: Value, key: str = "") -> Iterator[tuple[str, str]]:
+    """Each text in a value, with the key that it stands below."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _texts(each, str(name))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each, key)
+
+
+def _is_of(value: Mapping[str, Value], group: str) -> bool:
+    return str(value.get("apiVersion")).partition("/")[0] == group
+
+
+def _names_plugin(value: Value) -> bool:
+    """True if a source, also of an ApplicationSet's template, names packwise's plugin."""
+    if isinstance(value, dict):
+        # Of an older plugin, the version stands in the name.
+        if re.fullmatch(rf"{_PLUGIN}(-.*)?", text_at(value, "plugin", "name")):
+            return True
+        return any(_names_plugin(each) for each in value.values())
+    return isinstance(value, list) and any(_names_plugin(each) for each in value)
+
+
+def _applies_render(value: Mapping[str, Value]) -> bool:
+    return posixpath.basename(text_at(value, "spec", "path").rstrip("/")) in _FOLDERS
+
+
+_STEPS = {"mutators": "mutator", "validators": "validator"}
+
+
+def kpt_clients(
+    documents: Documents, is_executable: Callable[[str, str], bool]
+) -> tuple[list[Client], list[ClientProblem]]:
+    """Those that run packwise, and what keeps them from it; parameters as of `kustomize_clients`."""
+    clients: list[Client] = []
+    problems: list[ClientProblem] = []
+    for path, values in documents.items():
+        if posixpath.basename(path) != KPTFILE:
+            continue
+        entries = [entry for value in values for entry in _entries(value)]
+        folder = posixpath.dirname(path)
+        for role, words, entry in entries:
+            wrong = [*_wrong_program(words, is_executable), *_faults_of_kpt(folder, entry, documents)]
+            problems += [ClientProblem(path, message) for message in wrong]
+            if not wrong:
+                # kpt runs an image without being asked.
+                flag = " --allow-exec" if words else ""
+                clients.append(Client("kpt", path, _STEPS[role], f"kpt fn render {folder or '.'}{flag}", _notes(entry)))
+        if not entries and _has_settings(folder, documents):
+            message = "kpt does not run packwise: pipeline.mutators must have exec: packwise fn, with configPath"
+            problems.append(ClientProblem(path, message))
+    return clients, problems
+
+
+def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mapping[str, Value]]]:
+    """The functions of the pipeline that are packwise: where they stand, their words, none of an image; the entry."""
+    pipeline = mapping(value.get("pipeline"))
+    for role in _STEPS:
+        for entry in mappings(pipeline.get(role)):
+            command = entry.get("exec")
+            if isinstance(command, str):
+                words = _split(command)
+                if posixpath.basename(words[0]) == "packwise":
+                    yield role, words, entry
+            elif _image(entry)[0] == "packwise":
+                yield role, [], entry
+
+
+def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
+    """Of a function's image the last part of its name, its tag and its digest, each "" where there is none."""
+    name, _, digest = text_at(entry, "image").partition("@")
+    name, _, tag = posixpath.basename(name).partition(":")
+    return name, tag, digest
+
+
+def _notes(entry: Mapping[str, Value]) -> tuple[str, ...]:
+    """Notes on a function: the version of its image, and when it runs."""
+    notes: list[str] = []
+    if entry.get("exec") is None:
+        _, tag, digest = _image(entry)
+        version = f"version {tag}" if tag else "no version"
+        held = digest or "none, so that the registry chooses what runs: name it after an @"
+        notes.append(f"its image: {version}; digest: {held}")
+    condition = entry.get("condition")
+    if isinstance(condition, str):
+        notes.append(f"runs only where its condition holds: {condition}")
+    return tuple(notes)
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command) or [""]
+    except ValueError:
+        return [command]
+
+
+def _wrong_program(words: list[str], is_executable: Callable[[str, str], bool]) -> Iterator[str]:
+    if not words:
+        return
+    if words[1:2] != ["fn"]:
+        yield "exec must be packwise fn: packwise is a function by `packwise fn`"
+    # Unlike kustomize, kpt looks from the folder that it is started in.
+    if not is_executable("", words[0]):
+        where = "from the folder that kpt is started in" if "/" in words[0] else "on PATH"
+        yield f'exec must name a program {where} that can be executed; got "{words[0]}"'
+
+
+def _faults_of_kpt(folder: str, entry: Mapping[str, Value], documents: Documents) -> Iterator[str]:
+    config = entry.get("configPath")
+    if isinstance(config, str):
+        path = posixpath.normpath(posixpath.join(folder, config))
+        if not any(is_settings_value(value) for value in documents.get(path, ())):
+            yield f'configPath "{config}" must name a file of the package that holds a TopologyRender'
+    elif entry.get("configMap") is None and not _has_settings(folder, documents):
+        yield "packwise has no configuration: name the file of a TopologyRender in configPath"
+
+
+def _has_settings(folder: str, documents: Documents) -> bool:
+    inside = f"{folder}/" if folder else ""
+    return any(
+        path.startswith(inside) and any(is_settings_value(value) for value in values)
+        for path, values in documents.items()
+    )
+
+
+_ANNOTATION = "config.kubernetes.io/function"
+
+_FLAGS = "--enable-alpha-plugins --enable-exec"
+
+_FIELDS = {"transformers": "transformer", "validators": "validator", "generators": "generator"}
+
+
+class _Listed(Record):
+    """A TopologyRender that a kustomization lists: in which of its fields, in which file."""
+
+    kustomization: str
+    field: str
+    file: str
+    value: Mapping[str, Value]
+
+    @property
+    def folder(self) -> str:
+        """The folder of the kustomization, where kustomize starts the function."""
+        return posixpath.dirname(self.kustomization)
+
+
+def kustomize_clients(
+    documents: Documents, is_executable: Callable[[str, str], bool]
+) -> tuple[list[Client], list[ClientProblem]]:
+    """Those that run packwise, and what keeps them from it.
+
+    `documents` are the objects of all files by path. `is_executable` answers whether a command is found from a folder:
+    a bare name on PATH, a path below the folder.
+    """
+    clients: list[Client] = []
+    problems: list[ClientProblem] = []
+    listed = [entry for path in documents if _is_kustomization(path) for entry in _listed_renders(path, documents)]
+    bases = _bases(documents)
+    started = {entry.file for entry in listed if entry.field in _FIELDS}
+    for entry in listed:
+        if entry.field == "resources" and (entry.file in started or _is_function_folder(entry, documents)):
+            continue
+        wrong = [*_faults_of_kustomize(entry, is_executable), *_misplacement(entry, bases)]
+        problems += [ClientProblem(entry.file, message) for message in wrong]
+        if not wrong and entry.field in _FIELDS:
+            command = f"kustomize build {_FLAGS} {entry.folder or '.'}"
+            clients.append(Client("kustomize", entry.kustomization, _FIELDS[entry.field], command, (_BOTH_FLAGS,)))
+    seen = {entry.file for entry in listed}
+    problems += [
+        ClientProblem(path, _UNLISTED)
+        for path, values in documents.items()
+        if path not in seen
+        and any(
+            is_settings_value(value) and _ANNOTATION in mapping_at(value, "metadata", "annotations") for value in values
+        )
+    ]
+    return clients, problems
+
+
+def listed_files(documents: Documents) -> list[str]:
+    """The paths that kustomizations list, and those of the kustomizations in the folders that they list."""
+    listed: dict[str, None] = {}
+    for path, values in documents.items():
+        for value in values if _is_kustomization(path) else ():
+            for field in ("resources", *_FIELDS):
+                for entry in words_of(value.get(field)):
+                    if "\n" not in entry and "://" not in entry:
+                        target = _target(path, entry)
+                        listed |= dict.fromkeys([target, *[posixpath.join(target, name) for name in KUSTOMIZATIONS]])
+    return list(listed)
+
+
+_BOTH_FLAGS = "both flags are needed: without --enable-exec kustomize leaves packwise out without a word"
+
+_UNLISTED = (
+    "kustomize does not run packwise: no kustomization lists this file under `transformers`, though it has the "
+    f"annotation {_ANNOTATION}"
+)
+
+
+def _target(path: str, entry: str) -> str:
+    """The file or folder that the kustomization at `path` calls `entry`."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), entry))
+
+
+def _is_function_folder(entry: _Listed, documents: Documents) -> bool:
+    """True if the kustomization lists configurations of packwise alone: others name its folder under transformers."""
+    kustomizations = documents[entry.kustomization]
+    names = [name for value in kustomizations for name in words_of(value.get("resources"))]
+    files = [_target(entry.kustomization, name) for name in names]
+    return all(documents.get(file) and all(map(is_settings_value, documents[file])) for file in files)
+
+
+def _is_kustomization(path: str) -> bool:
+    return posixpath.basename(path) in KUSTOMIZATIONS
+
+
+def _listed_renders(path: str, documents: Documents) -> Iterator[_Listed]:
+    """The TopologyRenders that the kustomization at `path` lists, also through a folder."""
+    for value in documents[path]:
+        for field in ("resources", *_FIELDS):
+            for entry in words_of(value.get(field)):
+                yield from _at(path, field, entry, documents)
+
+
+def _at(path: str, field: str, entry: str, documents: Documents) -> Iterator[_Listed]:
+    if "\n" in entry:
+        yield from (_Listed(path, field, path, value) for value in _inline(entry) if is_settings_value(value))
+        return
+    target = _target(path, entry)
+    yield from (_Listed(path, field, target, value) for value in documents.get(target, ()) if is_settings_value(value))
+    if field == "resources":
+        # A base has transformers of its own.
+        return
+    for name in KUSTOMIZATIONS:
+        inner = posixpath.join(target, name)
+        for value in documents.get(inner, ()):
+            for resource in words_of(value.get("resources")):
+                file = _target(inner, resource)
+                settings = [each for each in documents.get(file, ()) if is_settings_value(each)]
+                yield from (_Listed(path, field, file, each) for each in settings)
+
+
+def _inline(text: str) -> list[Mapping[str, Value]]:
+    try:
+        value = read(text)
+    except YamlError:
+        return []
+    return [value] if isinstance(value, dict) else []
+
+
+def _bases(documents: Documents) -> dict[str, str]:
+    """The folders that kustomizations build on, each with one of these."""
+    bases: dict[str, str] = {}
+    for path, values in documents.items():
+        for value in values if _is_kustomization(path) else ():
+            for entry in words_of(value.get("resources")):
+                bases.setdefault(_target(path, entry), path)
+    return bases
+
+
+def _misplacement(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
+    outer = bases.get(entry.folder) if entry.folder else None
+    if outer is not None and entry.field == "transformers":
+        yield (
+            f"packwise belongs in the outermost kustomization: {outer} builds on {entry.folder}, and the prefixes and "
+            "namespaces that it adds come after packwise"
+        )
+
+
+def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
+    """The faults that keep kustomize from running packwise by this entry."""
+    function = mapping_at(entry.value, "metadata", "annotations").get(_ANNOTATION)
+    if entry.field == "resources":
+        if function is not None:
+            yield (
+                f"kustomize does not run packwise: {entry.kustomization} lists it under resources; list it under "
+                "transformers"
+            )
+        return
+    if not isinstance(function, str):
+        yield (
+            f"kustomize looks for a plugin of its own: the annotation {_ANNOTATION} must say what to run, as in "
+            "exec: {path: packwise, args: [fn]}"
+        )
+        return
+    if entry.field == "generators":
+        yield "a generator sees no workloads, so packwise renders none; list it under transformers"
+        return
+    yield from _wrong_function(entry, function, is_executable)
+
+
+def _wrong_function(entry: _Listed, function: str, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
+    specs = _inline(function)
+    spec: Mapping[str, Value] = specs[0] if specs else {}
+    command = spec.get("exec")
+    if not isinstance(command, dict):
+        if not isinstance(spec.get("container"), dict):
+            yield f"the annotation {_ANNOTATION} must hold exec or container, as YAML"
+        return
+    path, words = command.get("path"), words_of(command.get("args"))
+    if "env" in command:
+        yield "kustomize refuses env in exec; leave it out: the function has kustomize's own environment"
+    if not isinstance(path, str) or not path:
+        yield "kustomize runs nothing, without a word: exec must have a path, as in exec: {path: packwise, args: [fn]}"
+        return
+    if " " in path:
+        yield f'exec.path is not split at blanks: "{path}" must be the program alone, and the rest stand in args'
+        return
+    if not is_executable(entry.folder, path):
+        where = f"from {entry.folder or '.'}" if "/" in path else "on PATH"
+        yield f'exec.path "{path}" must be a program {where} that can be executed'
+    if posixpath.basename(path) == "packwise" and words[:1] != ["fn"]:
+        yield "exec.args must begin with fn: packwise is a function by `packwise fn`"
+    if entry.field == "validators" and "--validate" not in words:
+        yield "a validator must answer no items, else kustomize takes them for a change: args: [fn, --validate]"

@@ -1,0 +1,1 @@
+"""Reasons for each value of a render, and for each that is missing."""

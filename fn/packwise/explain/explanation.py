@@ -1,0 +1,752 @@
+"""The trees of a render: workloads, gangs and objects, each value with its origin, each missing one with the reason.
+
+A user asks about all of it, an object, or a line of the input.
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import FieldError, FieldPath
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, Location, is_client_key
+from krmfn.record import Record
+from krmfn.result import exit_code
+from krmfn.yamltext import YamlError
+from krmfn.yamltext.places import nearest
+from packwise.findings.finding import has_errors
+from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
+from packwise.objects.epochs import stable_identities
+from packwise.objects.identity import RENDERED_FROM, format_identity, identity
+from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
+from packwise.objects.place import Origin, Place
+from packwise.pipeline.registry import omission_sources, queued_sources
+from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue, gang_kinds
+from packwise.select.selection import cluster_of, index_package
+from packwise.settings.topologyrender import settings_place
+from packwise.topology.known import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.result import ResourceRef, Result
+    from krmfn.value import Value
+    from packwise.objects.index import Inventory
+    from packwise.objects.kinds import Kind
+    from packwise.objects.place import Generated
+    from packwise.pipeline import Rendered
+    from packwise.placement import Node, Placement, PodSet, QueuedPods, WorkloadPlan
+    from packwise.select.selection import Package
+    from packwise.settings.topologyrender import TopologyRender
+
+_ANNOTATIONS = ("metadata", "annotations")
+
+_RULES = {
+    PATH: "spec/packwise.md#1.2",
+    RENDERED_FROM: "spec/packwise.md#2.1",
+    LOCAL_CONFIG: "spec/packwise.md#apply",
+    CONDITIONS: "spec/designs.md#5",
+    LAST_ERRORS: "spec/designs.md#5",
+    "packwise.dev/constraints": "spec/designs.md#3",
+}
+"""The rules of packwise's own annotations."""
+
+_GITOPS = "spec/gitops.md"
+_KEPT = "spec/clients.md#5.3"
+
+
+class ValueCause(Record):
+    """Why a value is there: `rule` makes it of what stands at `place`.
+
+    `through` is the level or topology in which the value is looked up. `is_own`: packwise adds the value itself; its
+    place, where it has one, is the setting that asks for it.
+    """
+
+    rule: str
+    place: Place | None = None
+    through: Place | None = None
+    is_own: bool = False
+
+
+class EmittedValue(Record):
+    """A leaf of an object: a scalar, or an empty mapping or list; `cause` says why it is there."""
+
+    path: FieldPath
+    value: Value
+    cause: ValueCause
+
+
+class Emitted(Record):
+    """An object of a render: `item` as it is written, `generated` what it is written from.
+
+    `gang` is the one that it is written for, `before` the object of an earlier render in the input.
+    """
+
+    item: KubeObject
+    generated: Generated
+    gang: Gang | None = None
+    before: KubeObject | None = None
+
+    @property
+    def name(self) -> str:
+        """`PodGang team-a/a-0`."""
+        return format_identity(identity(self.item.value))
+
+    @property
+    def copies(self) -> list[Origin]:
+        """The origins of the numbers that say how many such objects there are."""
+        return [] if self.gang is None else self.gang.copies
+
+
+class LevelNode(Record):
+    """A level of a topology; `place` is that of its node label key."""
+
+    level: Level
+    place: Place
+
+
+class TopologyNode(Record):
+    """A topology: its levels, broadest first; `place` is that of their list."""
+
+    name: str
+    levels: tuple[LevelNode, ...]
+    place: Place
+
+
+class Lookup(Record):
+    """Where the values that are no field of the workload come from: `topologies` by their names.
+
+    `settings` maps a setting to its place, where packwise's own settings have it.
+    """
+
+    topologies: Mapping[str, TopologyNode]
+    settings: Mapping[str, Place]
+
+
+def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
+    """Every leaf of the object as it is written, in its order, each with its cause."""
+    manifest, origins = emitted.generated.value, emitted.generated.origins()
+    constraints = None if emitted.gang is None else _Constraints(emitted.gang, lookup)
+    for path, value in _leaves(emitted.item.value):
+        if _has(manifest, path, value):
+            origin, steps = _origin_of(origins, path)
+            place = _as_deep(origin.place, steps, value)
+            through = None if constraints is None else constraints.through(origin, value)
+            yield EmittedValue(path, value, ValueCause(origin.rule, place, through))
+        else:
+            yield EmittedValue(path, value, _own(str(path[-1]), emitted.before, lookup))
+
+
+def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]:
+    """The annotations that packwise gives a user's own object."""
+    annotations = item.get(_ANNOTATIONS) if value_of(item) else None
+    for key, value in annotations.items() if isinstance(annotations, dict) else ():
+        if key in _RULES and key.startswith("packwise.dev/"):
+            yield EmittedValue((*_ANNOTATIONS, key), value, _own(key, None, lookup))
+
+
+def value_of(item: KubeObject) -> Mapping[str, Value]:
+    """The object or document; empty where its text is no YAML, as that of a template."""
+    try:
+        return item.value
+    except FieldError:
+        return {}
+
+
+def is_yaml(item: KubeObject) -> bool:
+    """True if the text of the object or document is YAML, as that of a template need not be."""
+    if not value_of(item):
+        return False
+    try:
+        nearest(item.origin.text, ())
+    except YamlError:
+        return False
+    return True
+
+
+def location_of(item: KubeObject) -> Location:
+    """Where the object or document begins."""
+    origin = item.origin
+    return item.location() if is_yaml(item) else Location(origin.file, origin.line, origin.column)
+
+
+def _leaves(value: Value, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Value]]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    is_leaf = True
+    for step, entry in entries:
+        is_leaf = False
+        yield from _leaves(entry, (*path, step))
+    if is_leaf:
+        yield path, value
+
+
+def _has(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> bool:
+    """True if the manifest without packwise's annotations has the same value there."""
+    part: Value = dict(manifest)
+    for step in path:
+        if isinstance(part, dict):
+            part = part.get(str(step))
+        elif isinstance(part, list) and isinstance(step, int) and step < len(part):
+            part = part[step]
+        else:
+            return False
+    return part == value
+
+
+def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Origin, FieldPath]:
+    """The origin of the nearest part of the object that `path` leads through, and the steps from there."""
+    for length in range(len(path), -1, -1):
+        if path[:length] in origins:
+            return origins[path[:length]], path[length:]
+    raise ValueError(f"the origin of {path} must be known")
+
+
+def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
+    """The place of `value` itself where `place` has it at the same steps: a label that is copied, for example."""
+    if not steps or place.embedded or place.texts or place.derived is not None:
+        return place
+    return place.below(*steps) if place.item.get((*place.path, *steps)) == value else place
+
+
+class _Constraints:
+    """The constraints of a gang and its sets, by place; and the topology that all of them are of."""
+
+    __slots__ = ("_gang", "_keys", "_known", "_names")
+
+    def __init__(self, gang: Gang, lookup: Lookup) -> None:
+        self._gang, self._known = gang, lookup.topologies.get(gang.topology)
+        fields = gang.owner.fields
+        self._names = {_position(gang.owner.of(key)) for key in gang.annotations if key in fields}
+        self._keys: dict[tuple[int, FieldPath], set[str]] = {}
+        for bounds in (gang.bounds, *(pods.bounds for pods in gang.sets)):
+            if bounds is not None and bounds.origin is not None:
+                keys = self._keys.setdefault(_position(bounds.origin), set())
+                keys.update([level.key for level in (bounds.required, bounds.preferred) if level is not None])
+
+    def through(self, origin: Origin, value: Value) -> Place | None:
+        """The level, or the topology, that a value of this origin is looked up in; None for any other value."""
+        if self._known is None or not isinstance(value, str):
+            return None
+        item, path = _position(origin)
+        nearest = (self._keys.get((item, path[:length])) for length in range(len(path), -1, -1))
+        keys = next((keys for keys in nearest if keys is not None), None)
+        if value == self._gang.topology and (keys is not None or (item, path) in self._names):
+            return self._known.place
+        if keys is None or value not in keys:
+            return None
+        return next((each.place for each in self._known.levels if each.level.key == value), None)
+
+
+def _position(origin: Origin) -> tuple[int, FieldPath]:
+    place = origin.place
+    return id(place.item), (*place.path, *place.inner)
+
+
+def _own(key: str, before: KubeObject | None, lookup: Lookup) -> ValueCause:
+    """The cause of an annotation that packwise adds, or that clients keep their books in."""
+    if is_client_key(key) and key != LOCAL_CONFIG and before is not None:
+        return ValueCause(_KEPT, Place(before, (*_ANNOTATIONS, key)), is_own=True)
+    if key in _RULES:
+        return ValueCause(_RULES[key], lookup.settings.get("apply") if key == LOCAL_CONFIG else None, is_own=True)
+    return ValueCause(_GITOPS, lookup.settings.get("gitops"), is_own=True)
+
+
+_EMIT = "spec/packwise.md#emit"
+
+
+def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[Omission]]:
+    """The omissions of each workload without an error, by the identity of its plan in memory."""
+    if rendered.selection is None or rendered.known is None:
+        return {}
+    cluster = cluster_of(rendered.selection, rendered.known)
+    plans = [plan for plan in rendered.plans if value_of(plan.workload) and not has_errors(plan.findings)]
+    by_plan: dict[int, list[Omission]] = {}
+    for omissions in omission_sources(inventory):
+        for plan, omission in omissions(plans, inventory, cluster, rendered.selection.settings):
+            by_plan.setdefault(id(plan), []).append(omission)
+    return by_plan
+
+
+def unwritten_kinds(placements: Iterable[Placement], rendered: Rendered) -> Iterator[Omission]:
+    """The kinds of objects that could be written for a workload and are not, each once."""
+    selection = rendered.selection
+    if selection is None:
+        return
+    settings, reported = selection.settings, set[str]()
+    place = None if settings.item is None else settings_place(settings).below("emit")
+    for placement in placements:
+        for kind in _kinds(placement.node):
+            word = kind.emit_word
+            if settings.emits(word, by_default=placement.emit_by_default) or word in reported:
+                continue
+            reported.add(word)
+            origin = Origin(place or placement.node.origin.place, _EMIT)
+            why = f"spec.emit has no {word}{_maker(placement.node, kind)}"
+            yield Omission(origin, f"{word} objects", why, f"add {word} to spec.emit")
+
+
+def _kinds(node: Node) -> tuple[Kind, ...]:
+    """The kinds of objects that schedulers write for a node."""
+    if isinstance(node, Gang):
+        return gang_kinds(node)
+    if isinstance(node, NodeTopology):
+        return (TOPOLOGY,)
+    return (QUEUE,) if isinstance(node, Queue) else (POD,)
+
+
+def _maker(node: Node, kind: Kind) -> str:
+    """Who makes the object in a cluster, where that is known."""
+    if not isinstance(node, Gang) or kind.gang.of_operator:
+        return ""
+    of_operator = " or ".join([each.name for each in GANGS if each.gang.of_operator])
+    makers = {
+        Grouper.OPERATOR: "; the workload's operator makes it in the cluster",
+        Grouper.SCHEDULER: f"; the scheduler makes it in the cluster, of the {of_operator}",
+        Grouper.SERVICE: "; the service makes it in the cluster",
+        Grouper.OWNER: "; the scheduler makes it in the cluster, of the workload",
+    }
+    return makers[node.grouper]
+
+
+class SetTree(Record):
+    """A set of pods, the sets in it, and the pods that are rendered for it."""
+
+    pods: PodSet
+    parts: tuple[SetTree, ...] = ()
+    members: tuple[Emitted, ...] = ()
+
+
+class GangTree(Record):
+    """A gang, the sets in it, the objects that are written for it; `members` are pods that are in none of the sets."""
+
+    gang: Gang
+    parts: tuple[SetTree, ...]
+    objects: tuple[Emitted, ...] = ()
+    members: tuple[Emitted, ...] = ()
+
+
+class QueuedSet(Record):
+    """A set of pods that a scheduler places itself, with the levels that its node labels are, where that is known."""
+
+    pods: QueuedPods
+    required: Level | None
+    preferred: Level | None
+    slices: tuple[tuple[Level, int], ...] = ()
+
+
+class WorkloadTree(Record):
+    """A workload, or what else a front end reads. `source` names it as the annotation of its objects does.
+
+    `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
+    for no gang: queues, topologies. `missing` is what it asks for and no object says, `results` are the findings about
+    it. `queued` are its pods that a scheduler queues and places itself.
+    """
+
+    source: str
+    item: KubeObject
+    written: KubeObject
+    gangs: tuple[GangTree, ...] = ()
+    objects: tuple[Emitted, ...] = ()
+    missing: tuple[Omission, ...] = ()
+    results: tuple[Result, ...] = ()
+    queued: tuple[QueuedSet, ...] = ()
+
+
+class Explanation(Record):
+    """The whole render. `objects` are all that it writes, in their order; none where there are errors.
+
+    `items` are the objects and documents of the input. `chosen_by` is what chose the revision; `enabled`: whether TAS
+    is, None where nothing says so. `rendered`: whether there is a render, for which there must be no error. `results`
+    are all findings.
+    """
+
+    items: tuple[KubeObject, ...]
+    revision: str = ""
+    chosen_by: str = ""
+    enabled: bool | None = None
+    rendered: bool = False
+    topologies: tuple[TopologyNode, ...] = ()
+    workloads: tuple[WorkloadTree, ...] = ()
+    objects: tuple[Emitted, ...] = ()
+    results: tuple[Result, ...] = ()
+    lookup: Lookup = Lookup({}, {})
+
+
+def explanation_of(package: Package, rendered: Rendered) -> Explanation:
+    """The explanation of a render of `package`; the findings alone where its configuration has errors."""
+    config = () if package.function_config is None else (package.function_config,)
+    items = (*package.items, *package.documents, *config)
+    selection = rendered.selection
+    if selection is None:
+        return Explanation(items, results=rendered.results)
+    inventory = index_package(package)
+    placements = [placement for plan in rendered.plans for placement in plan.placements]
+    topologies = tuple(_topologies(rendered, placements))
+    lookup = Lookup({each.name: each for each in topologies}, _settings(selection.settings))
+    objects = tuple(_emit(rendered, placements, inventory))
+    return Explanation(
+        items=items,
+        revision=selection.revision.name,
+        chosen_by=selection.chosen_by,
+        enabled=selection.enabled if selection.enabled or selection.configuration is not None else None,
+        rendered=not exit_code(rendered.results),
+        topologies=topologies,
+        workloads=tuple(
+            _Trees(rendered, objects, inventory, _queued_sets(rendered, inventory, selection.settings)).workloads()
+        ),
+        objects=objects,
+        results=rendered.results,
+        lookup=lookup,
+    )
+
+
+def _topologies(rendered: Rendered, placements: Iterable[Placement]) -> Iterable[TopologyNode]:
+    for known in rendered.known.by_name.values() if rendered.known is not None else ():
+        levels = zip(known.topology.levels, known.places, strict=True)
+        nodes = tuple(LevelNode(level, place.below("key")) for level, place in levels)
+        yield TopologyNode(known.topology.name, nodes, known.levels)
+    for placement in placements:
+        node = placement.node
+        if isinstance(node, NodeTopology):
+            places = [node.place.below(position, node.field) for position in range(len(node.levels))]
+            nodes = tuple(LevelNode(*pair) for pair in zip(node.levels, places, strict=True))
+            yield TopologyNode(node.name, nodes, node.place)
+
+
+def _queued_sets(rendered: Rendered, inventory: Inventory, settings: TopologyRender) -> dict[int, list[QueuedSet]]:
+    """The pods that schedulers place themselves, by the identity of their workload in memory."""
+    by_workload: dict[int, list[QueuedSet]] = {}
+    known = rendered.known
+    if known is None:
+        return by_workload
+    for queued_pods in queued_sources():
+        for pods in queued_pods(inventory, known, settings):
+            topologies = [known.by_name[name].topology for name in pods.topologies if name in known.by_name]
+            domains = {level.key: level.domain for topology in topologies for level in topology.levels}
+            by_workload.setdefault(id(pods.workload), []).append(_queued_set(pods, domains))
+    return by_workload
+
+
+def _queued_set(pods: QueuedPods, domains: Mapping[str, str]) -> QueuedSet:
+    def level(key: str | None) -> Level | None:
+        return None if key is None else Level(domains.get(key, ""), key)
+
+    slices = tuple((Level(domains.get(each.level, ""), each.level), each.size) for each in pods.slices)
+    return QueuedSet(pods, level(pods.required), level(pods.preferred), slices)
+
+
+def _settings(settings: TopologyRender) -> Mapping[str, Place]:
+    """The places of the settings that ask for annotations."""
+    if settings.item is None:
+        return {}
+    place = settings_place(settings)
+    return {name: place.below(name) for name in ("apply", "gitops")}
+
+
+def _emit(rendered: Rendered, placements: Iterable[Placement], inventory: Inventory) -> Iterable[Emitted]:
+    gangs = {(node.namespace, node.name): node for each in placements if isinstance(node := each.node, Gang)}
+    index = inventory.items
+    stable = stable_identities([item.value for item in rendered.generated])
+    for item, generated, key_without_epoch in zip(rendered.generated, rendered.sources, stable, strict=True):
+        key = identity(item.value)
+        gang = gangs.get(key[2:]) if key[:2] != POD.key else None
+        yield Emitted(item, generated, gang, index.generated.get(key) or index.gangs.get(key_without_epoch))
+
+
+class _Trees:
+    """The trees of all workloads, and what they have in common."""
+
+    __slots__ = ("_by_source", "_kept", "_missing", "_queued", "_rendered")
+
+    def __init__(
+        self,
+        rendered: Rendered,
+        objects: Sequence[Emitted],
+        inventory: Inventory,
+        queued: dict[int, list[QueuedSet]],
+    ) -> None:
+        self._rendered = rendered
+        self._queued = queued
+        self._kept = {identity(item.value): item for item in rendered.kept}
+        self._by_source: dict[tuple[str, int], list[Emitted]] = {}
+        for emitted in objects:
+            key = (emitted.generated.source, id(emitted.generated.subject))
+            self._by_source.setdefault(key, []).append(emitted)
+        self._missing = omissions_of(rendered, inventory)
+
+    def workloads(self) -> Iterable[WorkloadTree]:
+        """The trees, in the order in which the workloads are rendered."""
+        unnamed: set[str] = set()
+        for plan in self._rendered.plans:
+            by_source: dict[str, list[Placement]] = {}
+            for placement in plan.placements:
+                by_source.setdefault(placement.source, []).append(placement)
+            for source, placements in by_source.items():
+                yield self._tree(plan, source, placements)
+            if not by_source and (name := _name_of_nothing(plan)) not in unnamed:
+                # A document has a plan for each thing that is wrong with it.
+                unnamed.add(name)
+                yield self._tree(plan, name, [])
+        for queued in list(self._queued.values()):
+            item = queued[0].pods.workload
+            written = self._kept.get(identity(item.value), item)
+            name = format_identity(identity(item.value))
+            yield WorkloadTree(name, item, written, results=self._results(item), queued=tuple(queued))
+
+    def _tree(self, plan: WorkloadPlan, source: str, placements: Sequence[Placement]) -> WorkloadTree:
+        item = plan.workload
+        emitted = self._by_source.get((source, id(item)), [])
+        members = _pods(placements, emitted)
+        by_gang: dict[int, list[Emitted]] = {}
+        for each in emitted:
+            by_gang.setdefault(id(each.gang), []).append(each)
+        gangs = tuple(
+            _gang(node, by_gang.get(id(node), ()), members)
+            for each in placements
+            if isinstance(node := each.node, Gang)
+        )
+        others = tuple(each for each in emitted if each.gang is None and identity(each.item.value)[:2] != POD.key)
+        missing = (*self._missing.get(id(plan), ()), *unwritten_kinds(placements, self._rendered))
+        written = self._kept.get(identity(value_of(item)), item)
+        queued = tuple(self._queued.pop(id(item), ()))
+        return WorkloadTree(
+            source=source,
+            item=item,
+            written=written,
+            gangs=gangs,
+            objects=others,
+            missing=missing,
+            results=self._results(item),
+            queued=queued,
+        )
+
+    def _results(self, item: KubeObject) -> tuple[Result, ...]:
+        """The findings about an object or document."""
+        file, value = location_of(item).file, value_of(item)
+        name = identity(value)[1:] if value.get("apiVersion") else None
+
+        def is_about(result: Result) -> bool:
+            ref = result.resource_ref
+            own = None if ref is None or name is None else identity(_object_of(ref))[1:]
+            return own == name and (result.file.path if result.file is not None else None) == file
+
+        return tuple(result for result in self._rendered.results if is_about(result))
+
+
+def _object_of(ref: ResourceRef) -> Mapping[str, Value]:
+    """An object with the identity of what a finding is about."""
+    return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": {"namespace": ref.namespace, "name": ref.name}}
+
+
+_Members = dict[tuple[str, str | None], list[Emitted]]
+"""The pods that are rendered, by gang and set."""
+
+
+def _pods(placements: Iterable[Placement], emitted: Iterable[Emitted]) -> _Members:
+    by_key = {identity(each.item.value): each for each in emitted}
+    members: _Members = {}
+    for placement in placements:
+        node = placement.node
+        if isinstance(node, GangPod) and (pod := by_key.get(identity(node.value))) is not None:
+            members.setdefault((node.gang, node.pod_set), []).append(pod)
+    return members
+
+
+def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree:
+    by_parent: dict[str | None, list[PodSet]] = {}
+    for pods in gang.sets:
+        by_parent.setdefault(pods.parent, []).append(pods)
+
+    def below(parent: str | None) -> tuple[SetTree, ...]:
+        return tuple(
+            # A clique and a replica of its group may have one name: only inner sets have parts.
+            SetTree(
+                pods, below(pods.name) if pods.members is None else (), tuple(members.get((gang.name, pods.name), ()))
+            )
+            for pods in by_parent.get(parent, ())
+        )  # fmt: skip
+
+    return GangTree(gang, below(None), tuple(objects), tuple(members.get((gang.name, None), ())))
+
+
+def _name_of_nothing(plan: WorkloadPlan) -> str:
+    """The name of a workload that becomes nothing."""
+    value = value_of(plan.workload)
+    return format_identity(identity(value)) if value.get("apiVersion") else str(location_of(plan.workload))
+
+
+_NEAR = 2
+"""Steps above a field of the line at which the field around it may be, of which a value is made as a whole."""
+
+
+class ChosenObject(Record):
+    """An object with those of its values that are asked about."""
+
+    emitted: Emitted
+    values: tuple[EmittedValue, ...]
+
+
+class Chosen(Record):
+    """The answer to a user's question. `fields` are those of the line; `copies` are objects whose number it states.
+
+    `around` is the field from which the values come where none comes from the line alone: the line is a part of it.
+    `added` are annotations that packwise adds to the workloads themselves, by workload.
+    """
+
+    workloads: tuple[WorkloadTree, ...] = ()
+    objects: tuple[ChosenObject, ...] = ()
+    copies: tuple[Emitted, ...] = ()
+    missing: tuple[Omission, ...] = ()
+    fields: tuple[str, ...] = ()
+    around: str = ""
+    added: tuple[tuple[WorkloadTree, tuple[EmittedValue, ...]], ...] = ()
+
+
+def names(explanation: Explanation) -> list[str]:
+    """A user's name for each workload and each object: `Kind/namespace/name`."""
+    objects = [emitted.name.replace(" ", "/", 1) for emitted in explanation.objects]
+    return [*(_reference(tree.source) for tree in explanation.workloads), *objects]
+
+
+def find_named(explanation: Explanation, name: str) -> Chosen | None:
+    """The workloads and objects of that name, `Kind/namespace/name` or `Kind/name`; None where there is none.
+
+    A kind may have its API group, as in `PodGroup.scheduling.run.ai/team-a/a-0`.
+    """
+    workloads = tuple(tree for tree in explanation.workloads if _is_named(_reference(tree.source), name))
+    objects = tuple(each for each in explanation.objects if _is_object(each, name))
+    if not workloads and not objects:
+        return None
+    chosen = [ChosenObject(each, tuple(values_of(each, explanation.lookup))) for each in objects]
+    added = [(tree, tuple(annotated_values(tree.written, explanation.lookup))) for tree in workloads]
+    return Chosen(workloads, tuple(chosen), added=tuple(each for each in added if each[1]))
+
+
+def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | None:
+    """The values that come from a line of the input, and the objects whose number it states; None: no such line.
+
+    A line of an object that packwise rendered earlier asks about the values which stand there.
+    """
+    places = _Line(line, [item for item in explanation.items if location_of(item).file == file])
+    if not places.fields:
+        return None
+    values = [(emitted, list(values_of(emitted, explanation.lookup))) for emitted in explanation.objects]
+    objects = _with_values(values, places.has)
+    copies = [each for each in explanation.objects if any(places.is_at(origin.place) for origin in each.copies)]
+    missing = [each for tree in explanation.workloads for each in tree.missing if places.is_at(each.origin.place)]
+    fields = [Place(item, path).field for item, paths in places.innermost_fields() for path in paths if path]
+    chosen = Chosen((), objects, tuple(copies), tuple(missing), tuple(fields))
+    if objects or copies or missing:
+        return chosen
+    around = places.around(
+        [each.cause.place for _, listed in values for each in listed if each.cause.place is not None]
+    )
+    if around is None:
+        return chosen
+    return chosen.replace(objects=_with_values(values, lambda _, each: each.cause.place == around), around=around.field)
+
+
+def _with_values(
+    values: Iterable[tuple[Emitted, list[EmittedValue]]], is_wanted: Callable[[Emitted, EmittedValue], bool]
+) -> tuple[ChosenObject, ...]:
+    """The objects with the values that are wanted, where they have any."""
+    chosen = [
+        ChosenObject(emitted, tuple(each for each in listed if is_wanted(emitted, each))) for emitted, listed in values
+    ]
+    return tuple(each for each in chosen if each.values)
+
+
+def _reference(source: str) -> str:
+    """`OSMO workflow train` as a name on the command line: `workflow/train`."""
+    kind, _, name = source.rpartition(" ")
+    return f"{kind.rpartition(' ')[2]}/{name}"
+
+
+def _is_named(reference: str, name: str) -> bool:
+    kind, _, full = reference.partition("/")
+    wanted, _, rest = name.partition("/")
+    return kind.casefold() == wanted.casefold() and rest in (full, full.rpartition("/")[2])
+
+
+def _is_object(emitted: Emitted, name: str) -> bool:
+    group, kind, namespace, own = identity(emitted.item.value)
+    wanted, _, rest = name.partition("/")
+    return wanted in (kind, f"{kind}.{group}") and rest in (own, f"{namespace}/{own}")
+
+
+class _Line:
+    """A line, and the fields that begin there, by the object they are of; `items` are those of the line's file.
+
+    An object is told by the text it is read from: what is made of a template has the text of that.
+    """
+
+    __slots__ = ("_items", "_line", "fields")
+
+    def __init__(self, line: int, items: Iterable[KubeObject]) -> None:
+        self._line = line
+        self._items = {item.origin: item for item in items}
+        self.fields = {key: paths for key, item in self._items.items() if (paths := _paths_at(item, line))}
+
+    def innermost_fields(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
+        """The innermost fields of the line, by object."""
+        for key, paths in self.fields.items():
+            yield self._items[key], _innermost(paths)
+
+    def is_at(self, place: Place | None) -> bool:
+        """True if the place is a field of the line, or within one."""
+        if place is None or place.item.origin not in self.fields:
+            return False
+        if place.embedded or place.derived is not None:
+            # Lines of a document within the object are no fields of it.
+            return place.location().line == self._line
+        paths = self.fields[place.item.origin]
+        within = any(place.path[: len(path)] == path for path in _innermost(paths))
+        return within or (place.path in paths and place.location().line == self._line)
+
+    def around(self, places: Iterable[Place]) -> Place | None:
+        """The nearest of `places` that the line is a part of, a few steps up; None where none is."""
+        inner = [(key, path) for key, paths in self.fields.items() for path in _innermost(paths)]
+        outer = [
+            place
+            for place in places
+            for key, path in inner
+            if place.item.origin == key and place.path and not place.embedded and place.derived is None
+            if place.path == path[: len(place.path)] and len(path) - len(place.path) <= _NEAR
+        ]
+        return max(outer, key=lambda place: len(place.path), default=None)
+
+    def has(self, emitted: Emitted, value: EmittedValue) -> bool:
+        """True if a value comes from the line; or stands there, in the object of an earlier render."""
+        before = emitted.before
+        if before is not None and before.origin in self.fields:
+            return any(value.path[: len(path)] == path for path in _innermost(self.fields[before.origin]))
+        return self.is_at(value.cause.place) or self.is_at(value.cause.through)
+
+
+def _innermost(paths: Iterable[FieldPath]) -> list[FieldPath]:
+    listed = list(paths)
+    return [path for path in listed if not any(other != path and other[: len(path)] == path for other in listed)]
+
+
+def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
+    """The fields that begin on the line; where none does, that which begins nearest above it within the object.
+
+    A document that is no YAML, as a template, has no fields: it is on all of its lines as a whole.
+    """
+    last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
+    if not is_yaml(item):
+        return [()] if item.origin.line <= line <= last else []
+    by_line: dict[int, list[FieldPath]] = {}
+    open_paths: list[FieldPath] = [()]
+    while open_paths:
+        path = open_paths.pop()
+        by_line.setdefault(item.location(path, key=True).line, []).append(path)
+        value = item.get(path) if path else value_of(item)
+        steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        open_paths += [(*path, step) for step in reversed(list(steps)) if not _is_clients(item, path, step)]
+    above = [start for start in by_line if start <= line]
+    return by_line[max(above)] if above and line <= max(last, *above) else []
+
+
+def _is_clients(item: KubeObject, path: FieldPath, step: str | int) -> bool:
+    """True if a client added the field to the object that it read from the file."""
+    is_added = item.origin.file is None and path == ("metadata", "annotations")
+    return is_added and isinstance(step, str) and is_client_key(step)

@@ -1,0 +1,17 @@
+"""Options of `packwise explain`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from packwise.inputs.request import Named
+
+
+class Explain(Record):
+    """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
+
+    named: Named
+    target: str | None = None
+    as_json: bool = False

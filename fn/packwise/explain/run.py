@@ -1,0 +1,663 @@
+"""Explanations for people, as trees and values with their origins, and for programs.
+
+Source: docs/reference/explain.schema.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from itertools import groupby
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity, exit_code, sort_results
+from packwise.check.formats import finding_fields
+from packwise.check.judgement import is_of_release, layers_rendered, results_of
+from packwise.console import is_coloured, json_text, say, shorten, show, visible, width
+from packwise.explain.explanation import (
+    ValueCause,
+    at_line,
+    explanation_of,
+    find_named,
+    location_of,
+    names,
+)
+from packwise.inputs.coverage import groups_covered, judge_of, objects_judged
+from packwise.inputs.groups import read_groups
+from packwise.inputs.paths import real
+from packwise.inputs.request import STDIN, UsageError
+from packwise.objects.identity import identity
+from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, say_results, tint
+from packwise.pipeline import render
+from packwise.wording import closest, count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krmfn.value import Value
+    from packwise.explain.explanation import (
+        Chosen,
+        Emitted,
+        EmittedValue,
+        Explanation,
+        GangTree,
+        QueuedSet,
+        SetTree,
+        TopologyNode,
+        WorkloadTree,
+    )
+    from packwise.explain.options import Explain
+    from packwise.inputs.coverage import Coverage
+    from packwise.inputs.groups import Checkup
+    from packwise.objects.place import Origin, Place
+    from packwise.placement import Bounds, Gang, Omission
+    from packwise.topology.known import Level
+
+_PLACE = re.compile(r"(?P<file>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?")
+
+_OBJECT = re.compile(r"[A-Za-z][\w.-]*/\S+")
+
+_WIDTH = 120
+"""Columns of what is not shown on a terminal."""
+
+
+class _Target(Record):
+    """The target of a question: a line of a file, or an object by its name; neither: everything."""
+
+    name: str = ""
+    file: str = ""
+    line: int = 0
+
+
+def explain(command: Explain) -> int:
+    """Prints the explanations; returns the exit code. Raises UsageError."""
+    target, paths = _target(command.target, command.named.paths)
+    checkup = read_groups(command.named.replace(paths=paths))
+    judged = [(group, layers_rendered(group, render(group.package), is_listed=True)) for group in checkup.groups]
+    coverage = groups_covered(
+        checkup,
+        [
+            (
+                group,
+                sum([layer.rendered.workloads for layer in layers]),
+                judge_of(layers[0].rendered),
+                sum([objects_judged(layer.rendered) for layer in layers]),
+            )
+            for group, layers in judged
+        ],
+    )
+    rendered = [(layer.group, layer.rendered) for _, layers in judged for layer in layers]
+    # Files that belong to no cluster have nothing to explain beside those that do.
+    rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
+    results = [*checkup.results, *(result for _, layers in judged for result in results_of(layers))]
+    # A definition that several groups read is wrong once.
+    unique = sort_results({str(result): result for result in results}.values())
+    shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
+    say_results(shown)
+    explanations = [
+        Explained(explanation_of(group.package, each.replace(results=sort_results(each.results))), group.configurations)
+        for group, each in rendered
+        if each.selection is not None
+    ]
+    if not explanations:
+        say([coverage.line])
+        return 1
+    explanations = _choose(target, explanations, checkup)
+    if command.as_json:
+        text = as_json(explanations, coverage)
+    else:
+        text = as_text(explanations, _width(), coloured=is_coloured(sys.stdout))
+    if not show(text):
+        return 1
+    say([coverage.line])
+    return exit_code(results)
+
+
+def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
+    """Splits the words into the target and the paths to read: the first word is a path where it names one that is
+    there.
+    """
+    paths = others or (".",)
+    if first is None:
+        return _Target(), paths
+    if first == STDIN or os.path.lexists(first):
+        return _Target(), (first, *others)
+    place = _PLACE.fullmatch(first)
+    if place is not None:
+        return _Target(file=place["file"], line=int(place["line"])), paths
+    if _OBJECT.fullmatch(first):
+        return _Target(first), paths
+    return _Target(), (first, *others)
+
+
+def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
+    """The explanations that have what is asked about; all of them where that is everything.
+
+    Where errors keep a render from having it, its explanation has nothing chosen. Raises UsageError where there is
+    nothing of that name or at that place.
+    """
+    if target.line:
+        return _at_line(target, explanations, checkup)
+    if not target.name:
+        return explanations
+    chosen = [each.replace(chosen=find_named(each.explanation, target.name)) for each in explanations]
+    there = [each for each in chosen if each.chosen is not None]
+    if not there and all(each.explanation.rendered for each in explanations):
+        known = [name for each in explanations for name in names(each.explanation)]
+        suggestion = closest(target.name, known) or f"; there are {len(known)}: `packwise explain PATH` lists them"
+        raise UsageError(f'"{target.name}" must be a path, or name a workload or an object of the render{suggestion}')
+    return there or [each for each in explanations if not each.explanation.rendered]
+
+
+def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
+    is_stdin = target.file in (STDIN, "<stdin>")
+    wanted = None if is_stdin else real(target.file)
+    read = [file.path.name for file in checkup.read]
+    is_read = False
+    there: list[Explained] = []
+    for each in explanations:
+        # Objects of a ResourceList are in the files that its client read.
+        own = [name for item in each.explanation.items if (name := location_of(item).file) == target.file]
+        files = [
+            name
+            for name in dict.fromkeys([*read, *own])
+            if (name is None and is_stdin) or (name is not None and wanted == real(name))
+        ]
+        is_read = is_read or bool(files)
+        at = [at_line(each.explanation, name, target.line) for name in files]
+        chosen = next((each_at for each_at in at if each_at is not None), None)
+        if chosen is not None and chosen not in [other.chosen for other in there]:
+            # What all variants read is the same for each.
+            there.append(each.replace(chosen=chosen))
+    if not is_read:
+        raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
+    if not there:
+        raise UsageError(f'"{target.file}" must have an object on line {target.line}')
+    return there
+
+
+def _width() -> int:
+    """The columns to fill: those of the terminal, where there is one."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
+
+
+class Explained(Record):
+    """The explanation of the files that one configuration judges, and what of it is asked about; None: everything.
+
+    `configurations` are the names of the configuration's files, empty where there is none.
+    """
+
+    explanation: Explanation
+    configurations: tuple[str, ...] = ()
+    chosen: Chosen | None = None
+
+
+_LONGEST = 300
+"""Characters of a value that are shown."""
+
+_NAMED = 3
+"""Gangs that are named of those that are alike."""
+
+_DIGITS = re.compile(r"\d+")
+
+_BOLD = 1
+
+
+class _Node(Record):
+    """A line of a tree: `details` follow on the same line where they fit, on lines of their own elsewhere."""
+
+    head: str
+    details: tuple[str, ...] = ()
+    parts: tuple[_Node, ...] = ()
+    colour: int = 0
+
+
+def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) -> str:
+    """The answer, by configuration where there are several."""
+    page = _Page(columns, coloured=coloured)
+    for position, each in enumerate(explanations):
+        if position:
+            page.lines.append("")
+        by = f"{', '.join(each.configurations)}: " if len(explanations) > 1 and each.configurations else ""
+        page.lines.append(f"{visible(by)}{_heading(each.explanation)}")
+        _draw(page, each.explanation, each.chosen)
+    return "".join([f"{line}\n" for line in page.lines])
+
+
+def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
+    """The answer; the trees of all workloads where the question is about everything."""
+    if chosen is None:
+        nodes = [*map(_topology, explanation.topologies), *(_workload(tree) for tree in explanation.workloads)]
+    else:
+        nodes = list(_chosen_nodes(chosen, rendered=explanation.rendered))
+    for node in nodes:
+        page.lines.append("")
+        page.draw(node)
+    if not explanation.rendered:
+        page.lines += ["", "nothing is rendered while there are errors"]
+    elif chosen is None and not explanation.workloads:
+        page.lines += ["", "no workloads"]
+
+
+class _Page:
+    """Lines that are no longer than `columns` wherever a line can be broken."""
+
+    __slots__ = ("_coloured", "_columns", "lines")
+
+    def __init__(self, columns: int, *, coloured: bool) -> None:
+        self._columns, self._coloured = columns, coloured
+        self.lines: list[str] = []
+
+    def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
+        """The node and its parts; `first` stands before its own line, `rest` before all others."""
+        head, details = visible(node.head), [visible(detail) for detail in node.details if detail]
+        shown = tint(head, node.colour, coloured=self._coloured and node.colour > 0)
+        joined = "  ".join([head, *details])
+        below = f"{rest}{'│' if node.parts else ' '}    "
+        if width(first + joined) <= self._columns:
+            faint = tint("  ".join(details), FAINT, coloured=self._coloured)
+            self.lines.append(f"{first}{shown}{'  ' if details else ''}{faint}")
+        else:
+            self.lines.append(f"{first}{shown}")
+            self.lines += [below + line for line in self._fold(details, width(below))] if details else []
+        for position, part in enumerate(node.parts):
+            is_last = position == len(node.parts) - 1
+            self.draw(part, f"{rest}{'└─' if is_last else '├─'} ", f"{rest}{'   ' if is_last else '│  '}")
+
+    def _fold(self, details: Sequence[str], indent: int) -> Iterator[str]:
+        """The details, as many on a line as fit."""
+        line = ""
+        for detail in details:
+            longer = f"{line}  {detail}" if line else detail
+            if line and width(longer) + indent > self._columns:
+                yield tint(line, FAINT, coloured=self._coloured)
+                longer = detail
+            line = longer
+        yield tint(line, FAINT, coloured=self._coloured)
+
+
+def _heading(explanation: Explanation) -> str:
+    chosen_by = f", chosen by {explanation.chosen_by}" if explanation.chosen_by else ""
+    enabled = "enabled" if explanation.enabled else "disabled"
+    state = "" if explanation.enabled is None else f"; topology-aware scheduling is {enabled}"
+    return visible(f"revision {explanation.revision}{chosen_by}{state}")
+
+
+def _topology(topology: TopologyNode) -> _Node:
+    levels = [_Node(each.level.domain, (each.level.key, str(each.place.location()))) for each in topology.levels]
+    return _Node(f"topology {topology.name}", (topology.place.description,), tuple(levels), _BOLD)
+
+
+def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
+    """The tree of a workload; gangs that are alike are shown once, where it is not the `whole`."""
+    gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
+    queued = [_queued_nodes(each) for each in tree.queued]
+    others = [_Node(each.name) for each in tree.objects]
+    missing = [_missing(omission, whole=whole) for omission in tree.missing]
+    results = [_Node(line) for line in as_lines(tree.results)] if whole else []
+    place = str(location_of(tree.item))
+    return _Node(
+        tree.source, () if place == tree.source else (place,), (*gangs, *queued, *others, *missing, *results), _BOLD
+    )
+
+
+def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
+    for _, group in groupby(gangs, key=_likeness):
+        first, *others = group
+        yield _gang(first)
+        if others:
+            names = ", ".join([tree.gang.name for tree in others[:_NAMED]])
+            yield _Node(f"and {len(others)} more alike: {names}{', …' if len(others) > _NAMED else ''}", colour=FAINT)
+
+
+def _likeness(tree: GangTree) -> tuple[object, ...]:
+    """The common part of gangs that differ in the numbers of their names alone."""
+    gang = tree.gang
+    sets = [
+        (_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, _levels_of(pods.bounds)) for pods in gang.sets
+    ]
+    bounds = None if gang.bounds is None else _levels_of(gang.bounds)
+    kinds = [each.name.partition(" ")[0] for each in tree.objects]
+    pods = [len(part.members) for part in tree.parts]
+    return bounds, gang.members, gang.queue, gang.topology, sets, kinds, pods, len(tree.members)
+
+
+def _gang(tree: GangTree) -> _Node:
+    gang = tree.gang
+    kinds = list(dict.fromkeys([each.name.partition(" ")[0] for each in tree.objects]))
+    details = (
+        "" if gang.members is None else count_text(gang.members, "pod"),
+        _needed_text(gang.needed, tree.parts),
+        *_bounds(gang.bounds),
+        f"queue {gang.queue}" if gang.queue else "",
+        f"priority {gang.priority_class}" if gang.priority_class else "",
+        gang.preemptibility,
+        f"scheduler {gang.scheduler}" if gang.scheduler else "",
+        f"one of {gang.alike} alike" if gang.alike > 1 else "",
+        f"as {', '.join(kinds)}" if kinds else "",
+        *_pods(tree.members),
+    )
+    return _Node(f"gang {gang.name}", details, tuple(_set(part) for part in tree.parts))
+
+
+def _set(tree: SetTree) -> _Node:
+    pods = tree.pods
+    scheduler = f"scheduler {pods.scheduler}" if pods.scheduler else ""
+    kind, count = ("group", "") if pods.members is None else ("pod set", count_text(pods.members, "pod"))
+    details = (count, _needed_text(pods.needed, tree.parts), *_bounds(pods.bounds), scheduler, *_pods(tree.members))
+    return _Node(f"{kind} {pods.name}", details, tuple(_set(part) for part in tree.parts))
+
+
+def _queued_nodes(tree: QueuedSet) -> _Node:
+    """Pods that a scheduler places itself: what they ask for, and by whom they are placed."""
+    pods = tree.pods
+    details = (
+        count_text(pods.count, "pod"),
+        f"queue {pods.queue}" if pods.queue else "",
+        f"within {_level(tree.required)}" if tree.required is not None else "",
+        f"if possible within {_level(tree.preferred)}" if tree.preferred is not None else "",
+        "anywhere in the topology" if pods.is_unconstrained else "",
+        *(f"each {size} within {_level(level)}" for level, size in tree.slices),
+        f"together with group {pods.group}" if pods.group is not None else "",
+        f"topology {', '.join(pods.topologies)}" if pods.topologies else "",
+        f"placed by {pods.scheduler}, which is not simulated",
+    )
+    return _Node(f"pod set {pods.name}", details)
+
+
+def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:
+    """The number of sets that are enough, where not all of them are needed."""
+    return "" if needed is None or needed >= len(parts) else f"needs {needed} of {len(parts)}"
+
+
+def _bounds(bounds: Bounds | None) -> Iterator[str]:
+    if bounds is not None and bounds.required is not None:
+        yield f"within {_level(bounds.required)}"
+    if bounds is not None and bounds.preferred is not None:
+        yield f"if possible within {_level(bounds.preferred)}"
+
+
+def _levels_of(bounds: Bounds) -> tuple[Level | None, Level | None]:
+    return bounds.required, bounds.preferred
+
+
+def _level(level: Level) -> str:
+    return f"{level.domain} ({level.key})" if level.domain else level.key
+
+
+def _pods(members: Sequence[Emitted]) -> Iterator[str]:
+    if members:
+        names = ", ".join([each.name.removeprefix("Pod ") for each in members[:_NAMED]])
+        yield f"as Pod {names}{', …' if len(members) > _NAMED else ''}"
+
+
+def _missing(omission: Omission, *, whole: bool = True) -> _Node:
+    """Why something is missing, in short where it is not the `whole` answer."""
+    origin = omission.origin
+    if not whole:
+        details = (omission.why, str(origin.place.location()))
+        return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
+    remedy = f"to change that: {omission.remedy}" if omission.remedy else ""
+    details = (omission.why, remedy, origin.place.description, origin.rule)
+    return _Node(f"missing: {omission.asked}", details, colour=SEVERITIES[Severity.WARNING])
+
+
+def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
+    if chosen.fields:
+        yield _Node("fields of the line", chosen.fields, colour=_BOLD)
+    if chosen.around:
+        yield _Node(f"no value comes from the line alone; these come from {chosen.around}, which it is a part of")
+    for tree in chosen.workloads:
+        yield _workload(tree, whole=True)
+    for tree, values in chosen.added:
+        yield _Node(f"annotations of {tree.source}", (), tuple(_value(value) for value in values), _BOLD)
+    for each in chosen.objects:
+        yield _object(each.emitted, each.values)
+    if chosen.copies:
+        names = tuple(each.name for each in chosen.copies)
+        yield _Node("the line says how many there are", (), tuple(_Node(name) for name in names), _BOLD)
+    for omission in chosen.missing:
+        yield _missing(omission)
+    if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.missing):
+        yield _Node("no value comes from this line")
+
+
+def _object(emitted: Emitted, values: Iterable[EmittedValue]) -> _Node:
+    subject = emitted.generated.subject
+    at = "" if subject is None else f" ({location_of(subject)})"
+    details = [f"rendered from {emitted.generated.source}{at}"]
+    details += [f"how many: {origin.place.description}" for origin in emitted.copies]
+    return _Node(emitted.name, tuple(details), tuple(_value(value) for value in values), _BOLD)
+
+
+def _value(each: EmittedValue) -> _Node:
+    return _Node(f"{format_path(each.path)}: {_text(each.value)}", tuple(_cause(each.cause)))
+
+
+def _cause(cause: ValueCause) -> Iterator[str]:
+    if cause.is_own:
+        yield "packwise"
+    if cause.place is not None:
+        yield cause.place.description
+    if cause.through is not None:
+        yield f"through {cause.through.description}"
+    yield f"[{cause.rule}]"
+
+
+def _text(value: Value) -> str:
+    text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    return shorten(text, _LONGEST)
+
+
+_DIFFERENT = {"topologyAwareScheduling": None}
+"""The value where configurations differ, if that is not an empty text."""
+
+
+def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
+    """The answer, of all configurations in one object; each configuration is listed too."""
+    first, *others = [_whole(each) for each in explanations]
+    for other in others:
+        for key, value in other.items():
+            # What is said of all of them is said where they agree.
+            first[key] = first[key] + value if isinstance(value, list) else _common(key, first[key], value)
+    return json_text({**first, "coverage": coverage.fields})
+
+
+def _common(key: str, value: Any, other: Any) -> Any:
+    if key == "rendered":
+        return value and other
+    return value if value == other else _DIFFERENT.get(key, "")
+
+
+def _whole(explained: Explained) -> dict[str, Any]:
+    """The answer; the trees of all workloads where the question is about everything."""
+    explanation, chosen = explained.explanation, explained.chosen
+    revision = explanation.revision
+    trees = explanation.workloads if chosen is None else chosen.workloads
+    state: dict[str, Any] = {
+        "revision": revision,
+        "revisionChosenBy": explanation.chosen_by,
+        "topologyAwareScheduling": explanation.enabled,
+        "rendered": explanation.rendered,
+    }
+    whole: dict[str, Any] = {
+        **state,
+        "configurations": [{"files": list(explained.configurations), **state}],
+        "topologies": [_topology_fields(topology) for topology in explanation.topologies],
+        "workloads": [_workload_fields(tree, revision) for tree in trees],
+        "objects": [],
+        "annotations": [],
+        "fields": [],
+        "around": "",
+        "copies": [],
+        "missing": [],
+    }
+    if chosen is not None:
+        whole["objects"] = [_object_fields(each.emitted, each.values, revision) for each in chosen.objects]
+        whole["annotations"] = [
+            {"workload": tree.source, "values": _values(values, revision)} for tree, values in chosen.added
+        ]
+        whole["fields"] = list(chosen.fields)
+        whole["around"] = chosen.around
+        whole["copies"] = [each.name for each in chosen.copies]
+        whole["missing"] = [_missing_fields(omission, revision) for omission in chosen.missing]
+    return whole
+
+
+def _topology_fields(topology: TopologyNode) -> dict[str, Any]:
+    levels = [
+        {"domain": each.level.domain, "key": each.level.key, "place": _place_fields(each.place)}
+        for each in topology.levels
+    ]
+    return {"name": topology.name, "place": _place_fields(topology.place), "levels": levels}
+
+
+def _workload_fields(tree: WorkloadTree, revision: str) -> dict[str, Any]:
+    place = location_of(tree.item)
+    return {
+        "workload": tree.source,
+        "file": place.file,
+        "line": place.line,
+        "gangs": [_gang_fields(gang, revision) for gang in tree.gangs],
+        "objects": [each.name for each in tree.objects],
+        "missing": [_missing_fields(omission, revision) for omission in tree.missing],
+        "findings": [finding_fields(result) for result in tree.results],
+        **({"queued": [_queued_fields(each) for each in tree.queued]} if tree.queued else {}),
+    }
+
+
+def _queued_fields(tree: QueuedSet) -> dict[str, Any]:
+    pods = tree.pods
+    return {
+        "name": pods.name,
+        "pods": pods.count,
+        "scheduler": pods.scheduler,
+        "queue": pods.queue or None,
+        "topologies": list(pods.topologies),
+        "required": _node_label(tree.required),
+        "preferred": _node_label(tree.preferred),
+        "unconstrained": pods.is_unconstrained,
+        "slices": [{"level": _node_label(level), "pods": size} for level, size in tree.slices],
+        "group": pods.group,
+        "place": _place_fields(pods.place),
+    }
+
+
+def _node_label(level: Level | None) -> dict[str, Any] | None:
+    return None if level is None else {"domain": level.domain, "key": level.key}
+
+
+def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
+    gang = tree.gang
+    return {
+        "name": gang.name,
+        "namespace": gang.namespace,
+        "pods": gang.members,
+        "topology": gang.topology,
+        "queue": gang.queue,
+        "priorityClassName": gang.priority_class,
+        "scheduler": gang.scheduler,
+        **_of_owner(gang),
+        **_bounds_fields(gang.bounds, revision),
+        "origin": _origin(gang.origin, revision),
+        "copies": [_origin(origin, revision) for origin in gang.copies],
+        "objects": [each.name for each in (*tree.objects, *tree.members)],
+        "sets": [_set_fields(part, revision) for part in tree.parts],
+    }
+
+
+def _of_owner(gang: Gang) -> dict[str, Any]:
+    """Fields of gangs alone, which the scheduler makes of the object that owns the pods."""
+    fields = {
+        "needed": gang.needed,
+        "preemptibility": gang.preemptibility or None,
+        "preemptionDelay": gang.preemption_delay or None,
+        "stalenessGracePeriod": gang.grace_period or None,
+        "alike": gang.alike if gang.alike > 1 else None,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _set_fields(tree: SetTree, revision: str) -> dict[str, Any]:
+    pods = tree.pods
+    return {
+        "name": pods.name,
+        "pods": pods.members,
+        "scheduler": pods.scheduler,
+        **({} if pods.needed is None else {"needed": pods.needed}),
+        **_bounds_fields(pods.bounds, revision),
+        "origin": _origin(pods.origin, revision),
+        "objects": [each.name for each in tree.members],
+        "sets": [_set_fields(part, revision) for part in tree.parts],
+    }
+
+
+def _bounds_fields(bounds: Bounds | None, revision: str) -> dict[str, Any]:
+    required, preferred = (None, None) if bounds is None else (bounds.required, bounds.preferred)
+    origin = None if bounds is None else bounds.origin
+    return {
+        "required": _level_fields(required, origin and origin.of("required"), revision),
+        "preferred": _level_fields(preferred, origin and origin.of("preferred"), revision),
+    }
+
+
+def _level_fields(level: Level | None, origin: Origin | None, revision: str) -> dict[str, Any] | None:
+    if level is None:
+        return None
+    return {"domain": level.domain, "key": level.key, "origin": None if origin is None else _origin(origin, revision)}
+
+
+def _missing_fields(omission: Omission, revision: str) -> dict[str, Any]:
+    return {
+        "asked": omission.asked,
+        "why": omission.why,
+        "remedy": omission.remedy,
+        "origin": _origin(omission.origin, revision),
+    }
+
+
+def _object_fields(emitted: Emitted, values: Iterable[EmittedValue], revision: str) -> dict[str, Any]:
+    _, kind, namespace, name = identity(emitted.item.value)
+    return {
+        "apiVersion": emitted.item.value["apiVersion"],
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "renderedFrom": emitted.generated.source,
+        "copies": [_origin(origin, revision) for origin in emitted.copies],
+        "values": _values(values, revision),
+    }
+
+
+def _values(values: Iterable[EmittedValue], revision: str) -> list[dict[str, Any]]:
+    return [
+        {"path": format_path(each.path), "value": each.value, "origin": _cause_fields(each.cause, revision)}
+        for each in values
+    ]
+
+
+def _cause_fields(cause: ValueCause, revision: str) -> dict[str, Any]:
+    return {
+        "by": "packwise" if cause.is_own else "input",
+        "place": None if cause.place is None else _place_fields(cause.place),
+        "through": None if cause.through is None else _place_fields(cause.through),
+        "rule": cause.rule,
+        "revision": revision,
+    }
+
+
+def _origin(origin: Origin, revision: str) -> dict[str, Any]:
+    return _cause_fields(ValueCause(origin.rule, origin.place), revision)
+
+
+def _place_fields(place: Place) -> dict[str, Any]:
+    location = place.location()
+    return {"file": location.file, "line": location.line, "column": location.column, "field": place.field}

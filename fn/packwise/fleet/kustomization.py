@@ -1,0 +1,783 @@
+"""Kustomizations: every file that a build of one reads, and the problems that keep a fleet from building it.
+
+Nothing is fetched and no function runs: a fleet builds with kustomize's own transformers alone, from a copy of exactly
+these files. In the copy, kustomizations and the configurations of plugins are written out again as they were
+understood here, with each path in a form that kustomize can take for nothing but a path. Source: kustomize v5.8.2,
+types.Kustomization, loader, internal/git; spec/clients.md#2a.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from krmfn.fieldpath import FieldPath, describe, format_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.yamltext import YamlError
+from krmfn.yamltext.places import nearest
+from packwise.discovery import KUSTOMIZATIONS
+from packwise.doctor.clients import ClientProblem, is_settings_value, words_of
+from packwise.fleet.tree import documents_in, mapping_at, text_at
+from packwise.wording import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import TypeAlias
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.fleet.tree import FileTree
+
+# The fields of kustomizations and of kustomize's own plugins, and what each of them holds.
+#
+# kustomize takes a name of a field in any case, and that by Unicode's folding: `Resources`, `reſources`. A fleet knows
+# each name as it is spelt here, so that no field is read by kustomize which packwise did not look at. Source: kustomize
+# v5.8.2 with api v0.21.2: types.Kustomization and what it is made of, internal/builtins, internal/target.
+
+PLUGINS = ("transformers", "validators", "generators")
+"""Lists of a kustomization whose entries configure plugins and functions."""
+
+BUILTIN = "builtin"
+"""The apiVersion of kustomize's own plugins."""
+
+HELM_PLUGIN = "HelmChartInflationGenerator"
+
+
+class LeafShape(Enum):
+    """A single value; those after NUMBER are texts that kustomize reads files by."""
+
+    TEXT = auto()
+    FLAG = auto()
+    NUMBER = auto()
+    FILE = auto()
+    FOLDER = auto()
+    BASE = auto()
+    """A file of objects, or the folder of a kustomization."""
+    MERGE = auto()
+    """A file with a patch, or the patch itself over several lines."""
+    DATA = auto()
+    """A file that becomes data byte for byte, after its key and "=" or alone."""
+    PLUGIN = auto()
+    """A file or folder of plugins' configurations, or one itself over several lines."""
+    HELM = auto()
+    """A field that needs Helm, whatever it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListShape:
+    """A list."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class NamedShape:
+    """A mapping whose keys are the user's."""
+
+    of: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsShape:
+    """A mapping with these keys and no others."""
+
+    by_name: Mapping[str, Shape]
+
+
+Shape: TypeAlias = "LeafShape | ListShape | NamedShape | FieldsShape"
+
+TEXT, FLAG, NUMBER, FILE = LeafShape.TEXT, LeafShape.FLAG, LeafShape.NUMBER, LeafShape.FILE
+_TEXTS = ListShape(TEXT)
+_BY_NAME = NamedShape(TEXT)
+
+
+def _texts(*names: str) -> dict[str, Shape]:
+    return dict.fromkeys(names, TEXT)
+
+
+_GVK = _texts("group", "version", "kind")
+_ID = _GVK | _texts("name", "namespace")
+_METADATA = FieldsShape({**_texts("name", "namespace"), "labels": _BY_NAME, "annotations": _BY_NAME})
+_TYPE = _texts("apiVersion", "kind") | {"metadata": _METADATA}
+_SELECTOR = FieldsShape(_ID | _texts("annotationSelector", "labelSelector"))
+_FIELD_SPECS = ListShape(FieldsShape({**_GVK, "path": TEXT, "create": FLAG}))
+_FIELD_OPTIONS = FieldsShape({**_texts("delimiter", "encoding"), "index": NUMBER, "create": FLAG})
+_PATCH_OPTIONS = FieldsShape({"allowNameChange": FLAG, "allowKindChange": FLAG})
+_PATCHES = ListShape(FieldsShape({"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS}))
+_TARGETS = ListShape(
+    FieldsShape({"select": _SELECTOR, "reject": ListShape(_SELECTOR), "fieldPaths": _TEXTS, "options": _FIELD_OPTIONS})
+)
+_SOURCE = FieldsShape({**_ID, "fieldPath": TEXT, "options": _FIELD_OPTIONS})
+_REPLACEMENTS = ListShape(FieldsShape({"path": FILE, "source": _SOURCE, "targets": _TARGETS, "sourceValue": TEXT}))
+_GENERATOR_OPTIONS = FieldsShape(
+    {"labels": _BY_NAME, "annotations": _BY_NAME, "disableNameSuffixHash": FLAG, "immutable": FLAG}
+)
+_MAKER: dict[str, Shape] = {
+    **_texts("name", "namespace", "behavior"),
+    "literals": _TEXTS,
+    "files": ListShape(LeafShape.DATA),
+    "envs": ListShape(LeafShape.DATA),
+    "env": LeafShape.DATA,
+    "options": _GENERATOR_OPTIONS,
+}
+_IMAGE = FieldsShape(_texts("name", "newName", "newTag", "tagSuffix", "digest"))
+_REPLICA = FieldsShape({"name": TEXT, "count": NUMBER})
+_LABELS = FieldsShape(
+    {
+        "pairs": _BY_NAME,
+        "includeSelectors": FLAG,
+        "includeTemplates": FLAG,
+        "includeVolumeClaimTemplates": FLAG,
+        "fields": _FIELD_SPECS,
+    }
+)
+_VAR = FieldsShape(
+    {
+        "name": TEXT,
+        "objref": FieldsShape({**_ID, "apiVersion": TEXT}),
+        # kustomize's own documentation has the second spelling.
+        "fieldref": FieldsShape(_texts("fieldPath", "fieldpath")),
+    }
+)
+_SORT = FieldsShape({"order": TEXT, "legacySortOptions": FieldsShape({"orderFirst": _TEXTS, "orderLast": _TEXTS})})
+
+KUSTOMIZATION = FieldsShape(
+    {
+        **_TYPE,
+        **_texts("namePrefix", "nameSuffix", "namespace"),
+        "openapi": FieldsShape({"path": FILE, "version": TEXT}),
+        "commonLabels": _BY_NAME,
+        "labels": ListShape(_LABELS),
+        "commonAnnotations": _BY_NAME,
+        "patchesStrategicMerge": ListShape(LeafShape.MERGE),
+        "patchesJson6902": _PATCHES,
+        "patches": _PATCHES,
+        "images": ListShape(_IMAGE),
+        "imageTags": ListShape(_IMAGE),
+        "replacements": _REPLACEMENTS,
+        "replicas": ListShape(_REPLICA),
+        "vars": ListShape(_VAR),
+        "sortOptions": _SORT,
+        "resources": ListShape(LeafShape.BASE),
+        "components": ListShape(LeafShape.FOLDER),
+        "crds": ListShape(FILE),
+        "bases": ListShape(LeafShape.BASE),
+        "configMapGenerator": ListShape(FieldsShape(_MAKER)),
+        "secretGenerator": ListShape(FieldsShape({**_MAKER, "type": TEXT})),
+        "generatorOptions": _GENERATOR_OPTIONS,
+        "configurations": ListShape(FILE),
+        **dict.fromkeys(PLUGINS, ListShape(LeafShape.PLUGIN)),
+        "buildMetadata": _TEXTS,
+        **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), LeafShape.HELM),
+    }
+)
+"""Fields of a kustomization. Every field of types.Kustomization is here."""
+
+_TARGETS_OF_VALUES = ListShape(FieldsShape({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
+_WITH_FIELDS = {"fieldSpecs": _FIELD_SPECS}
+_OWN: dict[str, dict[str, Shape]] = {
+    "AnnotationsTransformer": {"annotations": _BY_NAME, **_WITH_FIELDS},
+    "ConfigMapGenerator": _MAKER,
+    "HashTransformer": {},
+    "IAMPolicyGenerator": {
+        "cloud": TEXT,
+        "kubernetesService": FieldsShape(_texts("name", "namespace")),
+        "serviceAccount": FieldsShape(_texts("name", "projectId")),
+    },
+    "ImageTagTransformer": {"imageTag": _IMAGE, **_WITH_FIELDS},
+    "LabelTransformer": {"labels": _BY_NAME, **_WITH_FIELDS},
+    "NamespaceTransformer": {"unsetOnly": FLAG, "setRoleBindingSubjects": TEXT, **_WITH_FIELDS},
+    "PatchJson6902Transformer": {"target": _SELECTOR, "path": FILE, "jsonOp": TEXT},
+    "PatchStrategicMergeTransformer": {"paths": ListShape(LeafShape.MERGE), "patches": TEXT},
+    "PatchTransformer": {"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS},
+    "PrefixSuffixTransformer": {**_texts("prefix", "suffix"), **_WITH_FIELDS},
+    "PrefixTransformer": {"prefix": TEXT, **_WITH_FIELDS},
+    "ReplacementTransformer": {"replacements": _REPLACEMENTS},
+    "ReplicaCountTransformer": {"replica": _REPLICA, **_WITH_FIELDS},
+    "SecretGenerator": {**_MAKER, "type": TEXT},
+    "SuffixTransformer": {"suffix": TEXT, **_WITH_FIELDS},
+    "ValueAddTransformer": {"value": TEXT, "targets": _TARGETS_OF_VALUES, "targetFilePath": FILE},
+}
+OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()}
+"""Fields of the configuration of each of kustomize's own plugins, by its kind; Helm's is not among them."""
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """`; did you mean "x"?` for the known name that is the same but for case, else for the nearest one, or nothing."""
+    same = same_name(name, known)
+    return closest(name, known) if same is None else f'; did you mean "{same}"?'
+
+
+def same_name(name: str, known: Collection[str]) -> str | None:
+    """The known name that kustomize takes `name` for: the same but for case."""
+    folded = _fold(name)
+    return next((each for each in known if _fold(each) == folded), None)
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+_MOST_BASES = 100
+"""Most kustomizations that may build on each other, and most folders that an entry of plugins may lead through."""
+
+_MOST_REPEATED = 4000
+"""Most files that a build may read once more: kustomize builds a base anew for each that names it."""
+
+_MOST_NAMED = 12
+"""Most folders of a chain that are named."""
+
+_LONGEST_KEY = 1000
+"""Characters of a key as it is written out: kustomize's reader takes no longer ones."""
+
+_REMOTE = re.compile(r"://|^[^/]*[@:]|^(www\.)?github\.com(/|$)", re.IGNORECASE)
+"""Entries that kustomize fetches, or may take for such where a file of that name is there."""
+
+_ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""Characters that a YAML reader does not take as they are, or folds."""
+
+_HELM = "needs Helm, which a fleet does not run"
+
+
+class BuildInputs(Record):
+    """The sorted paths of the files that a build reads, and what keeps a fleet from it.
+
+    `reads` is how many files it reads, each as often as kustomize does.
+    """
+
+    files: tuple[str, ...] = ()
+    problems: tuple[ClientProblem, ...] = ()
+    reads: int = 0
+
+
+class PluginEntry(Record):
+    """An entry of a list of plugins: its list and its place there, and the objects that it configures plugins by.
+
+    `files` are the paths that hold these, each with its own; "" is the kustomization itself. `folders` are the
+    kustomizations on the way there, as they are written out.
+    """
+
+    field: str
+    position: int
+    files: tuple[tuple[str, tuple[KubeObject, ...]], ...]
+    inputs: BuildInputs
+    folders: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def objects(self) -> tuple[KubeObject, ...]:
+        """The objects of all files, in order."""
+        return tuple(item for _, objects in self.files for item in objects)
+
+    @property
+    def is_packwise(self) -> bool:
+        """True if packwise is all that the entry runs."""
+        return bool(self.objects) and all(is_settings_value(item.value) for item in self.objects)
+
+
+class BuildCopy(Record):
+    """The files that kustomize gets in the place of a tree, by path, and the problems that keep a fleet from building
+    them.
+
+    `kustomization` is the outermost one, that of `file`, without packwise. `data` are the files that become the data of
+    ConfigMaps and Secrets, byte for byte.
+    """
+
+    contents: Mapping[str, bytes]
+    file: str
+    kustomization: Value
+    data: frozenset[str]
+    problems: tuple[ClientProblem, ...]
+
+
+def file_of(tree: FileTree, folder: str) -> str | None:
+    """The kustomization in a folder; None where there is none."""
+    return next((path for name in KUSTOMIZATIONS if tree.is_file(path := posixpath.join(folder, name))), None)
+
+
+def copy_of(tree: FileTree, folder: str) -> BuildCopy:
+    """The copy that kustomize gets to build the kustomization in `folder`, which must be there."""
+    walked = Kustomizations(tree, keeps=True)
+    inputs = walked.inputs(folder)
+    file = file_of(tree, folder) or folder
+    both = sorted(walked.rewritten.keys() & walked.data)
+    message = "must not become data, since kustomize reads it too; name a copy of it"
+    repeated = walked.repetition_problem(folder)
+    problems = [*inputs.problems, *[ClientProblem(path, message) for path in both], *([repeated] if repeated else [])]
+    contents = {path: tree.read(path) for path in inputs.files}
+    contents |= {path: "\n---\n".join(map(as_json, values)).encode() for path, values in walked.rewritten.items()}
+    kustomization = walked.rewritten[file][0] if file in walked.rewritten else None
+    return BuildCopy(contents, file, kustomization, frozenset(walked.data), tuple(problems))
+
+
+def as_json(value: object) -> str:
+    """The value as JSON on one line that readers of YAML 1.1 and 1.2 take for the same."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def folders_named_by(tree: FileTree, folder: str) -> set[str]:
+    """The folders that the kustomization of `folder` builds on or takes plugins from; a component names itself too."""
+    file = file_of(tree, folder) or folder
+    try:
+        value = mapping_at(tree, file)
+    except YamlError:
+        return set()
+    walk = _KustomizationWalk(tree, file)
+    walk.copy(value)
+    plugins = {posixpath.dirname(path) for entry in plugin_entries(tree, folder, value) for path, _ in entry.folders}
+    return {*walk.bases, *plugins, *([folder] if value.get("kind") == "Component" else [])}
+
+
+def plugin_entries(tree: FileTree, folder: str, value: Mapping[str, Value]) -> list[PluginEntry]:
+    """The plugins that the kustomization of `folder` runs itself, in its order."""
+    return [
+        _plugin_entry(tree, folder, field, position, entry)
+        for field in PLUGINS
+        for position, entry in enumerate(words_of(value.get(field)))
+    ]
+
+
+def _plugin_entry(tree: FileTree, folder: str, field: str, position: int, entry: str) -> PluginEntry:
+    name = file_of(tree, folder) or folder
+    if "\n" in entry:
+        objects, problems = _objects(entry, name)
+        return PluginEntry(field, position, (("", objects),), BuildInputs((), problems))
+    target, problem = _target(tree, name, entry)
+    if problem is not None:
+        return PluginEntry(field, position, (), BuildInputs((), (problem,)))
+    walk = _PluginFiles(tree)
+    walk.add(name, entry, target)
+    inputs = BuildInputs(tuple(dict.fromkeys(walk.read)), tuple(walk.problems), len(walk.read))
+    return PluginEntry(field, position, tuple(walk.files), inputs, tuple(walk.folders.items()))
+
+
+def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[ClientProblem, ...]]:
+    """The objects of a text that must hold nothing else."""
+    objects: list[KubeObject] = []
+    problems: list[ClientProblem] = []
+    for each in documents_in(text, path):
+        if isinstance(each, YamlError):
+            problems.append(_unreadable(path, each))
+        else:
+            objects.append(each)
+    return tuple(objects), tuple(problems)
+
+
+class _PluginFiles:
+    """The files that an entry of a list of plugins leads to.
+
+    A folder there is built too, and its output is what configures the plugins: it may list files and folders alone,
+    since what else would make of them is known only after kustomize read what they name.
+    """
+
+    __slots__ = ("_tree", "_visited", "files", "folders", "problems", "read")
+
+    def __init__(self, tree: FileTree) -> None:
+        self._tree = tree
+        self._visited = 0
+        self.read: list[str] = []
+        self.files: list[tuple[str, tuple[KubeObject, ...]]] = []
+        self.folders: dict[str, Value] = {}
+        self.problems: list[ClientProblem] = []
+
+    def add(self, name: str, entry: str, target: str) -> None:
+        """Adds what stands at `target`, which the kustomization `name` calls `entry`."""
+        if self._tree.is_file(target):
+            objects, problems = _objects(text_at(self._tree, target), target)
+            self.read.append(target)
+            self.files.append((target, objects))
+            self.problems += problems
+            return
+        self._visited += 1
+        inner = file_of(self._tree, target)
+        if inner is None:
+            self.problems.append(ClientProblem(name, f'"{entry}" must hold a kustomization'))
+        elif self._visited > _MOST_BASES + 1:
+            pass
+        elif self._visited > _MOST_BASES:
+            message = f'"{entry}" must lead through at most {_MOST_BASES} folders to the configuration of plugins'
+            self.problems.append(ClientProblem(name, message))
+        else:
+            self._add_folder(inner)
+
+    def _add_folder(self, file: str) -> None:
+        self.read.append(file)
+        self.problems += _ambiguous(self._tree, file)
+        try:
+            value = mapping_at(self._tree, file)
+        except YamlError as error:
+            self.problems.append(_unreadable(file, error))
+            return
+        walk = _KustomizationWalk(self._tree, file)
+        known = {"apiVersion", "kind", "metadata", "resources"}
+        self.folders[file] = walk.copy({key: each for key, each in value.items() if key in known})
+        self.problems += walk.problems
+        for key in value:
+            if key not in known:
+                message = (
+                    f"{key} must not stand in a kustomization of plugins: a fleet reads their configurations as the "
+                    f"files that its resources list{near(key, known)}"
+                )
+                self.problems.append(_at(ClientProblem(file, message), text_at(self._tree, file), (key,)))
+        for entry in words_of(value.get("resources")):
+            target, problem = _target(self._tree, file, entry)
+            if problem is None:
+                self.add(file, entry, target)
+
+
+class Kustomizations:
+    """The kustomizations of a tree; what others build on is looked at once, however many do.
+
+    `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte. With `keeps`,
+    `rewritten` has the documents of kustomizations and of plugins' configurations as they are written out again.
+    """
+
+    __slots__ = ("_bases", "_heaviest", "_keeps", "_plugged", "_tree", "data", "rewritten")
+
+    def __init__(self, tree: FileTree, *, keeps: bool = False) -> None:
+        self._tree = tree
+        self._keeps = keeps
+        self.data = set[str]()
+        self.rewritten: dict[str, list[Value]] = {}
+        self._bases: dict[str, BuildInputs] = {}
+        self._heaviest: dict[str, str] = {}
+        self._plugged: dict[str, str | None] = {}
+
+    def inputs(self, folder: str) -> BuildInputs:
+        """The files that a build of the kustomization in `folder` reads, and its problems."""
+        return self._inputs(folder, ())
+
+    def repetition_problem(self, folder: str) -> ClientProblem | None:
+        """The problem of a build that would read too much too often, of the kustomization in `folder`; None if it would
+        not.
+        """
+        inputs = self.inputs(folder)
+        if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
+            return None
+        message = (
+            f"a build must read at most {_MOST_REPEATED} files again, since kustomize builds a base anew for each that "
+            f"names it; got {self._chain(folder)}, which reads {_number(inputs.reads)} files where there are "
+            f"{len(inputs.files)}: name each base once"
+        )
+        return ClientProblem(file_of(self._tree, folder) or folder, message)
+
+    def _chain(self, folder: str) -> str:
+        """The folders of which each is the one that the folder before reads most through."""
+        chain = [folder]
+        while chain[-1] in self._heaviest and len(chain) <= _MOST_BASES:
+            chain.append(self._heaviest[chain[-1]])
+        named = [each or "." for each in chain]
+        if len(named) > _MOST_NAMED:
+            named = [*named[: _MOST_NAMED - 1], "…", named[-1]]
+        return " → ".join(named)
+
+    def _inputs(self, folder: str, outer: tuple[str, ...]) -> BuildInputs:
+        known = self._bases.get(folder)
+        if known is not None:
+            return known
+        file = file_of(self._tree, folder)
+        if file is None:
+            return BuildInputs((), (ClientProblem(folder or ".", "must hold a kustomization"),))
+        if folder in outer:
+            chain = " → ".join([each or "." for each in (*outer[outer.index(folder) :], folder)])
+            return BuildInputs((), (ClientProblem(file, f"must not build on itself: {chain}"),))
+        if len(outer) >= _MOST_BASES:
+            message = f"at most {_MOST_BASES} kustomizations may build on each other; more do from {outer[0] or '.'} on"
+            return BuildInputs((), (ClientProblem(file, message),))
+        try:
+            value = mapping_at(self._tree, file)
+        except YamlError as error:
+            return BuildInputs((file,), (_unreadable(file, error),))
+        walk = _KustomizationWalk(self._tree, file)
+        walk.problems += _ambiguous(self._tree, file)
+        copied = walk.copy(value)
+        self.data |= walk.data
+        if self._keeps:
+            self.rewritten |= {**walk.rewritten, file: [copied]}
+        reads, most = walk.reads, 0
+        for base, times in Counter(walk.bases).items():
+            inner = self._inputs(base, (*outer, folder))
+            walk.add(inner)
+            reads += times * inner.reads
+            if times * inner.reads > most:
+                most, self._heaviest[folder] = times * inner.reads, base
+            plugged = self._running_packwise(base)
+            if plugged is not None:
+                message = (
+                    f"packwise belongs in the outermost kustomization: {file} builds on this one, and what it changes "
+                    "comes after packwise"
+                )
+                walk.problems.append(ClientProblem(plugged, message))
+        inputs = BuildInputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
+        if outer:
+            # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
+            self._bases[folder] = inputs
+        return inputs
+
+    def _running_packwise(self, base: str) -> str | None:
+        """The kustomization in the folder `base`, where it runs packwise itself."""
+        if base not in self._plugged:
+            file = file_of(self._tree, base)
+            self._plugged[base] = file if file is not None and self._runs_packwise(base, file) else None
+        return self._plugged[base]
+
+    def _runs_packwise(self, folder: str, file: str) -> bool:
+        try:
+            entries = plugin_entries(self._tree, folder, mapping_at(self._tree, file))
+        except YamlError:
+            return False
+        return any(entry.is_packwise for entry in entries)
+
+
+class _KustomizationWalk:
+    """The files and bases that one kustomization names, met while the kustomization is copied field by field.
+
+    `reads` is how many files kustomize reads for it, without its bases; `bases` are named as often as it names them.
+    """
+
+    __slots__ = ("_file", "_folder", "_place", "_tree", "bases", "data", "files", "problems", "reads", "rewritten")
+
+    def __init__(self, tree: FileTree, file: str) -> None:
+        self._tree = tree
+        self._file = file
+        self._folder = posixpath.dirname(file)
+        # The file and the object whose fields are looked at, where that is not the kustomization itself.
+        self._place: tuple[str, KubeObject | None] | None = None
+        self.bases: list[str] = []
+        self.files = {file}
+        self.data = set[str]()
+        self.rewritten: dict[str, list[Value]] = {}
+        self.problems: list[ClientProblem] = []
+        self.reads = 1
+
+    def add(self, inputs: BuildInputs) -> None:
+        """Adds the files and the problems of what the kustomization builds on."""
+        self.files.update(inputs.files)
+        self.problems += inputs.problems
+
+    def copy(self, value: Mapping[str, Value]) -> Value:
+        """The kustomization as it is written out: its known fields, without packwise."""
+        return self._copy_value(KUSTOMIZATION, value, ())
+
+    def _copy_value(self, shape: Shape, value: Value, path: FieldPath) -> Value:
+        if isinstance(shape, ListShape):
+            return self._list(shape, value, path)
+        if isinstance(shape, (NamedShape, FieldsShape)):
+            return self._mapping(shape, value, path)
+        return self._leaf(shape, value, path)
+
+    def _list(self, shape: ListShape, value: Value, path: FieldPath) -> Value:
+        if not isinstance(value, list):
+            self._refuse(path, f"must be a list; got {describe(value)}")
+            return []
+        copied: list[Value] = []
+        words = 0
+        for position, entry in enumerate(value):
+            at = (*path, position)
+            if shape.of is not LeafShape.PLUGIN:
+                copied.append(self._copy_value(shape.of, entry, at))
+            elif isinstance(entry, str):
+                copied += self._plugin(str(path[-1]), words, entry)
+                words += 1
+            else:
+                self._refuse(at, f"must be text; got {describe(entry)}")
+        return copied
+
+    def _mapping(self, shape: NamedShape | FieldsShape, value: Value, path: FieldPath) -> Value:
+        if not isinstance(value, dict):
+            self._refuse(path, f"must be a mapping; got {describe(value)}")
+            return {}
+        copied: dict[str, Value] = {}
+        for key, each in value.items():
+            of = shape.by_name.get(key) if isinstance(shape, FieldsShape) else shape.of
+            at = (*path, key)
+            if of is None:
+                known = shape.by_name if isinstance(shape, FieldsShape) else ()
+                message = f"must be a field of kustomize in kustomize's own spelling{near(key, known)}"
+                self._refuse(at, message, key=True)
+            elif len(as_json(key)) > _LONGEST_KEY:
+                self._refuse(path, f"must have keys of at most {_LONGEST_KEY} characters; got {describe(key)}")
+            elif each is not None:
+                copied[key] = self._copy_value(of, each, at)
+            elif isinstance(shape, NamedShape):
+                copied[key] = None
+        return copied
+
+    def _leaf(self, shape: LeafShape, value: Value, path: FieldPath) -> Value:
+        if shape is LeafShape.HELM:
+            if value:
+                self._problem(f"{format_path(path)} {_HELM}")
+            return None
+        if shape is LeafShape.FLAG:
+            if not isinstance(value, bool):
+                self._refuse(path, f"must be true or false; got {describe(value)}")
+            return value
+        if shape is LeafShape.NUMBER:
+            if not isinstance(value, int) or isinstance(value, bool):
+                self._refuse(path, f"must be a whole number; got {describe(value)}")
+            return value
+        if not isinstance(value, str):
+            self._refuse(path, f"must be text; got {describe(value)}")
+            return ""
+        return value if shape is LeafShape.TEXT else self._copy_entry(shape, value, path)
+
+    def _copy_entry(self, shape: LeafShape, entry: str, path: FieldPath) -> str:
+        """The entry as it is written out; what it names is added to the files and the bases."""
+        if shape is LeafShape.MERGE and "\n" in entry:
+            self._refuse_no_objects(entry, path)
+            return entry
+        if not entry and isinstance(path[-1], str):
+            # A field that might as well be absent.
+            return entry
+        key, separator, name = entry.rpartition("=") if shape is LeafShape.DATA else ("", "", entry)
+        if "=" in key:
+            self._refuse(path, f'must have one "=" at most, after the key; got {describe(entry)}')
+            return entry
+        target, problem = _target(self._tree, self._file, name)
+        is_file = self._tree.is_file(target)
+        if problem is not None:
+            self.problems.append(problem)
+            return entry
+        if not is_file and shape in (LeafShape.BASE, LeafShape.FOLDER):
+            self.bases.append(target)
+        elif is_file and shape is LeafShape.FOLDER:
+            self._problem(f'"{name}" must be a folder with a kustomization; there is a file of this name')
+        elif is_file:
+            self._read(target)
+            if shape is LeafShape.DATA:
+                self.data.add(target)
+        else:
+            self._problem(f'"{name}" must be a file; there is a folder of this name')
+        return f"{key}{separator}{_spelt(self._folder, target)}"
+
+    def _read(self, target: str) -> None:
+        self.files.add(target)
+        self.reads += 1
+
+    def _refuse_no_objects(self, text: str, path: FieldPath) -> None:
+        """Refuses an inline patch that is none: kustomize would take it for the name of a file."""
+        objects, problems = _objects(text, self._file)
+        if problems or not objects:
+            reason = problems[0].message if problems else "it holds nothing"
+            self._refuse(path, f"must be a file, or a patch over several lines; {reason}")
+
+    def _plugin(self, field: str, position: int, text: str) -> list[Value]:
+        """The entries that are written out for one of plugins: none for packwise's own."""
+        entry = _plugin_entry(self._tree, self._folder, field, position, text)
+        self.add(entry.inputs)
+        if entry.is_packwise:
+            return []
+        self.reads += entry.inputs.reads
+        if "\n" in text:
+            # Each by itself: an entry in which kustomize cannot read objects is a path to it.
+            return [as_json(self._configuration(item, "", field)) for item in entry.objects]
+        for file, objects in entry.files:
+            self.rewritten[file] = [self._configuration(item, file, field) for item in objects]
+        self.rewritten |= {file: [value] for file, value in entry.folders}
+        return [_spelt(self._folder, _target(self._tree, self._file, text)[0])]
+
+    def _configuration(self, item: KubeObject, file: str, field: str) -> Value:
+        """The configuration of one of kustomize's own plugins as it is written out; a problem where it is another's.
+
+        It stands in `file`; "" for the kustomization itself.
+        """
+        value = item.value
+        kind, version = value.get("kind"), value.get("apiVersion")
+        if is_settings_value(value):
+            self._problem(f"{field} must have packwise in an entry of its own, since a fleet takes it out")
+        elif version != BUILTIN:
+            self._problem(
+                f"{field} must name packwise and kustomize's own alone, since a fleet runs no program that a "
+                f"repository names; got {kind} of {version}: build this package with kustomize itself"
+            )
+        elif kind == HELM_PLUGIN:
+            self._problem(f"{field}: {HELM_PLUGIN} {_HELM}")
+        elif not isinstance(kind, str) or kind not in OF_PLUGINS:
+            self._problem(f"{field} must name plugins that kustomize has; got {kind}{near(str(kind), OF_PLUGINS)}")
+        else:
+            return self._own(item, file, kind)
+        return {}
+
+    def _own(self, item: KubeObject, file: str, kind: str) -> Value:
+        self._place = (file, item) if file else (self._file, None)
+        copied = self._copy_value(OF_PLUGINS[kind], item.value, ())
+        metadata = copied.get("metadata") if isinstance(copied, dict) else None
+        if not (isinstance(metadata, dict) and metadata.get("name")):
+            self._refuse(("metadata", "name"), f"must be the name of the {kind}; got none")
+        if kind == "ValueAddTransformer" and isinstance(copied, dict) and not copied.get("value"):
+            self._refuse(("value",), "must be what to add: without it kustomize takes the name of a temporary folder")
+        self._place = None
+        return copied
+
+    def _problem(self, message: str) -> None:
+        self.problems.append(ClientProblem(self._file, message))
+
+    def _refuse(self, path: FieldPath, message: str, *, key: bool = False) -> None:
+        """Adds the problem of a field, at its place."""
+        named = f"{format_path(path)} {message}" if path else message
+        if self._place is None:
+            problem = ClientProblem(self._file, named)
+            self.problems.append(_at(problem, text_at(self._tree, self._file), path, key=key))
+            return
+        file, item = self._place
+        # Lines within a text in the kustomization are not those of its file.
+        place = None if item is None else item.location(path)
+        problem = ClientProblem(file, named) if place is None else ClientProblem(file, named, place.line, place.column)
+        self.problems.append(problem)
+
+
+def _at(problem: ClientProblem, text: str, path: FieldPath, *, key: bool = True) -> ClientProblem:
+    """The problem at the place of a field in the text of its file."""
+    try:
+        line, column = nearest(text, path, key=key)
+    except YamlError:
+        return problem
+    return problem.replace(line=line, column=column)
+
+
+def _ambiguous(tree: FileTree, file: str) -> list[ClientProblem]:
+    """Why kustomize would not build the kustomization `file`: another of its names is in the folder."""
+    folder = posixpath.dirname(file)
+    paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
+    others = [path for path in paths if path != file and tree.is_file(path)]
+    return [
+        ClientProblem(file, f"must be the only kustomization of its folder; {path} is there too") for path in others
+    ]
+
+
+def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem | None]:
+    """The path that the kustomization at `file` calls `entry`, or why it is none."""
+    if _REMOTE.search(entry):
+        return "", ClientProblem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')
+    if not entry.isprintable():
+        return "", ClientProblem(file, f"a path must have no control characters; got {entry!r}")
+    if "\\" in entry:
+        return "", ClientProblem(file, f'"{entry}" must have "/" between its folders')
+    folder = file.rpartition("/")[0]
+    target = posixpath.normpath(f"{folder}/{entry}" if folder else entry)
+    if entry.startswith("/") or target == ".." or target.startswith("../"):
+        return "", ClientProblem(file, f'"{entry}" must stand in the repository; it leads out of it')
+    target = "" if target == "." else target
+    if not tree.is_file(target) and not tree.is_folder(target):
+        return "", ClientProblem(file, f'"{entry}" must be a file or folder that is there, and no link')
+    return target, None
+
+
+def _spelt(folder: str, target: str) -> str:
+    """The path from `folder` to `target`, which starts with "./" or "../": no address does, and no YAML mapping."""
+    path = posixpath.relpath(f"/{target}", f"/{folder}")
+    return path if path == ".." or path.startswith("../") else f"./{path}"
+
+
+def _number(reads: int) -> str:
+    return f"{reads:,}" if reads < 10**9 else "more than a billion"
+
+
+def _unreadable(file: str, error: YamlError) -> ClientProblem:
+    return ClientProblem(file, f"must be readable; {error.message}", error.line, error.column)

@@ -1,0 +1,315 @@
+"""The output folder of a fleet: its files, orphans, and the evidence that it is up to date.
+
+As git's index, this goes by the times, the size, the number (inode) and the permissions of each file. It is kept in the
+cache: it differs from machine to machine, and an output must not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from hashlib import sha256
+from operator import attrgetter
+from pathlib import Path
+from struct import Struct
+from time import time_ns
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile, exit_code
+from packwise.fleet.cache import build
+from packwise.fleet.requests import plan_digest, plan_of
+from packwise.fleet.result import WRITTEN, PackageStatus, kept_findings
+from packwise.inputs.paths import real
+from packwise.inputs.reader import error_result
+from packwise.output.write import lock_folder, remove_empty
+from packwise.render.files import LIST, FolderPlan
+from packwise.render.folder import apply, folders_with_copies, remove_left, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+
+    from packwise.fleet.cache import Cache
+    from packwise.fleet.result import PackageResult
+    from packwise.render.folder import Changes
+
+
+class OutputFolder:
+    """The folder `folder`, in which each package has one at the path that `below` gives for its own."""
+
+    __slots__ = ("_below", "_copied_in", "_evidence", "_folder")
+
+    def __init__(self, folder: Path, below: Callable[[str], str], evidence: FolderEvidence) -> None:
+        # Findings have whole paths, as nobody knows here where the user stands.
+        self._folder = Path(real(folder))
+        self._below = below
+        self._evidence = evidence
+        # Of each folder above packages, once: thousands may stand in one.
+        self._copied_in = lru_cache(64)(folders_with_copies)
+
+    def write(self, result: PackageResult, payload: bytes) -> PackageResult:
+        """The result of an answer, once its package is written; a failing one is not.
+
+        Raises ValueError, KeyError or TypeError where that is no answer.
+        """
+        if result.status is PackageStatus.FAILING:
+            return result
+        folder = self._folder / self._below(result.folder)
+        is_there = folder.exists()
+        if is_there and not folder.is_dir():
+            return _failing(result, [unwritable(folder.as_posix(), "Not a directory")])
+        try:
+            if not is_there:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+            with lock_folder(folder.parent):
+                return self._write(result, folder, payload)
+        except FieldError as error:
+            return _failing(result, [error_result(error)])
+        except OSError as error:
+            return _failing(result, [unwritable(str(error.filename), error.strerror or str(error))])
+
+    def _write(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
+        is_new = not folder.exists()
+        digest = plan_digest(payload)
+        if not is_new and self._evidence.is_held(folder, digest):
+            self._remove_left(folder)
+            return result.replace(status=PackageStatus.UNCHANGED)
+        before = None if is_new else self._evidence.look(folder)
+        changes = survey(folder, plan_of(payload), with_list=True)
+        if exit_code(changes.results):
+            return _failing(result, changes.results)
+        self._remove_left(folder)
+        if not changes:
+            if before is not None and before.is_at_rest():
+                self._evidence.keep(folder, digest, before)
+            return result.replace(status=PackageStatus.UNCHANGED)
+        after = self._apply(folder, changes)
+        if after is not None and after.is_after(before, _written_paths(changes)):
+            # Files that stay had two names for a moment, which changes one of their times.
+            now = after if is_new else self._evidence.look(folder)
+            if now is not None and now.has(after.entries) and after.has(now.entries):
+                self._evidence.keep(folder, digest, now)
+        number = len(changes.contents) + len(changes.removed)
+        return result.replace(status=PackageStatus.ADDED if is_new else PackageStatus.CHANGED, written=number)
+
+    def _remove_left(self, folder: Path) -> None:
+        if folder.is_symlink() or folder.name in self._copied_in(folder.parent):
+            remove_left(folder)
+
+    def _apply(self, folder: Path, changes: Changes) -> Look | None:
+        """Writes the folder; a look at what it is then, from before anyone else could change it."""
+        looks: list[Look | None] = []
+        one_by_one = apply(folder, changes, at_once=True, look=lambda copy: looks.append(self._evidence.look(copy)))
+        return looks[0] if looks and one_by_one is None else None
+
+
+def _written_paths(changes: Changes) -> set[str]:
+    return {LIST, *[changes.targets.get(path, path) for path in changes.contents]}
+
+
+def unwritable(path: str, reason: str) -> Result:
+    """The error about a folder that the disk refuses to change."""
+    message = f'must be a folder that can be written; got "{reason}"'
+    return Result(message, file=ResultFile(path), tags={"rule": WRITTEN.name})
+
+
+def _failing(result: PackageResult, results: Iterable[Result]) -> PackageResult:
+    errors, warnings, findings = kept_findings(results)
+    return result.replace(
+        status=PackageStatus.FAILING,
+        errors=result.errors + errors,
+        warnings=result.warnings + warnings,
+        findings=(*findings, *result.findings),
+    )
+
+
+_NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
+
+
+def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> list[str]:
+    """The folders below `output`, by path, that have a list of packwise's own files and are not `known`.
+
+    What `evidence` has of a folder is not looked for again.
+    """
+    written: set[str] = set()
+    left = ["."]
+    while left:
+        name = left.pop()
+        at = output if name == "." else f"{output}/{name}"
+        below = evidence.package_folders_in(at)
+        if below is not None:
+            written.update([posixpath.normpath(f"{name}/{folder}") for folder in below])
+            continue
+        with suppress(OSError), os.scandir(at) as entries:
+            for entry in entries:
+                if entry.name == LIST:
+                    written.add(name)
+                elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                    left.append(entry.name if name == "." else f"{name}/{entry.name}")
+    return sorted(written.difference(known))
+
+
+def prune(output: Path, name: str) -> list[Result]:
+    """Removes what an earlier run wrote to the folder `name` of `output`, and folders that are empty then.
+
+    A file that was changed since stays, as do files of others: a warning names it. Errors are among the results where
+    the folder cannot be changed; it is as it was then.
+    """
+    folder = output / name
+    try:
+        with lock_folder(Path(real(folder)).parent):
+            remove_left(folder)
+            changes = survey(folder, _NOTHING, with_list=True)
+            # The list stays as long as it names a file that stays.
+            own = () if changes.results else (Path(real(folder)) / LIST,)
+            apply(folder, changes.replace(removed=(*changes.removed, *own), listing=None), at_once=True)
+            remove_empty(folder, output)
+    except FieldError as error:
+        return [error_result(error)]
+    except OSError as error:
+        return [unwritable(str(error.filename), error.strerror or str(error))]
+    return list(changes.results)
+
+
+_FORMAT = 1
+"""Of looks; another number is another look at the same folder."""
+
+_SECOND = 1_000_000_000
+_REST = 2 * _SECOND
+"""Nanoseconds after which a second change of a file gives it another time, on any file system."""
+
+
+class Look(Record):
+    """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at.
+
+    They are in the order of the file system, which keeps it as long as nothing changes.
+    """
+
+    entries: Mapping[str, bytes]
+    at: int
+
+    def digest(self) -> bytes:
+        """Another one for every other look."""
+        digest = sha256("\0".join(self.entries).encode("utf-8", "surrogateescape"))
+        digest.update(b"".join(self.entries.values()))
+        return digest.digest()
+
+    def package_folders(self) -> tuple[str, ...]:
+        """The folders in it that have a list of packwise's own files; "" is itself. Hidden folders are left out."""
+        lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
+        return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
+
+    def is_at_rest(self) -> bool:
+        """True if any change after the look will show: a file that changed just before it may change unseen."""
+        return all(_time(entry) + _REST < self.at for entry in self.entries.values())
+
+    def is_after(self, before: Look | None, written: Collection[str]) -> bool:
+        """True if this is the look `before` with the files `written`, to which nobody else had access yet."""
+        kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
+        if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
+            return False
+        # Where times are whole seconds, a file can change once more within the second in which it was written.
+        return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
+
+    def has(self, entries: Mapping[str, bytes]) -> bool:
+        """True if these are among its files, whatever happened to their names: a link made and removed is no change."""
+        return all(
+            path in self.entries and self.entries[path][:_OF_CONTENT] == entry[:_OF_CONTENT]
+            for path, entry in entries.items()
+        )
+
+
+ENTRY = Struct("=qqQIq")
+"""Of a file: when its content changed, in nanoseconds, its size, number and mode, and when anything of it changed."""
+
+_OF_CONTENT = Struct("=qqQI").size
+
+FOLDER = ENTRY.pack(0, 0, 0, 0, 0)
+
+
+def _time(entry: bytes) -> int:
+    """When the content changed last; a folder is always at rest."""
+    return ENTRY.unpack(entry)[0]
+
+
+_fields = attrgetter("st_mtime_ns", "st_size", "st_ino", "st_mode", "st_ctime_ns")
+
+
+def _is_hidden(folder: str) -> bool:
+    return folder.startswith(".") or "/." in folder
+
+
+def look_at(folder: str) -> Look | None:
+    """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
+    at = time_ns()
+    entries: dict[str, bytes] = {}
+    folders = [""]
+    try:
+        while folders:
+            prefix = folders.pop()
+            with _open_folder(f"{folder}/{prefix}") as opened, os.scandir(opened) as listed:
+                for each in listed:
+                    path = prefix + each.name
+                    if not each.is_dir(follow_symlinks=False):
+                        entries[path] = ENTRY.pack(*_fields(each.stat(follow_symlinks=False)))
+                    elif each.name != ".git":
+                        entries[path] = FOLDER
+                        folders.append(f"{path}/")
+    except OSError:
+        return None
+    return Look(entries, at)
+
+
+@contextmanager
+def _open_folder(folder: str) -> Generator[int | str]:
+    """The folder as `os.scandir` takes it: where the system can open it, the path to each file in it is a name."""
+    if os.scandir not in os.supports_fd:
+        yield folder
+        return
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+class FolderEvidence:
+    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
+
+    __slots__ = ("_cache", "_written")
+
+    def __init__(self, cache: Cache | None) -> None:
+        self._cache = cache if cache is not None and cache.is_near else None
+        self._written: dict[str, tuple[str, ...]] = {}
+
+    def look(self, folder: Path) -> Look | None:
+        """A look at the folder, where that is of use."""
+        return None if self._cache is None else look_at(os.fspath(folder))
+
+    def is_held(self, folder: Path, plan: bytes) -> bool:
+        """True if the folder looks as it did when it held what `plan` is the digest of."""
+        known = None if self._cache is None else self._cache.get(_key(folder, plan))
+        if known is None:
+            return False
+        look = self.look(folder)
+        if look is None or look.digest() != known:
+            return False
+        self._written[os.fspath(folder)] = look.package_folders()
+        return True
+
+    def package_folders_in(self, folder: str) -> tuple[str, ...] | None:
+        """The folders in a folder that is held, "" for itself, which have a list of packwise's own files."""
+        return self._written.get(folder)
+
+    def keep(self, folder: Path, plan: bytes, look: Look) -> None:
+        """Keeps that the folder holds that with this look."""
+        if self._cache is not None:
+            self._cache.put(_key(folder, plan), look.digest())
+
+
+def _key(folder: Path, plan: bytes) -> str:
+    return sha256(json.dumps(["look", _FORMAT, build().digest, os.fspath(folder), plan.hex()]).encode()).hexdigest()

@@ -1,0 +1,420 @@
+"""Requests for the work on a package, their keys and answers, as values and as bytes.
+
+An answer has two parts, of which most runs read the first one alone: the result, and what a render writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+import zlib
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile
+from packwise.doctor.clients import ClientProblem
+from packwise.fleet.cache import build
+from packwise.fleet.kustomize import KustomizeError, kustomize_version
+from packwise.fleet.packages import SUFFIXES, PackageClient, Packages
+from packwise.fleet.result import LOST, PackageResult, PackageStatus
+from packwise.fleet.tree import FileTree
+from packwise.inputs.paths import from_top
+from packwise.inputs.reach import Reach, reach
+from packwise.inputs.request import UsageError
+from packwise.render.files import FolderPlan
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from packwise.fleet.packages import FleetPackage
+
+    S = TypeVar("S", "PackageSide", "_Outline")
+
+MAX_TEXT = 512 << 20
+"""Bytes of a part of an answer: a cache is written by others too."""
+
+_PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL)
+"""A path below a folder in its shortest form."""
+
+
+class PackageSide(Record):
+    """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it.
+
+    Of the `files`, those `around` hold configurations and definitions that judge what is rendered, and are not rendered
+    themselves.
+    """
+
+    folder: str
+    client: PackageClient
+    files: tuple[tuple[str, bytes], ...]
+    problems: tuple[ClientProblem, ...] = ()
+    around: tuple[str, ...] = ()
+
+
+class Request(Record):
+    """A package and what to do with it: `before` is its state before the change, `nodes` the file of its cluster's
+    nodes.
+
+    `kustomize` is the version that the answer must come from. `crds` are those of its cluster, packed; `values` set
+    the variables of its templates. `verb` is that of `packwise fleet`. With `writes`, the answer has the contents of
+    the files to write.
+    """
+
+    key: str
+    folder: str
+    verb: str
+    after: PackageSide | None
+    before: PackageSide | None = None
+    nodes: tuple[str, bytes] | None = None
+    kustomize: str = ""
+    writes: bool = False
+    crds: bytes = b""
+    values: tuple[str, ...] = ()
+
+    @property
+    def client(self) -> str:
+        """The client that renders the package: where the change removes it, the one that did before."""
+        side = self.after or self.before
+        return "" if side is None else side.client.value
+
+
+class Answer(Record):
+    """An answer as a cache keeps it under `key`, unless it is of this run alone."""
+
+    key: str
+    payload: bytes
+    is_kept: bool = True
+
+
+def lost_result(folder: str, client: str, reason: str) -> PackageResult:
+    """The result of a package that no worker could finish."""
+    result = Result(f"was not finished: {reason}", file=ResultFile(folder or "."), tags={"rule": LOST.name})
+    return PackageResult(folder, client, PackageStatus.FAILING, 1, 0, (result,))
+
+
+def payload_of(result: PackageResult, plan: FolderPlan | None = None) -> bytes:
+    """The answer as bytes. Without a plan there is nothing to write."""
+    head = _pack(json.dumps(result.to_value()).encode())
+    tail = b""
+    if plan is not None:
+        index = {
+            "sizes": {path: len(content) for path, content in plan.contents.items()},
+            "generated": sorted(plan.generated),
+            "loose": sorted(plan.loose),
+            "emptied": sorted(plan.emptied),
+        }
+        tail = _pack(b"\n".join([json.dumps(index).encode(), b"".join(plan.contents.values())]))
+    return b"%d\n" % len(head) + head + tail
+
+
+def result_of(payload: bytes) -> PackageResult:
+    """The result in an answer. Raises ValueError, KeyError or TypeError where it is none."""
+    return PackageResult.from_value(json.loads(_unpack(_parts(payload)[0])))
+
+
+def plan_of(payload: bytes) -> FolderPlan:
+    """The files that an answer has to write. Raises as `result_of` does."""
+    first, _, contents = _unpack(_parts(payload)[1]).partition(b"\n")
+    index: dict[str, Any] = json.loads(first)
+    sizes: dict[str, int] = index["sizes"]
+    wrong = next((path for path in sizes if not _is_plain(path)), None)
+    ends = list(accumulate(sizes.values(), initial=0))
+    if wrong is not None or min(sizes.values(), default=0) < 0 or ends[-1] != len(contents):
+        raise ValueError(f"an answer must have files within its folder; got {wrong!r}")
+    return FolderPlan(
+        {path: contents[start:end] for path, (start, end) in zip(sizes, pairwise(ends), strict=True)},
+        frozenset(index["generated"]),
+        frozenset(index["loose"]),
+        tuple(index["emptied"]),
+        (),
+    )
+
+
+def plan_digest(payload: bytes) -> bytes:
+    """A digest of the files that an answer has to write. Raises ValueError where it is no answer."""
+    return sha256(_parts(payload)[1]).digest()
+
+
+def _parts(payload: bytes) -> tuple[bytes, bytes]:
+    end = payload.index(b"\n", 0, 20) + 1
+    middle = end + int(payload[:end])
+    return payload[end:middle], payload[middle:]
+
+
+def _is_plain(path: str) -> bool:
+    return _PLAIN.fullmatch(path) is not None and (os.sep == "/" or not {os.sep, ":"} & set(path))
+
+
+def _pack(part: bytes) -> bytes:
+    return zlib.compress(part, 1)
+
+
+def _unpack(part: bytes) -> bytes:
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(part, MAX_TEXT)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if reader.unconsumed_tail:
+        raise ValueError(f"an answer must be at most {MAX_TEXT >> 20} MiB")
+    return text
+
+
+_FORMAT = 2
+"""Of answers; another number is another answer to the same request."""
+
+
+class BlobTree(FileTree, Protocol):
+    """A tree that knows digests of its contents, and what git calls them."""
+
+    def digest(self, path: str) -> bytes:
+        """A digest of what the file held when it was read last. Raises OSError where it cannot be read."""
+        ...
+
+    def blob(self, path: str, name: str = "") -> str:
+        """Git's name of the file's content, in the form of `name`. Raises OSError where it cannot be read."""
+        ...
+
+
+class Rooted(Record):
+    """The packages in the folder `root` of a tree; `beside` are files that hold for all, with what git calls each."""
+
+    tree: BlobTree
+    root: str
+    packages: Packages
+    beside: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, tree: BlobTree, root: str) -> Rooted:
+        """The packages of a tree."""
+        return cls(tree, root, Packages(tree, root))
+
+    def below(self, folder: str) -> str:
+        """The folder of a package below the root; "." for the root itself."""
+        return posixpath.relpath(folder or ".", self.root or ".")
+
+    def folder(self, below: str) -> str:
+        """The folder that `below` returned that for."""
+        joined = posixpath.normpath(posixpath.join(self.root, below))
+        return "" if joined == "." else joined
+
+    def names(self) -> list[str]:
+        """The folders of all packages, below the root."""
+        return [self.below(folder) for folder in self.packages.clients]
+
+
+class Nodes:
+    """The nodes of each cluster: one file for all, or in a folder one for each package, named as this is.
+
+    The files are known by their paths from `top`.
+    """
+
+    __slots__ = ("_folder", "_top", "_whole")
+
+    def __init__(self, path: str, top: str) -> None:
+        at = Path(path)
+        if not at.exists():
+            raise UsageError(
+                f'--nodes "{path}" must be a file, or a folder with one for each package; it does not exist'
+            )
+        self._folder = at if at.is_dir() else None
+        self._whole = None if at.is_dir() else (from_top(path, top), at.read_bytes())
+        self._top = top
+
+    def of(self, below: str, root: str) -> tuple[str, bytes] | None:
+        """The file for a package, which stands at `below` in the root, and its content; None where there is none."""
+        if self._folder is None:
+            return self._whole
+        name = posixpath.basename(root) if below == "." else below
+        for suffix in SUFFIXES:
+            file = self._folder / f"{name}{suffix}"
+            if file.is_file():
+                return from_top(str(file), self._top), file.read_bytes()
+        return None
+
+
+def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
+    """A digest of all that the package in `folder` reads, by names of git in the form of `form`."""
+    package = rooted.packages.package(folder)
+    digest = sha256(json.dumps([package.client.value, rooted.beside]).encode())
+    for path in package.files:
+        try:
+            blob = rooted.tree.blob(path, form)
+        except OSError:
+            blob = "unreadable"
+        digest.update(f"\0{rooted.below(path)}\0{blob}".encode("utf-8", "surrogateescape"))
+    for problem in package.problems:
+        # What is looked for and not there has no content.
+        digest.update(f"\0{problem.message}".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
+    """The packages that the change from one tree to the other reaches, by their folders below the root."""
+    old, new = (
+        {each.below(folder): digest_of(each, folder, form) for folder in each.packages.clients}
+        for each in (before, after)
+    )
+    return reach(old, new)
+
+
+class _Outline(Record):
+    """A side of a package by the digests of its files, which is what an answer depends on."""
+
+    folder: str
+    client: PackageClient
+    paths: tuple[str, ...]
+    digests: bytes
+    problems: tuple[ClientProblem, ...] = ()
+    around: tuple[str, ...] = ()
+
+    def parts(self) -> list[object]:
+        """All of it, as JSON has values."""
+        problems = [[each.file, each.message, each.line, each.column] for each in self.problems]
+        return [self.folder, self.client.value, self.paths, self.digests.hex(), problems, self.around]
+
+
+class Requests:
+    """Makes the requests of one run of `verb`, each with `crds` and `values`.
+
+    With `writes`, answers bring the files to write.
+    """
+
+    def __init__(
+        self,
+        verb: str,
+        after: Rooted,
+        before: Rooted | None,
+        nodes: Nodes | None,
+        *,
+        writes: bool,
+        crds: bytes = b"",
+        values: tuple[str, ...] = (),
+    ) -> None:
+        self._verb = verb
+        self.after = after
+        self._before = before
+        self._nodes = nodes
+        self._writes = writes
+        self._crds = crds
+        self._values = values
+        self._crds_digest = sha256(crds).hexdigest()
+
+    def key(self, below: str) -> str:
+        """The key of the answer for the package at `below`, by what its files held when they were read last."""
+        after = _outline(self.after, below)
+        before = None if self._before is None else _outline(self._before, below)
+        version, complaint = _kustomize(after, before)
+        return self._key(below, _with_complaint(after, complaint), before, version)
+
+    def request(self, below: str) -> Request:
+        """The request for the package at `below`, with the key of its answer, by what its files hold now."""
+        after = _side(self.after, below)
+        before = None if self._before is None else _side(self._before, below)
+        version, complaint = _kustomize(after, before)
+        after = _with_complaint(after, complaint)
+        key = self._key(below, _outline_of(after), _outline_of(before), version)
+        return Request(
+            key=key,
+            folder=self.after.folder(below),
+            verb=self._verb,
+            after=after,
+            before=before,
+            nodes=self._nodes_of(below),
+            kustomize=version,
+            writes=self._writes,
+            crds=self._crds,
+            values=self._values,
+        )
+
+    def _key(self, below: str, after: _Outline | None, before: _Outline | None, kustomize: str) -> str:
+        nodes = self._nodes_of(below)
+        parts = [
+            *(_FORMAT, build().digest, self.after.folder(below), self._verb, self._writes, kustomize),
+            *(self._crds_digest, self._values),
+            *[None if side is None else side.parts() for side in (after, before)],
+            None if nodes is None else (nodes[0], _kept_digest(nodes[1])),
+        ]
+        return sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _nodes_of(self, below: str) -> tuple[str, bytes] | None:
+        return None if self._nodes is None else self._nodes.of(below, self.after.root)
+
+
+def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outline | None) -> tuple[str, str]:
+    """The version of kustomize where one of the sides is built, and why there is none."""
+    if any(
+        side.client is PackageClient.KUSTOMIZE and not side.problems for side in (after, before) if side is not None
+    ):
+        try:
+            return kustomize_version(), ""
+        except KustomizeError as error:
+            return "", str(error)
+    return "", ""
+
+
+def _with_complaint(side: S | None, complaint: str) -> S | None:
+    if side is None or not complaint:
+        return side
+    return side.replace(problems=(*side.problems, ClientProblem(side.folder or ".", complaint)))
+
+
+def _outline(rooted: Rooted, below: str) -> _Outline | None:
+    """The package, none of whose files is read that was read before; None where the tree has none there."""
+    package = _package(rooted, below)
+    if package is None:
+        return None
+    paths: list[str] = []
+    digests: list[bytes] = []
+    problems = list(package.problems)
+    for path in package.files:
+        try:
+            digests.append(rooted.tree.digest(path))
+            paths.append(path)
+        except OSError as error:
+            problems.append(_unreadable(path, error))
+    return _Outline(package.folder, package.client, tuple(paths), b"".join(digests), tuple(problems), package.around)
+
+
+def _outline_of(side: PackageSide | None) -> _Outline | None:
+    if side is None:
+        return None
+    digests = b"".join([sha256(data).digest() for _, data in side.files])
+    paths = tuple(path for path, _ in side.files)
+    return _Outline(side.folder, side.client, paths, digests, side.problems, side.around)
+
+
+def _side(rooted: Rooted, below: str) -> PackageSide | None:
+    """The package with the contents of its files; None where the tree has none there."""
+    package = _package(rooted, below)
+    if package is None:
+        return None
+    problems = list(package.problems)
+    files: list[tuple[str, bytes]] = []
+    for path in package.files:
+        try:
+            files.append((path, rooted.tree.read(path)))
+        except OSError as error:
+            problems.append(_unreadable(path, error))
+    return PackageSide(package.folder, package.client, tuple(files), tuple(problems), package.around)
+
+
+def _package(rooted: Rooted, below: str) -> FleetPackage | None:
+    folder = rooted.folder(below)
+    return rooted.packages.package(folder) if folder in rooted.packages.clients else None
+
+
+def _unreadable(path: str, error: OSError) -> ClientProblem:
+    return ClientProblem(path, f'must be readable; got "{error.strerror}"')
+
+
+@lru_cache(1)
+def _kept_digest(data: bytes) -> str:
+    """The digest of the nodes that all packages are asked about."""
+    return sha256(data).hexdigest()

@@ -1,0 +1,372 @@
+"""A run through a fleet: what a change reaches, handed to workers, and the answers in sum."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack, closing, nullcontext
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import exit_code
+from packwise.console import Meter, is_coloured, say, show
+from packwise.fleet.cache import CacheError, default_place, open_cache
+from packwise.fleet.output import FolderEvidence, OutputFolder, orphans, prune
+from packwise.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, with_user_paths
+from packwise.fleet.requests import Nodes, Requests, Rooted, lost_result, reach_of, result_of
+from packwise.fleet.result import PackageResult, PackageStatus, Tally
+from packwise.fleet.tree import CommitTree, DiskTree
+from packwise.fleet.work import blobs_of, read_crds, work
+from packwise.fleet.workers import DaskCluster, Lost, Processes, WorkersError, run
+from packwise.inputs.git import Commit, merge_bases
+from packwise.inputs.groups import COMMIT
+from packwise.inputs.paths import real, top_of
+from packwise.inputs.reach import reach_of_any
+from packwise.inputs.request import UsageError, Verbosity
+from packwise.output.findings_text import as_lines
+from packwise.render.folder import refuse_no_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from krmfn.result import Result
+    from packwise.fleet.cache import Cache
+    from packwise.fleet.options import Fleet, FleetFormat
+    from packwise.fleet.requests import Answer, Request
+    from packwise.fleet.workers import Workers
+
+
+def fleet(command: Fleet) -> int:
+    """Runs the verb on all packages that are to be looked at; returns the exit code. Raises UsageError."""
+    if not Path(command.root).is_dir():
+        raise UsageError(f'"{command.root}" must be a folder with packages')
+    if command.folder is not None:
+        refuse_no_folder(command.folder)
+    top, root = _below_top(command.root)
+    crds = read_crds(command.crds, top)
+    say(as_lines(crds.results))
+    if exit_code(crds.results):
+        # Without the definitions that were asked for, every answer would be a guess.
+        return 1
+    with ExitStack() as stack:
+        disk = DiskTree(top, root, command.folder, command.exclude)
+        after = Rooted.of(disk, root)
+        befores = _befores(command, disk, root, stack)
+        if command.crds:
+            # Other definitions are another cluster for all packages.
+            for at, each in enumerate(befores):
+                if isinstance(each.tree, CommitTree):
+                    old, new = blobs_of(command.crds, top, each.tree)
+                    befores[at], after = each.replace(beside=old), after.replace(beside=new)
+        before = befores[0] if befores else None
+        if not after.packages.clients and (before is None or not before.packages.clients):
+            raise UsageError(
+                f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
+                "that runs packwise; it holds none"
+            )
+        tally = Tally()
+        spool = stack.enter_context(closing(Spool())) if command.output == "json" else None
+
+        def take(result: PackageResult) -> None:
+            result = with_user_paths(result, top)
+            tally.add(result)
+            if spool is not None:
+                spool.add(result)
+
+        requests = _requests(command, after, before, top, crds.packed)
+        evidence = _run(command, requests, befores, take)
+        orphaned, results = _orphans(command, after, evidence)
+        report = FleetReport(
+            verb=command.verb,
+            root=Path(command.root).as_posix(),
+            summary=tally.summary(),
+            results=spool or (),
+            since=command.changed_since or command.baseline or "",
+            is_coloured=is_coloured(sys.stdout),
+            is_verbose=command.verbosity is Verbosity.VERBOSE,
+            orphans=orphaned,
+        )
+        is_shown = all(show(piece) for piece in _PRINTERS[command.output](report))
+        say(as_lines(results))
+    return max(_code(report, command), _absence(report, command), exit_code(results), int(not is_shown))
+
+
+def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[Orphans | None, list[Result]]:
+    """Folders of the output that are of packages that are gone, and findings about files that stay in them."""
+    if command.folder is None:
+        return None, []
+    folder = Path(command.folder)
+    results: list[Result] = []
+    listed: list[str] = []
+    for name in orphans(real(command.folder), after.names(), evidence):
+        own = prune(folder, name) if command.prunes else []
+        results += own
+        if not exit_code(own):
+            listed.append((folder / name).as_posix())
+    return Orphans(tuple(listed), are_pruned=command.prunes), results
+
+
+def _below_top(folder: str) -> tuple[str, str]:
+    """The top of the repository that `folder` stands in, and its path below that."""
+    at = real(folder)
+    top = top_of(at)
+    below = Path(at).relative_to(top).as_posix()
+    return top, "" if below == "." else below
+
+
+def _befores(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> list[Rooted]:
+    """The state before the change, where one is named; several where merges crossed since then."""
+    since, name = command.changed_since, command.baseline
+    if since is not None:
+        since = since.removeprefix(COMMIT)
+        if name is not None and name != COMMIT + since:
+            raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+        return [_packages_of_commit(each, command, disk, root, stack) for each in merge_bases(since, command.root)]
+    if name is None:
+        if command.verb == "diff":
+            raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
+        return []
+    if name.startswith(COMMIT):
+        return [_packages_of_commit(name.removeprefix(COMMIT), command, disk, root, stack)]
+    if not Path(name).is_dir():
+        raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
+    top, below = _below_top(name)
+    return [Rooted.of(DiskTree(top, below, None, command.exclude), below)]
+
+
+def _packages_of_commit(name: str, command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted:
+    """The packages of a commit."""
+    commit = Commit(name, command.root)
+    stack.callback(commit.close)
+    return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
+
+
+def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, crds: bytes) -> Requests:
+    baseline = before if command.baseline is not None or command.verb == "diff" else None
+    nodes = None if command.nodes is None else Nodes(command.nodes, top)
+    writes, values = command.folder is not None, command.values
+    return Requests(command.verb, after, baseline, nodes, writes=writes, crds=crds, values=values)
+
+
+def _run(
+    command: Fleet,
+    requests: Requests,
+    befores: Sequence[Rooted],
+    take: Callable[[PackageResult], None],
+) -> FolderEvidence:
+    """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
+    after = requests.after
+    names = after.names()
+    if befores and (command.verb == "diff" or command.changed_since is not None):
+        reached = reach_of_any([reach_of(each, after, _form(each)) for each in befores])
+        names = [*reached.reached, *reached.added]
+        for name in reached.untouched:
+            take(_untouched_result(after, name, PackageStatus.UNCHANGED))
+        if command.verb == "diff":
+            names += reached.removed
+        else:
+            for name in reached.removed:
+                before = next(each for each in befores if each.folder(name) in each.packages.clients)
+                take(_untouched_result(before, name, PackageStatus.REMOVED))
+    workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler)
+    with _cache_of(command) as cache:
+        evidence = FolderEvidence(cache)
+        output = None if command.folder is None else OutputFolder(Path(command.folder), after.below, evidence)
+        run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
+    return evidence
+
+
+def _cluster(scheduler: str) -> DaskCluster:
+    """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
+    from packwise.fleet.cluster import is_exposed
+
+    if is_exposed(scheduler):
+        say(
+            [
+                f'warning: --scheduler should be "tls://…" beyond this machine; got "{scheduler}": '
+                "whoever reaches it, or the network on the way, can run code on its workers and here"
+            ]
+        )
+    return DaskCluster(scheduler)
+
+
+def _untouched_result(rooted: Rooted, name: str, status: PackageStatus) -> PackageResult:
+    """The result of a package that no worker looks at."""
+    folder = rooted.folder(name)
+    return PackageResult(folder, rooted.packages.clients[folder].value, status)
+
+
+def _form(before: Rooted) -> str:
+    """A name of git as the state before has them."""
+    tree = before.tree
+    return tree.form if isinstance(tree, CommitTree) else ""
+
+
+def _cache_place(command: Fleet) -> str | None:
+    return (command.cache or default_place()) if command.is_cached else None
+
+
+def _cache_of(command: Fleet) -> AbstractContextManager[Cache | None]:
+    """Where answers are kept; None where they are not. Raises UsageError."""
+    place = _cache_place(command)
+    if place is None:
+        return nullcontext()
+    try:
+        return open_cache(place, lambda line: say([line]), command.cache_size)
+    except CacheError as error:
+        raise UsageError(str(error)) from None
+
+
+_PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
+    "text": as_text,
+    "json": as_json,
+    "markdown": as_markdown,
+}
+
+
+def _absence(report: FleetReport, command: Fleet) -> int:
+    """1 where a package has no workload that was judged and must have one, which stderr says."""
+    idle = report.summary.number(PackageStatus.IDLE)
+    if not command.requires_workloads or not idle:
+        return 0
+    have = "1 package has none" if idle == 1 else f"{idle} packages have none"
+    say([f"error: a workload must be judged in every package (--require-workloads); {have}"])
+    return 1
+
+
+def _code(report: FleetReport, command: Fleet) -> int:
+    """1 where a package fails or something does not fit; where that was asked for, where something changes."""
+    summary = report.summary
+    same = (PackageStatus.UNCHANGED, PackageStatus.PASSING, PackageStatus.IDLE)
+    changed = [status for status, _ in summary.statuses if status not in same]
+    is_pruned = report.orphans is not None and report.orphans.are_pruned and report.orphans.folders
+    is_changed = command.exit_code and (changed or is_pruned)
+    return int(bool(summary.number(PackageStatus.FAILING) or summary.pending or is_changed))
+
+
+def run_through(
+    names: Sequence[str],
+    requests: Requests,
+    workers: Workers,
+    *,
+    cache: Cache | None,
+    output: OutputFolder | None,
+    take: Callable[[PackageResult], None],
+) -> None:
+    """Hands the result of each package of `names` to `take`, in no order.
+
+    Raises UsageError where no worker can run; KeyboardInterrupt, after a word on how far it came.
+    """
+    going = _Run(requests, cache, output, take, Meter(len(names)))
+    try:
+        with closing(run(going.tasks(names), work, workers)) as answers:
+            for index, answer in answers:
+                going.take_answer(index, answer)
+    except WorkersError as error:
+        raise UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        going.meter.clear()
+        done = f"stopped: {going.done} of {len(names)} packages are done"
+        say([done if cache is None else f"{done}; the same command goes on from there"])
+        raise
+    finally:
+        going.meter.clear()
+
+
+class _Run:
+    """Work under way: folder and client of each package that has no answer yet, by the index of its task."""
+
+    __slots__ = ("_cache", "_output", "_requests", "_take", "_waiting", "done", "meter")
+
+    def __init__(
+        self,
+        requests: Requests,
+        cache: Cache | None,
+        output: OutputFolder | None,
+        take: Callable[[PackageResult], None],
+        meter: Meter,
+    ) -> None:
+        self._requests = requests
+        self._cache = cache
+        self._output = output
+        self._take = take
+        self._waiting: dict[int, tuple[str, str]] = {}
+        self.meter = meter
+        self.done = 0
+
+    def tasks(self, names: Sequence[str]) -> Iterator[Request]:
+        """The requests that the cache has no answer to; what it has becomes a result at once."""
+        number = 0
+        for name in names:
+            key = "" if self._cache is None else self._requests.key(name)
+            if self._is_known(key):
+                continue
+            request = self._requests.request(name)
+            # A file can change between two looks at it.
+            if request.key != key and self._is_known(request.key):
+                continue
+            self._waiting[number] = request.folder, request.client
+            number += 1
+            yield request
+
+    def take_answer(self, index: int, answer: Answer | Lost) -> None:
+        """Takes what a worker answers."""
+        folder, client = self._waiting.pop(index)
+        if isinstance(answer, Lost):
+            self._add(lost_result(folder, client, answer.reason))
+            return
+        if self._cache is not None and answer.is_kept:
+            self._cache.put(answer.key, answer.payload)
+        self._finish(answer.payload)
+
+    def _is_known(self, key: str) -> bool:
+        """True if the cache has the answer, which is a result then."""
+        payload = None if self._cache is None else self._cache.get(key)
+        if payload is None:
+            return False
+        try:
+            self._finish(payload)
+        except (ValueError, KeyError, TypeError):
+            # Whoever else writes to the cache wrote something else.
+            return False
+        return True
+
+    def _finish(self, payload: bytes) -> None:
+        result = result_of(payload)
+        if self._output is not None:
+            result = self._output.write(result, payload)
+        self._add(result)
+
+    def _add(self, result: PackageResult) -> None:
+        self._take(result)
+        self.done += 1
+        self.meter.advance()
+
+
+_IN_MEMORY = 1 << 20
+"""Bytes up to which there is no file: those of a thousand packages without findings."""
+
+
+class Spool:
+    """Results, which come back in order of their folders, as often as asked. Close it: the file goes then."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+        self._places: list[tuple[str, int, int]] = []
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._file.close()
+
+    def add(self, result: PackageResult) -> None:
+        """Keeps a result. Raises OSError where the disk refuses it."""
+        text = json.dumps(result.to_value()).encode()
+        self._places.append((result.folder, self._file.tell(), len(text)))
+        self._file.write(text)
+
+    def __iter__(self) -> Iterator[PackageResult]:
+        for _, at, size in sorted(self._places):
+            self._file.seek(at)
+            yield PackageResult.from_value(json.loads(self._file.read(size)))

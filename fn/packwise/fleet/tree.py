@@ -1,0 +1,481 @@
+"""Trees of files by their paths: in memory, in a folder on disk, in a commit; and the documents in them.
+
+Paths are slash-separated below the top of the repository; "" is the top.
+
+Clusters are alike, and each file is asked about several times: the texts that were read last are not read again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+from bisect import bisect_left
+from collections import OrderedDict
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.kubeobject import KubeObject, Source
+from krmfn.run import MAX_INPUT
+from krmfn.yamltext import YamlError, read, split_documents
+from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, ignored_files, ignores_above, unparsed_reason
+from packwise.doctor.clients import KPTFILE, ClientProblem
+from packwise.globs import Globs
+from packwise.inputs.git import blob_of
+from packwise.inputs.paths import contains, landmark_text, landmarks_above, real
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.inputs.git import Commit
+
+
+SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
+"""Names of files that say what others are, hidden ones too."""
+
+
+class FileTree(Protocol):
+    """Files by their paths."""
+
+    def is_file(self, path: str) -> bool:
+        """True if a file, and no link, stands at `path`."""
+        ...
+
+    def is_folder(self, path: str) -> bool:
+        """True if a folder, and no link, stands at `path`."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Content of the file at `path`. Raises OSError where it cannot be read."""
+        ...
+
+    def files_below(self, folder: str) -> Sequence[str]:
+        """The paths of all files in a folder and in its folders, sorted.
+
+        Hidden ones are left out, but for those that say what other files are.
+        """
+        ...
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """The sorted paths of the files directly in a folder that the root of the tree is in; no hidden ones."""
+        ...
+
+    def listing(self, root: str) -> FileTree:
+        """The same tree, with the files in another folder listed."""
+        ...
+
+
+class MemoryTree:
+    """A tree whose files are in memory."""
+
+    __slots__ = ("_contents", "_folders", "_paths")
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self._contents = contents
+        self._paths = sorted(contents)
+        self._folders = {folder for path in contents for folder in _folders_of(path)}
+
+    def is_file(self, path: str) -> bool:
+        """As `FileTree` has it."""
+        return path in self._contents
+
+    def is_folder(self, path: str) -> bool:
+        """As `FileTree` has it."""
+        return path in self._folders
+
+    def read(self, path: str) -> bytes:
+        """As `FileTree` has it."""
+        return self._contents[path]
+
+    def files_below(self, folder: str) -> Sequence[str]:
+        """As `FileTree` has it."""
+        return below(self._paths, folder)
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """As `FileTree` has it."""
+        return files_directly_in(folder, self._paths)
+
+    def listing(self, root: str) -> MemoryTree:  # noqa: ARG002
+        """As `FileTree` has it: all files are listed."""
+        return self
+
+
+def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
+    """Those of the `paths` that stand directly in the folder, sorted, without hidden files."""
+    inside = [path for path in paths if posixpath.dirname(path) == folder]
+    return sorted(path for path in inside if not posixpath.basename(path).startswith("."))
+
+
+def below(paths: Sequence[str], folder: str) -> Sequence[str]:
+    """Those of the sorted `paths` that are in `folder` or in its folders."""
+    if not folder:
+        return paths
+    # "0" is the character after "/".
+    return paths[bisect_left(paths, f"{folder}/") : bisect_left(paths, f"{folder}0")]
+
+
+def _folders_of(path: str) -> list[str]:
+    folders: list[str] = []
+    while path:
+        path = posixpath.dirname(path)
+        folders.append(path)
+    return folders
+
+
+_KEPT = 512
+"""Number of texts that are kept with what they say."""
+
+_LONGEST = 20_000
+"""Characters of a text that is kept."""
+
+
+def mapping_at(tree: FileTree, path: str) -> Mapping[str, Value]:
+    """The mapping that a file holds. Raises YamlError where it is no YAML, or something else."""
+    text = text_at(tree, path)
+    value = _kept_value(text) if len(text) <= _LONGEST else read(text)
+    if not isinstance(value, dict):
+        raise YamlError("must be a mapping", 1, 1)
+    return value
+
+
+def objects_at(tree: FileTree, path: str) -> Iterator[KubeObject]:
+    """The mappings among the documents of a file; what is no YAML is left out."""
+    return (each for each in documents_in(text_at(tree, path), path) if isinstance(each, KubeObject))
+
+
+def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
+    """The documents of `text`, which stands in the file at `path`: mappings, and why others are none.
+
+    Documents that hold nothing are left out.
+    """
+    for each in _kept_documents(text) if len(text) <= _LONGEST else _documents(text):
+        if isinstance(each, YamlError):
+            yield each
+        else:
+            source, value = each
+            yield KubeObject.cut(source.replace(file=path), value)
+
+
+def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[ClientProblem]:
+    """The documents of a file that are no YAML, have one of the words, and are no templates."""
+    text, problems = text_at(tree, path), list[ClientProblem]()
+    for document in split_documents(text):
+        try:
+            _ = KubeObject(Source(document.text, (), document.line, 1, path)).value
+        except FieldError as error:
+            is_meant = any(word.decode() in document.text for word in words)
+            if is_meant and unparsed_reason(path, document.text, error.message) is None:
+                problems.append(ClientProblem(path, error.message, error.location.line, error.location.column))
+    return problems
+
+
+def text_at(tree: FileTree, path: str) -> str:
+    """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
+    try:
+        return tree.read(path).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@lru_cache(_KEPT)
+def _kept_value(text: str) -> Value:
+    return read(text)
+
+
+@lru_cache(_KEPT)
+def _kept_documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError]:
+    return _documents(text)
+
+
+def _documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError]:
+    documents: list[tuple[Source, Mapping[str, Value]] | YamlError] = []
+    for document in split_documents(text):
+        try:
+            value = read(document.text)
+        except YamlError as error:
+            documents.append(YamlError(error.message, error.line + document.line - 1, error.column))
+            continue
+        if isinstance(value, dict):
+            documents.append((Source(document.text, (), document.line), value))
+        elif value is not None:
+            documents.append(YamlError("must be a mapping", document.line, 1))
+    return documents
+
+
+# The files of a repository: a folder on disk, or a commit beside it.
+
+_BYTES_KEPT = 4 << 20
+"""Bytes of contents that are kept: those of shared bases, which every package reads."""
+
+_PIECE = 16 << 10
+"""Bytes that are read at once: nearly every file is smaller, and larger pieces take longer to make."""
+
+_SIZE = 32
+"""Bytes of a digest."""
+
+_LOOKED_UP = 20_000
+"""Paths of which it is kept what stands there."""
+
+
+def _content(path: str) -> bytes:
+    """Content of the file, up to one byte more than MAX_INPUT."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    pieces: list[bytes] = []
+    left = MAX_INPUT + 1
+    try:
+        while left and (piece := os.read(file, min(left, _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    finally:
+        os.close(file)
+    return b"".join(pieces)
+
+
+class RecentContents:
+    """The contents that were read last, by path, up to a number of bytes."""
+
+    __slots__ = ("_kept", "_size")
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+
+    def get(self, path: str) -> bytes | None:
+        """The content, if it is kept still."""
+        data = self._kept.get(path)
+        if data is not None:
+            self._kept.move_to_end(path)
+        return data
+
+    def keep(self, path: str, data: bytes) -> bytes:
+        """Keeps `data`, and lets go of what was not asked for longest. Returns `data`."""
+        self._kept[path] = data
+        self._size += len(data)
+        while self._size > _BYTES_KEPT:
+            self._size -= len(self._kept.popitem(last=False)[1])
+        return data
+
+
+class DiskTree:
+    """The files below `top`, the top of a repository; those in the folder `root` of it are listed.
+
+    The folder `output`, hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises OSError
+    where a folder cannot be read.
+    """
+
+    def __init__(self, top: str, root: str, output: str | None = None, exclude: Sequence[str] = ()) -> None:
+        self._top = Path(top)
+        self._top_path = top.rstrip("/")
+        self._output = None if output is None else real(output)
+        self._excluded = Globs.read(exclude) if exclude else None
+        self._kinds: dict[str, str] = {}
+        self._contents = RecentContents()
+        self._files: list[str] = []
+        # Of each file that is listed, one after the other; zeros before it is read.
+        self._digests = bytearray()
+        self._files = self._walk(root)
+        self._digests = bytearray(_SIZE * len(self._files))
+
+    def is_file(self, path: str) -> bool:
+        """As `FileTree` has it."""
+        return self._kind(path) == "file"
+
+    def is_folder(self, path: str) -> bool:
+        """As `FileTree` has it."""
+        return self._kind(path) == "folder"
+
+    def files_below(self, folder: str) -> Sequence[str]:
+        """As `FileTree` has it, of folders in the root."""
+        return below(self._files, folder)
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """As `FileTree` has it."""
+        with os.scandir(self._top / folder) as opened:
+            names = [entry.name for entry in opened if entry.is_file(follow_symlinks=False)]
+        return files_directly_in(folder, [posixpath.join(folder, name) for name in names])
+
+    def listing(self, root: str) -> DiskTree:
+        """As `FileTree` has it."""
+        return DiskTree(str(self._top), root)
+
+    def read(self, path: str) -> bytes:
+        """As `FileTree` has it."""
+        kept = self._contents.get(path)
+        if kept is not None:
+            return kept
+        data = _content(f"{self._top_path}/{path}")
+        if len(data) > MAX_INPUT:
+            raise OSError(errno.EFBIG, f"more than {MAX_INPUT >> 20} MiB", path)
+        at = self._place(path)
+        if at is not None:
+            self._digests[at : at + _SIZE] = sha256(data).digest()
+        return self._contents.keep(path, data)
+
+    def digest(self, path: str) -> bytes:
+        """A digest of what the file held when it was read last. Raises OSError where it cannot be read."""
+        at = self._place(path)
+        known = None if at is None else bytes(self._digests[at : at + _SIZE])
+        return known if known is not None and any(known) else sha256(self.read(path)).digest()
+
+    def blob(self, path: str, name: str = "") -> str:
+        """Git's name of the file's content, in the form of `name`. Raises OSError where it cannot be read."""
+        return blob_of(self.read(path), name)
+
+    def _place(self, path: str) -> int | None:
+        """Where the digest of the file stands; None for one that is not listed."""
+        at = bisect_left(self._files, path)
+        return at * _SIZE if at < len(self._files) and self._files[at] == path else None
+
+    def _kind(self, path: str) -> str:
+        kind = self._kinds.get(path)
+        if kind is None:
+            if self._place(path) is not None:
+                return "file"
+            if len(self._kinds) > _LOOKED_UP:
+                self._kinds.clear()
+            kind = self._kinds[path] = self._looked_up(path)
+        return kind
+
+    def _looked_up(self, path: str) -> str:
+        at = self._top / path
+        try:
+            if real(at) != str(at):
+                # A link, or below one.
+                return ""
+            return "folder" if at.is_dir() else "file" if at.is_file() else ""
+        except (OSError, ValueError):
+            return ""
+
+    def _walk(self, root: str) -> list[str]:
+        _, ignoring = landmarks_above(str(self._top / root), str(self._top))
+        folders = [(root, ignores_above(ignoring, root))]
+        files: list[str] = []
+        while folders:
+            folder, rules = folders.pop()
+            folders += self._list_folder(folder, rules, files)
+        files.sort()
+        return files
+
+    def _list_folder(self, folder: str, rules: Ignored, files: list[str]) -> list[tuple[str, Ignored]]:
+        """The folders directly in `folder`; its files are added to `files`."""
+        at = self._top / folder
+        with os.scandir(at) as opened:
+            entries = list(opened)
+        names = {entry.name for entry in entries}
+        prefix = f"{folder}/" if folder else ""
+        ignoring = landmark_text(at / GITIGNORE) if GITIGNORE in names else None
+        if ignoring is not None:
+            rules = rules.within(folder, ignoring)
+        inner: list[tuple[str, Ignored]] = []
+        for entry in entries:
+            path = prefix + entry.name
+            if (entry.name.startswith(".") and entry.name not in SAYING) or entry.is_symlink():
+                continue
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if self._is_pruned(path, rules, is_folder=is_folder):
+                continue
+            if is_folder:
+                inner.append((path, rules))
+            elif entry.is_file(follow_symlinks=False):
+                files.append(path)
+        return inner
+
+    def _is_pruned(self, path: str, rules: Ignored, *, is_folder: bool) -> bool:
+        if rules.files and rules.by(path, is_folder=is_folder) is not None:
+            return True
+        if self._excluded is not None and self._excluded.take(path, is_folder=is_folder):
+            return True
+        return is_folder and self._output is not None and contains(self._output, str(self._top / path))
+
+
+class CommitTree:
+    """The files of `commit`, of which those in the folder `root` are listed; `disk` is the checkout beside it.
+
+    Hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises UsageError where git fails.
+    """
+
+    def __init__(self, commit: Commit, root: str, disk: DiskTree, exclude: Sequence[str] = ()) -> None:
+        self._commit = commit
+        self._disk = disk
+        self._contents = RecentContents()
+        self._folders = {"", *_folders(commit.blobs)}
+        self._files = self._list_files(root, exclude)
+
+    @property
+    def form(self) -> str:
+        """A name of git as this repository has them; "" where the commit is empty."""
+        return next(iter(self._commit.blobs.values()), "")
+
+    def listing(self, root: str) -> CommitTree:
+        """As `FileTree` has it."""
+        return CommitTree(self._commit, root, self._disk)
+
+    def is_file(self, path: str) -> bool:
+        """As `FileTree` has it."""
+        return path in self._commit.blobs
+
+    def is_folder(self, path: str) -> bool:
+        """As `FileTree` has it."""
+        return path in self._folders
+
+    def files_below(self, folder: str) -> Sequence[str]:
+        """As `FileTree` has it, of folders in the root."""
+        return below(self._files, folder)
+
+    def files_in(self, folder: str) -> Sequence[str]:
+        """As `FileTree` has it."""
+        return files_directly_in(folder, self._commit.blobs)
+
+    def read(self, path: str) -> bytes:
+        """As `FileTree` has it."""
+        kept = self._contents.get(path)
+        if kept is not None:
+            return kept
+        blob = self._commit.blobs[path]
+        if self._disk.is_file(path):
+            try:
+                if self._disk.blob(path, blob) == blob:
+                    return self._disk.read(path)
+            except OSError:
+                pass
+        return self._contents.keep(path, self._commit.content(blob))
+
+    def digest(self, path: str) -> bytes:
+        """A digest of what the file holds."""
+        return sha256(self.read(path)).digest()
+
+    def blob(self, path: str, name: str = "") -> str:  # noqa: ARG002
+        """Git's name of the file's content."""
+        return self._commit.blobs[path]
+
+    def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:
+        """The files in the root, as those of a folder on disk are listed."""
+        paths = [path for path in below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
+        folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}
+        texts = {folder: self.read(path).decode("utf-8", "replace") for folder, path in folders.items()}
+        ignored = ignored_files(paths, texts, root) if texts else {}
+        excluded = Globs.read(exclude)
+        return [path for path in paths if path not in ignored and not excluded.take(path)]
+
+
+def _folders(paths: Iterable[str]) -> set[str]:
+    folders: set[str] = set()
+    for path in paths:
+        folder = posixpath.dirname(path)
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = posixpath.dirname(folder)
+    return folders
+
+
+def _is_gitignore(path: str) -> bool:
+    return posixpath.basename(path) == GITIGNORE
+
+
+def _is_hidden(path: str, root: str) -> bool:
+    parts = PurePosixPath(path).parts[len(PurePosixPath(root).parts) :]
+    return any(part.startswith(".") for part in parts[:-1]) or (parts[-1].startswith(".") and parts[-1] not in SAYING)

@@ -1,0 +1,457 @@
+"""A request to an answer, in whatever process: the package read, rendered, judged.
+
+Nothing is read but what the request brings, so that the answer is the same in this process, in another, on another
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import zlib
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, Source
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
+from packwise.account import one_account
+from packwise.check.judgement import is_of_release, judge
+from packwise.diff.change import Action
+from packwise.diff.difference import diff, state_after, state_before
+from packwise.fleet.kustomization import copy_of, file_of
+from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
+from packwise.fleet.packages import PackageClient, function_configuration, is_of_function
+from packwise.fleet.requests import Answer, lost_result, payload_of
+from packwise.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
+from packwise.fleet.tree import SAYING, DiskTree, MemoryTree
+from packwise.generated import LOCAL_CONFIG
+from packwise.inputs.coverage import coverage_of, files_covered
+from packwise.inputs.git import skip_reasons
+from packwise.inputs.groups import (
+    Checkup,
+    Group,
+    Inputs,
+    definitions_in,
+    definitions_of,
+    package_of,
+    read_assignments,
+    traits_of,
+)
+from packwise.inputs.paths import SUFFIXES, InputPath, from_top
+from packwise.inputs.reader import InputFile, Reader, decode, error_result
+from packwise.inputs.request import STDIN, UsageError
+from packwise.objects.kinds import GANGS
+from packwise.pipeline import render
+from packwise.render.files import RenderedFiles, outcome_of, plan_folder, render_inputs
+from packwise.select.selection import Configured, Package
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from krmfn.value import Value
+    from packwise.diff.change import ObjectChange
+    from packwise.diff.difference import State
+    from packwise.discovery import LeftOut
+    from packwise.doctor.clients import ClientProblem
+    from packwise.fleet.requests import PackageSide, Request
+    from packwise.fleet.tree import CommitTree
+    from packwise.inputs.coverage import Coverage
+    from packwise.pipeline import Rendered
+    from packwise.place.placing import GangAnswer
+    from packwise.render.files import FolderPlan
+
+    Blobs = tuple[tuple[str, str], ...]
+
+
+_KEPT = 64
+"""Number of files around packages whose definitions are kept."""
+
+
+class SideRead(Record):
+    """A side, read. `is_kept` is whether a cache may keep an answer to it.
+
+    `around` are the files that judge it and are not rendered themselves. `crds` are those of its cluster; `values` set
+    the variables of its templates.
+    """
+
+    side: PackageSide
+    files: tuple[InputFile, ...] = ()
+    around: tuple[InputFile, ...] = ()
+    configured: Configured = Configured()
+    validates: bool = False
+    results: tuple[Result, ...] = ()
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    is_kept: bool = True
+    crds: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
+
+
+def read_side(side: PackageSide, kustomize: str) -> SideRead:
+    """The side, built where kustomize renders it, which must have the version `kustomize`."""
+    if side.problems:
+        return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
+    tree = MemoryTree(dict(side.files))
+    try:
+        function = function_configuration(tree, side.folder, side.client)
+        if function is None:
+            read = _read_around(side, tree)
+        else:
+            configured = Configured() if function.item is None else Configured.of(function.item)
+            read = SideRead(side, configured=configured, validates=function.validates)
+        if side.client is not PackageClient.KUSTOMIZE:
+            return _read_files(read)
+        # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
+        copy = copy_of(tree, side.folder)
+        if copy.problems:
+            return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
+        # A worker elsewhere may have another one, whose answer nobody asked for.
+        if kustomize_version() != kustomize:
+            here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"
+            raise KustomizeError(here)
+        built = decode(build(copy.contents, copy.file, copy.kustomization, copy.data), InputPath())
+    except KustomizeError as error:
+        file = ResultFile(file_of(tree, side.folder) or side.folder)
+        result = Result(str(error), file=file, tags={"rule": BUILD.name})
+        return SideRead(side, results=(result,), is_kept=False)
+    except FieldError as error:
+        return SideRead(side, results=(error_result(error),))
+    return read.replace(files=(built,), results=(*read.results, *_unreadable(built)))
+
+
+def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
+    """The side with the files around it, and the errors of definitions that cannot be read."""
+    files: list[InputFile] = []
+    results: list[Result] = []
+    for path in side.around:
+        file, errors = _definitions(path, tree.read(path))
+        files.append(file)
+        results += [error_result(error) for error in errors]
+    return SideRead(side, around=tuple(files), results=tuple(results))
+
+
+@lru_cache(_KEPT)
+def _definitions(path: str, data: bytes) -> tuple[InputFile, list[FieldError]]:
+    """The definitions in a file around packages; one that is around many is read once."""
+    file, errors = definitions_of(decode(data, InputPath(path, posixpath.basename(path), is_named=False)))
+    kept = [document for document in file.documents if not any(map(is_of_function, document.items))]
+    return file.replace(documents=tuple(kept)), errors
+
+
+def _read_files(read: SideRead) -> SideRead:
+    reader = Reader()
+    files = reader.read_contents(_folder_contents(read.side))
+    results = (*read.results, *reader.results)
+    return read.replace(files=tuple(files), results=results, left_out=tuple(reader.left_out))
+
+
+def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
+    """The contents of the files of a folder, by the paths that a walk through it would give them."""
+    target = PurePosixPath(side.folder)
+    contents = {PurePosixPath(path): data for path, data in side.files}
+    markers = {path: data.decode("utf-8", "replace") for path, data in contents.items() if path.name in SAYING}
+    files = [path for path in contents if path.is_relative_to(target) and path.suffix in SUFFIXES]
+    left_out = skip_reasons(files, markers, target, [])
+    return {
+        InputPath(str(path), str(path.relative_to(target)), left_out.get(path), is_named=False): contents[path]
+        for path in files
+    }
+
+
+def _unreadable(file: InputFile) -> tuple[Result, ...]:
+    results: list[Result] = []
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError as error:
+            results.append(error_result(error))
+    return tuple(results)
+
+
+def _problem(problem: ClientProblem) -> Result:
+    place = {"line": str(problem.line), "column": str(problem.column)} if problem.line else {}
+    return Result(problem.message, file=ResultFile(problem.file), tags={"rule": FIT.name, **place})
+
+
+def package_of_side(read: SideRead, before: SideRead | None) -> Package:
+    """The package that the pipeline renders. A state before that has errors is none."""
+    earlier = None if before is None or exit_code(before.results) else before.files
+    package = package_of(read.files, read.around, earlier, read.configured, read.crds).replace(values=read.values)
+    if before is None:
+        return package
+    then = package_of((), before.around, None, before.configured, ())
+    return package.replace(configured_before=Configured(then.function_config, then.context))
+
+
+def locate(result: Result, read: SideRead | None) -> Result:
+    """The result, at the kustomization where it is about what that builds: no line of a file has it."""
+    if result.file is not None or read is None or read.side.client is not PackageClient.KUSTOMIZE:
+        return result
+    path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
+    tags = {key: tag for key, tag in result.tags.items() if key not in ("line", "column")}
+    return result.replace(file=ResultFile(path), tags=tags)
+
+
+class Crds(Record):
+    """CRDs as a request brings them: `packed` is b"" where none are named. `results` say what cannot be read."""
+
+    packed: bytes = b""
+    results: tuple[Result, ...] = ()
+
+
+def read_crds(paths: tuple[str, ...], top: str) -> Crds:
+    """The CRDs of the kinds that count in files and folders; findings name these by their path from `top`.
+
+    Raises UsageError where something is not there, or has no such CRD.
+    """
+    reader = Reader()
+    items = definitions_in(paths, reader)
+    if exit_code(reader.results):
+        return Crds(results=tuple(reader.results))
+    sources = [_parts(item.source, top) for item in items]
+    # Each request brings them, and they have some hundred thousand characters of much the same.
+    return Crds(zlib.compress(json.dumps(sources).encode()) if sources else b"", tuple(reader.results))
+
+
+def blobs_of(paths: Iterable[str], top: str, commit: CommitTree) -> tuple[Blobs, Blobs]:
+    """The files that `paths` name below `top`, with what git calls each: those of a commit, and those of today."""
+    before: list[tuple[str, str]] = []
+    after: list[tuple[str, str]] = []
+    for path in [from_top(path, top) for path in paths if path != STDIN]:
+        if path == ".." or path.startswith("../") or Path(path).is_absolute():
+            continue
+        at = "" if path == "." else path
+        folder = at if Path(top, at).is_dir() else posixpath.dirname(at)
+        for blobs, tree in ((before, commit.listing(folder)), (after, DiskTree(top, folder))):
+            files = [at] if tree.is_file(at) else tree.files_below(at)
+            blobs += [(file, tree.blob(file, commit.form)) for file in files if file.endswith(SUFFIXES)]
+    return tuple(before), tuple(after)
+
+
+@lru_cache(1)
+def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
+    """The CRDs in a request."""
+    if not packed:
+        return ()
+    return tuple(KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed)))
+
+
+def _parts(source: Source, top: str) -> list[object]:
+    """The source as JSON has values, its file named from `top`."""
+    file = None if source.file is None else from_top(source.file, top)
+    return [source.text, source.root, source.line, source.column, file, source.entry]
+
+
+def _source(fields: list[Any]) -> Source:
+    text, root, line, column, file, entry = fields
+    return Source(text, tuple(root), line, column, file, tuple(entry))
+
+
+def work(request: Request) -> Answer:
+    """The answer to a request. What fails is an answer too: one package never stops a fleet."""
+    try:
+        # Its answer depends on no other package.
+        with one_account():
+            return _answer(request)
+    except MemoryError:
+        raise
+    except Exception as error:  # A defect of packwise.
+        reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
+        return Answer(request.key, payload_of(lost_result(request.folder, request.client, reason)), is_kept=False)
+
+
+def _answer(request: Request) -> Answer:
+    after, before = _read(request.after, request), _read(request.before, request)
+    blank = PackageResult(request.folder, request.client, PackageStatus.PASSING)
+    plan: FolderPlan | None = None
+    if after is not None and exit_code(after.results) and not (request.verb == "check" and after.files):
+        result = _with_findings(blank, after.results, after)
+    elif request.verb == "diff":
+        result = _compare(blank, before, after, request)
+    elif after is None:
+        result = blank.replace(status=PackageStatus.REMOVED)
+    elif request.verb == "render":
+        result, plan = _render(blank, after, before)
+    elif request.verb == "place":
+        result = _place(blank, after, before, request)
+    else:
+        result = _check(blank, after, before)
+    is_kept = (after is None or after.is_kept) and (before is None or before.is_kept)
+    return Answer(request.key, payload_of(result, plan if request.writes else None), is_kept)
+
+
+def _read(side: PackageSide | None, request: Request) -> SideRead | None:
+    if side is None:
+        return None
+    read = read_side(side, request.kustomize)
+    return read.replace(crds=crds_of(request.crds), values=read_assignments(request.values))
+
+
+def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> PackageResult:
+    package = package_of_side(after, before)
+    chosen = (after.configured.function_config, *after.configured.context)
+    names = [str(item.file) for item in chosen if item is not None]
+    names += [str(file.path.name) for file in (*after.around, *after.files) if traits_of(file).configures]
+    # A finding about a configuration around is of the package, which may be all that it judges.
+    around = frozenset(str(file.path.name) for file in after.around).difference(names)
+    group = Group(package, tuple(names), around)
+    judgement = judge(Checkup((group,), after.files, after.results, after.files, after.left_out))
+    result = _with_findings(blank, judgement.results, after).replace(objects=len(package.items))
+    return _with_coverage(result, judgement.coverage)
+
+
+def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> tuple[PackageResult, FolderPlan | None]:
+    """The result of a render, and what is to be written; nothing is where there are errors."""
+    package = package_of_side(after, before)
+    rendered = render_inputs(Inputs(after.files, package, after.results, after.files), writes=True)
+    coverage = coverage_of(after.files, after.left_out, rendered)
+    if exit_code(rendered.results):
+        return _with_coverage(_with_findings(blank, rendered.results, after), coverage), None
+    if after.validates:
+        rendered = rendered.replace(kept=package.items, generated=())
+    try:
+        outcome = outcome_of(after.files, rendered)
+        if after.side.client is PackageClient.KUSTOMIZE:
+            files = tuple(_as_built(file) for file in outcome.files)
+            outcome = RenderedFiles(files, (), tuple(item for item in outcome.new if not _is_local(item)))
+        plan = plan_folder(outcome, split=bool(rendered.gitops))
+    except FieldError as error:
+        return _with_findings(blank, [*rendered.results, error_result(error)], after), None
+    texts = {path: content.decode() for path, content in plan.contents.items()}
+    result = _with_findings(blank, [*rendered.results, *plan.results], after).replace(
+        objects=len(rendered.items), digest=sha256(json.dumps(texts).encode()).hexdigest()
+    )
+    return _with_coverage(result, coverage), None if exit_code(plan.results) else plan
+
+
+def _as_built(file: InputFile) -> InputFile:
+    """The file without what kustomize leaves out of a build."""
+    kept = [document for document in file.documents if document.item is None or not _is_local(document.item)]
+    return InputFile(file.path, tuple(kept))
+
+
+def _is_local(item: KubeObject) -> bool:
+    return item.annotations.get(LOCAL_CONFIG) == "true"
+
+
+def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
+    """The changes for the scheduler; a side that is not there is empty."""
+    old, new = (Package(()) if side is None else package_of_side(side, None) for side in (before, after))
+    unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
+    state = state_after(new, old)
+    difference = diff(state_before(old), state)
+    findings = [*difference.refusals, *[result for result in state.render_results if is_of_release(result)]]
+    if unreadable or (not difference.compared and not difference.refusals):
+        cause = (*unreadable, *difference.unreadable)
+        text = cause[0].line_of_text() if cause else "it has no objects"
+        message = f"cannot be compared: the state before has errors: {text}"
+        findings.append(Result(message, file=ResultFile(request.folder), tags={"rule": FIT.name}))
+    status = PackageStatus.CHANGED if difference.changes else PackageStatus.UNCHANGED
+    if before is None or after is None:
+        status = PackageStatus.ADDED if before is None else PackageStatus.REMOVED
+    counted = _with_findings(blank.replace(status=status), findings, after or before)
+    if after is not None:
+        counted = counted.replace(passed_over=files_covered(after.files, after.left_out).reasons)
+    result = _with_changes(counted, difference.changes, _objects(state)).replace(dropped=len(difference.dropped))
+    if request.nodes is None or after is None or result.status is PackageStatus.FAILING:
+        return result
+    return _with_places(result, after, before, request.nodes, judges=False)
+
+
+def _objects(state: State) -> int:
+    return len(state.objects or {})
+
+
+_GANGS = tuple(kind.name for kind in GANGS)
+
+
+def _with_changes(result: PackageResult, changes: Iterable[ObjectChange], objects: int) -> PackageResult:
+    listed = list(changes)
+    kinds = [str(change.subject.value.get("kind")) for change in listed]
+    # A gang that is written for two schedulers is one.
+    gang = next((name for name in _GANGS if name in kinds), None)
+    recreated = [change for change in listed if change.action is Action.RECREATE]
+    gangs = [change.action for change, kind in zip(listed, kinds, strict=True) if kind == gang]
+    others = [kind for kind in kinds if kind not in _GANGS]
+    return result.replace(
+        recreated=tuple(change.subject.name for change in recreated),
+        gangs_created=gangs.count(Action.CREATE),
+        gangs_deleted=gangs.count(Action.DELETE),
+        gangs_changed=gangs.count(Action.CHANGE),
+        other_changes=len(others) - len(recreated),
+        objects=objects,
+    )
+
+
+def _place(blank: PackageResult, after: SideRead, before: SideRead | None, request: Request) -> PackageResult:
+    if request.nodes is None:
+        return _check(blank, after, before)
+    return _with_places(blank, after, before, request.nodes, judges=True)
+
+
+def _with_places(
+    result: PackageResult, after: SideRead, before: SideRead | None, nodes: tuple[str, bytes], *, judges: bool
+) -> PackageResult:
+    """The result with the gangs that do not fit on the nodes, and those that did before.
+
+    With `judges`, the findings of the render are those of the result.
+    """
+    from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+
+    try:
+        rendered, gangs = _places(package_of_side(after, None), nodes)
+        if exit_code(rendered.results):
+            return _with_findings(result, rendered.results, after)
+        fitted: set[str] = set()
+        if before is not None and not exit_code(before.results):
+            _, earlier = _places(package_of_side(before, None), nodes)
+            fitted = {name for name, gang in earlier.items() if gang.fits}
+    except (UsageError, TooManyPodsError) as error:
+        return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
+    pending = tuple(name for name, gang in gangs.items() if not gang.fits)
+    counted = _with_findings(result, rendered.results, after) if judges else result
+    return _with_coverage(counted, coverage_of(after.files, after.left_out, rendered)).replace(
+        placed=True,
+        gangs=len(gangs),
+        pending=pending,
+        no_longer_fits=tuple(name for name in pending if name in fitted),
+        noted=tuple(name for name, gang in gangs.items() if gang.notes),
+    )
+
+
+def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, GangAnswer]]:
+    """The render on the nodes, and what becomes of each gang by its name. Raises UsageError, TooManyPodsError."""
+    from packwise.place.cluster import objects_in, read_cluster
+    from packwise.place.placing import place_gangs, situation
+
+    name, data = nodes
+    objects = tuple(objects_in(data, name))
+    snapshot = read_cluster([name], objects)
+    rendered = render(package.replace(nodes=objects))
+    if exit_code(rendered.results):
+        return rendered, {}
+    placing = place_gangs(situation(rendered, snapshot))
+    jobs = [(gang.gang.job, gang) for gang in placing.gangs]
+    return rendered, {f"{job.namespace}/{job.name}": gang for job, gang in jobs}
+
+
+def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
+    """The result with what was judged; a package in which nothing was is not a passing one."""
+    is_idle = result.status is PackageStatus.PASSING and not coverage.number
+    return result.replace(
+        status=PackageStatus.IDLE if is_idle else result.status,
+        workloads=coverage.number,
+        passed_over=coverage.reasons,
+    )
+
+
+def _with_findings(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:
+    """The result with its findings; an error makes it a failing one."""
+    listed = sort_results([locate(each, read) for each in results])
+    errors, warnings, kept = kept_findings(listed)
+    status = PackageStatus.FAILING if errors else result.status
+    return result.replace(status=status, errors=errors, warnings=warnings, findings=kept)

@@ -1,0 +1,67 @@
+"""Objects that KAI may group: those that name its scheduler or have one of its keys."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.kinds import KINDS, POD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.findings.finding import Finding
+    from packwise.objects.index import Index
+
+
+_OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
+
+
+_WORDS = ("schedulerName", "kai.scheduler/")
+"""One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
+
+
+_TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
+"""The group whose jobs have replicas by type, and what the fields of these end with: without, no pod has a template."""
+
+
+def candidates(index: Index) -> Iterator[KubeObject]:
+    """The users' objects that may be workloads of the scheduler, by their texts alone."""
+    seen: dict[str, bool] = {}
+    for key, items in index.by_kind.items():
+        if key in _OF_OTHERS:
+            continue
+        for item in items:
+            if not item.written or (key[0] == _TYPED and _TYPES not in item.source.text):
+                yield item
+                continue
+            # The objects of a file share its text.
+            text = item.source.text
+            if text not in seen:
+                seen[text] = any(word in text for word in _WORDS)
+            if seen[text]:
+                yield item
+
+
+def has_candidates(index: Index) -> bool:
+    """True if there is any."""
+    return next(candidates(index), None) is not None
+
+
+def candidate_key_findings(index: Index, kai_version: str | None, kai_name: str) -> Iterator[Finding]:
+    """The keys of candidates that nobody reads; the release of KAI is named, and pods ask for KAI by its name."""
+    if has_candidates(index):
+        # Few inputs have workloads that KAI groups itself.
+        from packwise.frontends.workloads.keys import workload_key_findings
+
+        yield from workload_key_findings(index, kai_version, kai_name)
+
+
+def candidate_metadata(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
+    """Each metadata of the candidates that KAI schedules, and of the templates in them, with its path."""
+    if has_candidates(index):
+        # Few inputs have one.
+        from packwise.frontends.workloads.keys import metadata_of_workloads
+
+        yield from metadata_of_workloads(index, kai_name)

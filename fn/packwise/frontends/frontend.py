@@ -1,0 +1,82 @@
+"""Front ends: the workload APIs that packwise reads, one package each; their protocol, and how their inputs are known.
+
+Documents of other tools are no Kubernetes objects, and workloads that the scheduler groups itself are of any kind.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Inventory
+    from packwise.placement import Cluster, Omission, WorkloadPlan
+    from packwise.revisions.grove import Revision, Step
+    from packwise.settings.topologyrender import TopologyRender
+    from packwise.topology.known import KnownTopologies, ListedTopology, Use
+    from packwise.validate.crds import Definitions
+
+# The protocol between the pipeline and a front end: an API of workloads.
+
+
+class OmissionsOf(Protocol):
+    """Finds values that are missing in the objects of a front end's workloads, and says why."""
+
+    def __call__(
+        self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
+    ) -> Iterable[tuple[WorkloadPlan, Omission]]:
+        """The omissions of those of `plans`, which have no error, that are the front end's; each with its plan."""
+        ...
+
+
+class FrontEnd(Protocol):
+    """A front end reads its own kinds of workloads: read → default → rules → placement.
+
+    One of which nothing can be mended, whose words no revision changes, or that has no topologies of its own, takes
+    these methods from here.
+    """
+
+    def plans(
+        self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
+    ) -> Iterable[WorkloadPlan]:
+        """The plan of each of its workloads, in order of namespace and name."""
+        ...
+
+    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+        """One of its workloads with what can be mended without a decision; anything else as it is.
+
+        Raises FieldError where an anchor or alias is in the way.
+        """
+        return item
+
+    def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
+        """One of its workloads in the words of the step's later revision; anything else as it is.
+
+        Raises FieldError where an anchor or alias is in the way, or a comment could not stay.
+        """
+        return item
+
+    def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
+        """The topology that each of its workloads uses: named, by default, or none."""
+        ...
+
+    def topologies(
+        self,
+        inventory: Inventory,  # noqa: ARG002
+        settings: TopologyRender,  # noqa: ARG002
+        revision: Revision,  # noqa: ARG002
+        known: KnownTopologies,  # noqa: ARG002
+    ) -> Iterable[ListedTopology]:
+        """The topologies that its workloads choose from, in order of name; also those that a render would refuse."""
+        return ()
+
+
+# Documents of other tools, which are no Kubernetes objects: OSMO's pool configs and workflow specs.
+#
+# As files they stand for themselves; among the items of a ResourceList each travels as a ConfigMap with a label that
+# says so. Source: spec/osmo.md#input.
+
+
+# Workloads that the scheduler may group itself: the candidates among the input. Imported in every run.

@@ -1,0 +1,228 @@
+"""Checks: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
+
+Source: spec/grove.md#4 and #5.
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
+from krmfn.record import Record, as_dict
+from packwise.findings.finding import Problem, Stage
+from packwise.frontends.grove.podcliqueset import TEMPLATE
+from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.revisions.grove import is_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, TypeAlias
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.findings.finding import Rule
+    from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
+    from packwise.kubernetes.validation import Sentence
+    from packwise.placement import Schedulers
+    from packwise.revisions.grove import Revision
+    from packwise.topology.known import ClusterTopology
+
+S = TypeVar("S")
+
+
+class Context(Record):
+    """The surroundings of a workload that rules may depend on.
+
+    `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
+    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled;
+    `knows_mnnvl`: whether that is known.
+    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status shows them. `schedulers`: those that
+    Grove is configured for, where the revision has them.
+    """
+
+    revision: Revision
+    enabled: bool = False
+    domains: tuple[str, ...] = ()
+    topologies: Mapping[str, ClusterTopology] = {}
+    auto_mnnvl: bool = False
+    knows_mnnvl: bool = True
+    scheduled: int = 0
+    create: bool = True
+    schedulers: Schedulers | None = None
+
+    @property
+    def lacks_mnnvl(self) -> bool:
+        """True if the feature is known to be off."""
+        return self.knows_mnnvl and not self.auto_mnnvl
+
+
+class Check(Record, Generic[S]):
+    """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only.
+
+    `since` and `until`: the first release that has it, and the first that has it no more.
+    """
+
+    rule: Rule
+    problems: Callable[[S, Context], Iterable[Problem]]
+    create_only: bool = False
+    since: Revision | None = None
+    until: Revision | None = None
+
+
+class Scope(Record, Generic[S]):
+    """Checks that run once for each part of a subject, all of them for one part before the next part.
+
+    `since` and `until` as of a check.
+    """
+
+    parts: Callable[[S, Context], Iterable[Any]]
+    nodes: tuple[Node, ...]
+    since: Revision | None = None
+    until: Revision | None = None
+
+
+Node: TypeAlias = "Check[Any] | Scope[Any]"
+
+
+class CliqueAt(Record):
+    """A clique and its position in the list; `grouped`: whether a scaling group has it as a member."""
+
+    pcs: PodCliqueSet
+    position: int
+    clique: Clique
+    grouped: bool
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this clique."""
+        return (*TEMPLATE, "cliques", self.position, *steps)
+
+
+class GroupAt(Record):
+    """A scaling group and its position in the list; `clique_names` are those of all cliques of the set."""
+
+    pcs: PodCliqueSet
+    position: int
+    group: ScalingGroup
+    clique_names: frozenset[str]
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below this scaling group."""
+        return (*TEMPLATE, "podCliqueScalingGroups", self.position, *steps)
+
+
+class Update(Record):
+    """A PodCliqueSet before and after, both defaulted."""
+
+    old: PodCliqueSet
+    new: PodCliqueSet
+
+
+class Rulebook(Record):
+    """The rules of the webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
+
+    `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
+    """
+
+    constraints: tuple[Node, ...]
+    whole: tuple[Node, ...]
+    mnnvl: tuple[Node, ...]
+    mnnvl_update: tuple[Node, ...]
+    update: tuple[Node, ...]
+    backend: tuple[Node, ...]
+
+    @property
+    def create(self) -> tuple[Node, ...]:
+        """The rules of a new PodCliqueSet."""
+        return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
+
+    def of(self, release: str) -> Rulebook:
+        """The rules that the webhook of the release with this tag has; an empty one stands for a webhook before all."""
+        return Rulebook(**{part: _nodes_of(nodes, release) for part, nodes in as_dict(self).items()})
+
+
+def _nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
+    kept = [node.replace(since=None, until=None) for node in nodes if is_within(release, node.since, node.until)]
+    below = [node.replace(nodes=_nodes_of(node.nodes, release)) if isinstance(node, Scope) else node for node in kept]
+    return (*below,)
+
+
+def itself(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:
+    """The set as its own and only part."""
+    return (pcs,)
+
+
+def cliques_of(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
+    """The cliques with their positions: the parts of a scope."""
+    grouped = pcs.grouped_cliques()
+    return [CliqueAt(pcs, index, clique, clique.name in grouped) for index, clique in enumerate(pcs.cliques)]
+
+
+def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
+    """The scaling groups with their positions."""
+    names = frozenset(clique.name for clique in pcs.cliques)
+    return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
+
+
+def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule, Problem]]:
+    """Every problem in the operator's order. The operator has each of its texts once, however often it would apply."""
+    every: list[tuple[Rule, Problem]] = []
+    _walk(nodes, subject, context, every)
+    if not every:
+        return []
+    paths_by_text: dict[str, set[FieldPath]] = {}
+    problems: list[tuple[Rule, Problem]] = []
+    for rule, problem in every:
+        text = problem.operator_message
+        if text is None:
+            problems.append((rule, problem))
+        elif text not in paths_by_text:
+            paths_by_text[text] = {problem.path}
+            problems.append((rule, problem))
+        elif problem.path not in paths_by_text[text]:
+            # Another place in the file, which the operator's text covers already.
+            paths_by_text[text].add(problem.path)
+            problems.append((rule, problem.replace(operator_message=None, stage=None)))
+    return problems
+
+
+def checks_of(nodes: Iterable[Node]) -> Iterator[Check[Any]]:
+    """Every check of a tree, in order."""
+    for node in nodes:
+        if isinstance(node, Check):
+            yield node
+        else:
+            yield from checks_of(node.nodes)
+
+
+def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
+    """Every rule of a tree, in order: the documentation's list."""
+    return (check.rule for check in checks_of(nodes))
+
+
+def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
+    for node in nodes:
+        if isinstance(node, Scope):
+            for part in node.parts(subject, context):
+                _walk(node.nodes, part, context, problems)
+        elif context.create or not node.create_only:
+            for problem in node.problems(subject, context):
+                problems.append((node.rule, problem.brief))
+
+
+def refusal(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
+    """A problem at `path` that the webhook refuses with the text of `error`."""
+    return Problem(path, message, error.text(), Stage.WEBHOOK)
+
+
+def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
+
+
+def required_value(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """A `Required value` of the operator."""
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
+
+
+def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+    """A `Forbidden` of the operator."""
+    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))

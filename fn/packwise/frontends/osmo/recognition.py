@@ -1,0 +1,176 @@
+"""Documents of OSMO among the input: pools, workflows, and configurations that hold pools."""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import FieldError, FieldPath
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.objects.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Literal, TypeAlias
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.index import Index, Inventory
+
+
+Form: TypeAlias = 'Literal["file", "labelled", "values", "service"]'
+"""The form in which a document of OSMO travels, as DocumentAt says it."""
+
+
+LABEL = "packwise.dev/osmo"
+"""Label of a ConfigMap that carries a document: `pool` or `workflow`."""
+
+
+_CONFIGS: tuple[FieldPath, ...] = (("services", "configs"), ("configuration",))
+"""Where the values of OSMO's charts hold its configuration: the chart `service`, and the chart `osmo`."""
+
+
+_RELEASES: tuple[tuple[str, str, FieldPath], ...] = (
+    ("helm.toolkit.fluxcd.io", "HelmRelease", ("spec", "values")),
+    ("argoproj.io", "Application", ("spec", "source", "helm", "valuesObject")),
+)
+"""The objects that hold Helm values, and where."""
+
+
+_SERVICE_KEY = "config.yaml"
+"""The key that the chart writes OSMO's whole configuration to, in a ConfigMap."""
+
+
+_POD_TEMPLATES = ("podTemplates", "pod_templates")
+"""The key of the charts' values, and that of OSMO's own configuration."""
+
+
+_POOL_FIELDS = frozenset({"backend", "platforms", "topology_keys", "default_platform", "common_pod_template"})
+
+
+_KNOWN_FIELDS = _POOL_FIELDS | {
+    "name", "description", "status", "enable_maintenance", "default_exec_timeout", "default_queue_timeout",
+    "max_exec_timeout", "max_queue_timeout", "default_exit_actions", "resources", "common_default_variables",
+    "common_resource_validations", "common_group_templates",
+}  # fmt: skip
+
+
+_TELLING_FIELDS = _POOL_FIELDS - {"backend"}
+
+
+_GITLAB_FIELDS = frozenset({"rules", "auto_cancel"})
+
+
+class DocumentAt(Record):
+    """Where a document of OSMO stands.
+
+    `form`: a `file` by itself; the data of a `labelled` ConfigMap; the part of Helm `values` that holds pools; the data
+    of the ConfigMap that the chart makes for OSMO's `service`.
+    """
+
+    place: Place
+    form: Form
+
+
+def is_document(value: Value) -> bool:
+    """True if a document is OSMO's, by its content."""
+    if not isinstance(value, dict) or all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
+        return False
+    if "workflow" in value:
+        workflow = value["workflow"]
+        # GitLab's pipelines have a section of that name too.
+        return not (isinstance(workflow, dict) and _GITLAB_FIELDS & workflow.keys())
+    if "topology_keys" in value or isinstance(value.get("pools"), dict):
+        return True
+    return _is_pool(value) or any(_configs_in_values(value))
+
+
+def _is_pool(value: Mapping[str, Value]) -> bool:
+    """True if it is a pool by itself; OSMO's answer about a workflow has a backend and a name too."""
+    keys = value.keys()
+    return {"backend", "name"} <= keys and (keys <= _KNOWN_FIELDS or not _TELLING_FIELDS.isdisjoint(keys))
+
+
+def may_be_document(text: str) -> bool:
+    """True if a text that is no YAML may be a workflow all the same: OSMO's may be templates."""
+    lines = text.splitlines()
+    return any(line.startswith("workflow:") for line in lines) and not any(line.startswith("kind:") for line in lines)
+
+
+def document_places(inventory: Inventory) -> tuple[DocumentAt, ...]:
+    """The places of OSMO's documents: those of files, then the data of ConfigMaps, then Helm values within objects."""
+    return tuple(_places(inventory.documents, inventory.items))
+
+
+def document_places_before(inventory: Inventory) -> tuple[DocumentAt, ...]:
+    """The places of OSMO's documents in the baseline."""
+    baseline = inventory.baseline
+    return () if baseline is None else tuple(_places(inventory.documents_before, baseline))
+
+
+def _places(documents: Iterable[KubeObject], index: Index) -> Iterator[DocumentAt]:
+    for document in documents:
+        configs = list(_configs_in(document))
+        yield from configs or [DocumentAt(Place(document), "file")]
+    for item in index.of_kind("", "ConfigMap"):
+        data = item.get(("data",))
+        if item.get(("metadata", "labels", LABEL)) is not None:
+            keys = list(data) if isinstance(data, dict) else []
+            # Which key is free to choose; where there is not one of them, the front end says so.
+            place = Place(item, ("data", *keys), embedded=True) if len(keys) == 1 else Place(item, ("data",))
+            yield DocumentAt(place, "labelled")
+        elif isinstance(data, dict) and _is_service(data.get(_SERVICE_KEY)):
+            yield DocumentAt(Place(item, ("data", _SERVICE_KEY), embedded=True), "service")
+    for group, kind, path in _RELEASES:
+        for item in index.of_kind(group, kind):
+            yield from _configs_below(item, path)
+
+
+def _is_service(text: Value) -> bool:
+    return isinstance(text, str) and "backend:" in text and any(line.startswith("pools:") for line in text.splitlines())
+
+
+def _configs_in(document: KubeObject) -> Iterator[DocumentAt]:
+    """The pools of a file that holds Helm values; nothing of one that is a document of OSMO's own."""
+    try:
+        value = document.value
+    except FieldError:
+        return
+    if "workflow" not in value and not isinstance(value.get("pools"), dict):
+        yield from _configs_below(document, ())
+
+
+def _configs_below(item: KubeObject, path: FieldPath) -> Iterator[DocumentAt]:
+    for inner in _configs_in_values(item.get(path) if path else item.value):
+        yield DocumentAt(Place(item, (*path, *inner)), "values")
+
+
+def _configs_in_values(values: Value) -> Iterator[FieldPath]:
+    """The paths, within Helm values, of what holds OSMO's pools or the templates of their pods.
+
+    The values are those of its chart, or of one that depends on it.
+    """
+    if not isinstance(values, dict):
+        return
+    for prefix, part in [((), values), *(((key,), part) for key, part in values.items())]:
+        for path in _CONFIGS:
+            pools = _entry(part, (*path, "pools"))
+            entries = pools.values() if isinstance(pools, dict) else ()
+            is_pool = any(isinstance(pool, dict) and _POOL_FIELDS & pool.keys() for pool in entries)
+            if is_pool or any(pod_templates(_entry(part, path))):
+                yield (*prefix, *path)
+
+
+def pod_templates(configs: Value) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
+    """The templates that OSMO lays over the pods of its pools, each with its path; they stand beside the pools."""
+    for key in _POD_TEMPLATES:
+        templates = _entry(configs, (key,))
+        for name, template in templates.items() if isinstance(templates, dict) else ():
+            if isinstance(template, dict) and any(
+                isinstance(template.get(part), dict) for part in ("spec", "metadata")
+            ):
+                yield (key, name), template
+
+
+def _entry(value: Value, path: FieldPath) -> Value:
+    for step in path:
+        value = value.get(str(step)) if isinstance(value, dict) else None
+    return value

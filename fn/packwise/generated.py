@@ -1,0 +1,393 @@
+"""The objects to write: new ones, and those of an earlier render with every byte that need not change.
+
+Source: spec/packwise.md#1.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from krmfn.edit import same
+from krmfn.fieldpath import FieldError, FieldPath
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.kubeobject import KubeObject, is_client_key
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
+from packwise.objects.epochs import has_epoch, stable_identities
+from packwise.objects.identity import RENDERED_FROM, format_identity, identity, is_generated
+from packwise.objects.json_text import json_list, json_object, json_string
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, GENERATED, KINDS, kind_of_object
+from packwise.objects.place import place_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krmfn.value import Value
+    from packwise.objects.identity import Identity
+    from packwise.objects.index import Index
+    from packwise.objects.place import Generated
+    from packwise.settings.topologyrender import TopologyRender
+    from packwise.topology.known import Condition, Status
+
+PATH = "config.kubernetes.io/path"
+"""Tells kpt which file to write; other clients ignore it."""
+
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+"""Tells clients not to apply the object. Source: functions-spec.md."""
+
+_PREFIX = "packwise.dev/"
+
+
+def mark(
+    generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str], folder: str = ""
+) -> dict[str, Value]:
+    """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key.
+
+    `name` is the one that the object has among all that are rendered, without an epoch. Its file is below `folder`.
+    """
+    value: dict[str, Any] = dict(generated.value)
+    metadata: dict[str, Value] = dict(value["metadata"])
+    annotations: dict[str, str] = dict(value["metadata"].get("annotations", {}))
+    annotations[PATH] = f"{folder}/{_file(value, name)}" if folder else _file(value, name)
+    annotations[RENDERED_FROM] = generated.source
+    for note, text in generated.notes.items():
+        annotations[_PREFIX + note] = text
+    if not apply:
+        annotations[LOCAL_CONFIG] = "true"
+    else:
+        annotations.update(gitops)
+    metadata["annotations"] = dict(sorted(annotations.items()))
+    value["metadata"] = metadata
+    return value
+
+
+def file_of(value: Mapping[str, Value]) -> str:
+    """The file of a generated object, predictable from its kind, namespace and name; no epoch is part of it."""
+    return _file(value, stable_identities([value])[0][3])
+
+
+def _file(value: Mapping[str, Any], name: str) -> str:
+    folder, has_namespace, start = _folder(str(value["apiVersion"]), str(value["kind"]))
+    if has_namespace:
+        folder = f"{folder}/{value['metadata']['namespace']}"
+    return f"{folder}/{start}-{name}.yaml"
+
+
+@lru_cache(64)
+def _folder(api_version: str, kind: str) -> tuple[str, bool, str]:
+    """The folder of a kind, whether it has one below that for each namespace, and how its files begin."""
+    known = kind_of_object({"apiVersion": api_version, "kind": kind})
+    return f"packwise/{known.folder}", not known.cluster_scoped, known.word.lower()
+
+
+def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
+    """`before` with the content of `value`; itself when it has that already.
+
+    Annotations by which clients remember files stay as they are.
+    """
+    target = _with_bookkeeping(value, before.value)
+    if same(before.value, target):
+        return before
+    if before.text == KubeObject.new(before.value).text:
+        # Nobody has touched it since it was written: there is nothing to splice around.
+        return KubeObject.new(target)
+    try:
+        return _splice(before, (), before.value, target)
+    except FieldError:
+        # An anchor in the way, for example.
+        return KubeObject.new(target)
+
+
+def _with_bookkeeping(value: Mapping[str, Value], before: Mapping[str, Value]) -> dict[str, Value]:
+    """`value` with the client annotations of `before` in the place of its own."""
+    metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
+    own = cast("Mapping[str, Value]", metadata["annotations"])
+    old = cast("Mapping[str, Mapping[str, Value]]", before["metadata"])["annotations"]
+    merged = {key: text for key, text in own.items() if not _is_bookkeeping(key)}
+    merged.update({key: text for key, text in old.items() if _is_bookkeeping(key)})
+    metadata["annotations"] = {key: merged[key] for key in sorted(merged)}
+    return {**value, "metadata": metadata}
+
+
+def _is_bookkeeping(key: str) -> bool:
+    return key != LOCAL_CONFIG and is_client_key(key)
+
+
+def _splice(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeObject:
+    """`item` with `new` at `path`, where `old` is: the smallest parts that differ are set or removed."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old:
+            if key not in new:
+                item = item.remove((*path, key))
+        for key, part in new.items():
+            item = _splice(item, (*path, key), old[key], part) if key in old else item.set((*path, key), part)
+        return item
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, part in enumerate(new):
+            item = _splice(item, (*path, index), old[index], part)
+        return item
+    return item if same(old, new) else item.set(path, new)
+
+
+CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "spec/packwise.md#1.4")
+TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "spec/grove.md#6.3")
+CONDITION = Rule("condition", "The condition of an object that is not annotated.", "spec/designs.md#5", Severity.INFO)
+RULES = (CLASH, TWICE, CONDITION)
+"""Rules of generated objects."""
+
+_ORDER = {kind.name: kind.write_order or 0 for kind in GENERATED}
+_NO_ANNOTATIONS: Mapping[str, str] = {}
+_PREVIEWED = frozenset(kind.key for kind in KINDS if kind.previewed)
+
+
+class Rendering(Record):
+    """The objects in their final order, and the generated ones they are written from; none while there are findings."""
+
+    objects: tuple[KubeObject, ...]
+    findings: tuple[Finding, ...]
+    generated: tuple[Generated, ...] = ()
+
+
+def render(
+    generated: Sequence[Generated],
+    index: Index,
+    settings: TopologyRender,
+    in_use: Collection[str] = (),
+    *,
+    folder: str = "",
+    is_listed: bool = True,
+    previews: bool = False,
+) -> Rendering:
+    """The objects of the kinds that `settings` emits, by kind and then in the given order.
+
+    An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
+    longer is, is spliced; a gang is the same one whatever its epoch. Earlier objects that are not among the result no
+    longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed. The files of new
+    objects stand below `folder`. Where nobody asks for the new objects, only for what is wrong, none `is_listed`.
+    `previews`: what the scheduler makes itself is among the result, whether or not its kind is emitted.
+    """
+    wanted = [each for each in generated if _is_emitted(each, settings) or (previews and each.preview)]
+    # Stable: within a kind the planner's order is namespace, workload and the operator's own.
+    wanted.sort(key=lambda each: _ORDER[str(each.value["kind"])])
+    findings: list[Finding] = []
+    first: dict[Identity, Generated] = {}
+    objects: list[KubeObject] = []
+    of_operators = _previews(wanted) if settings.apply else set[KubeObject]()
+    for each, stable in zip(wanted, stable_identities([each.value for each in wanted]), strict=True):
+        epoch = has_epoch(each.value)
+        key = identity(each.value) if epoch else stable
+        other = index.users.get(key)
+        if other is not None and (each.preview or (epoch and has_epoch(other.value))):
+            # The operator's own, from which an epoch is known: it stays as it is.
+            continue
+        if other is not None:
+            findings.append(_clash(each, other))
+        elif key in first:
+            findings.append(_twice(each, first[key], key))
+        else:
+            first[key] = each
+            before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
+            if before is None and not is_listed:
+                continue
+            apply = settings.apply and not each.preview and each.subject not in of_operators
+            gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
+            value = mark(each, stable[3], apply=apply, gitops=gitops, folder=folder)
+            objects.append(KubeObject.new(value) if before is None else carry(before, value))
+    if findings:
+        return Rendering((), tuple(findings))
+    return Rendering(tuple(objects), (), tuple(first.values()))
+
+
+def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
+    return settings.emits(kind_of_object(generated.value).emit_word, by_default=generated.emit_by_default)
+
+
+def _previews(generated: Sequence[Generated]) -> set[KubeObject]:
+    """The objects from which an operator makes others itself."""
+    subjects = {each.subject for each in generated if each.subject is not None}
+    return {subject for subject in subjects if identity(subject.value)[:2] in _PREVIEWED}
+
+
+def _earlier(index: Index, stable: Identity) -> KubeObject | None:
+    """The gang of an earlier render that has another epoch; None where there is none."""
+    item = index.gangs.get(stable)
+    return item if item is not None and is_generated(item.value) else None
+
+
+def _gitops(generated: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:
+    return gitops_annotations(generated, settings.gitops, in_use)
+
+
+def _clash(generated: Generated, other: KubeObject) -> Finding:
+    made_from = _source(generated)
+    message = f"must not be what is rendered from {made_from} too; take it out of the input, or rename one of the two"
+    return Finding.of(CLASH, other, ("metadata", "name"), message)
+
+
+def _twice(generated: Generated, first: Generated, key: Identity) -> Finding:
+    where = format_identity(key)
+    message = f"becomes {where}, and so does {_source(first)}; rename one of them, or one of their cliques or groups"
+    return Finding.of(TWICE, generated.subject, ("metadata", "name"), message)
+
+
+def _source(generated: Generated) -> str:
+    return generated.source if generated.subject is None else f"{generated.source} ({place_text(generated.subject)})"
+
+
+# Annotations by which Argo CD and Flux apply generated objects the way these need. Source: spec/gitops.md.
+
+
+def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Collection[str]) -> dict[str, str]:
+    """The annotations of one object for `tools`, a set of `argocd` and `flux`.
+
+    `in_use` are the names of the ClusterTopologies by which workloads are placed: those are not pruned. Only what is to
+    be recreated is forced, since both tools delete the live object first when its manifest is invalid for any reason.
+    """
+    kind = kind_of_object(generated.value)
+    name = cast("Mapping[str, Value]", generated.value["metadata"])["name"]
+    kept = kind is CLUSTER_TOPOLOGY and name in in_use
+    annotations: dict[str, str] = {}
+    if "argocd" in tools:
+        if kind.before_workloads:
+            annotations["argocd.argoproj.io/sync-wave"] = "-1"
+        # Force alone fails beside server-side apply, Replace alone is refused by the API server.
+        options = "Replace=true,Force=true" if generated.recreate else "Prune=false" if kept else ""
+        if options:
+            annotations["argocd.argoproj.io/sync-options"] = options
+    if "flux" in tools:
+        if generated.recreate:
+            annotations["kustomize.toolkit.fluxcd.io/force"] = "enabled"
+        if kept:
+            annotations["kustomize.toolkit.fluxcd.io/prune"] = "disabled"
+    return annotations
+
+
+# Conditions and last errors, as annotations of the objects they belong to.
+#
+# Source: spec/packwise.md#3, spec/designs.md#5.
+
+
+CONDITIONS = f"{_PREFIX}conditions"
+"""Annotation that holds the conditions as a JSON array."""
+LAST_ERRORS = f"{_PREFIX}last-errors"
+"""Annotation that holds the last errors as a JSON array; absent without any."""
+
+
+def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tuple[KubeObject, list[Finding]]:
+    """`item` with its conditions; with `annotate: false`, itself, and findings that say them.
+
+    What an earlier render said and no longer holds is removed.
+    """
+    if not settings.annotate:
+        return item, [_notice(item, condition) for condition in status.conditions]
+    generation = item.get(("metadata", "generation"))
+    return _with(item, _texts(status, item, generation)), []
+
+
+def with_notes(item: KubeObject, notes: Mapping[str, str | None]) -> KubeObject:
+    """`item` with `notes`, which a later render reads, whatever the settings say of conditions.
+
+    Their keys are without the prefix `packwise.dev/`; None takes away what an earlier render noted.
+    """
+    return _with(item, {f"{_PREFIX}{key}": text for key, text in notes.items()})
+
+
+def _with(item: KubeObject, annotations: Mapping[str, str | None]) -> KubeObject:
+    for key, text in annotations.items():
+        if text is not None:
+            item = item.with_annotation(key, text)
+        elif item.get(("metadata", "annotations", key)) is not None:
+            item = item.without_annotation(key)
+    return item
+
+
+def annotate_generated(
+    generated: Generated, status: Status, before: KubeObject | None, settings: TopologyRender
+) -> tuple[Generated, list[Finding]]:
+    """`generated` with its conditions, as `annotate` does it; `before` is the object of an earlier render."""
+    if not settings.annotate:
+        owner = f"of {format_identity(identity(generated.value))}: "
+        return generated, [_notice(generated.subject, condition, owner) for condition in status.conditions]
+    # What is written has no generation: a later render of it must say the same.
+    texts = _texts(status, before, None)
+    notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
+    return generated.replace(notes={**generated.notes, **notes}), []
+
+
+def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapping[str, str | None]:
+    """Each annotation's text; None where there is nothing to say."""
+    errors = [
+        json_object({"code": json_string(error.code), "description": json_string(error.description)})
+        for error in status.last_errors
+    ]
+    return {
+        CONDITIONS: _conditions(status.conditions, before, generation) if status.conditions else None,
+        LAST_ERRORS: json_list(errors) if errors else None,
+    }
+
+
+def _conditions(conditions: Sequence[Condition], before: KubeObject | None, generation: Value) -> str:
+    observed = generation if type(generation) is int else None
+    text = _text_of(tuple(conditions), observed)
+    if before is None:
+        return text
+    annotation = before.get(("metadata", "annotations", CONDITIONS))
+    earlier = annotation if isinstance(annotation, str) and annotation != text else None
+    written = before.get(("status", "conditions"))
+    if earlier is None and written is None:
+        return text
+    # As the object's status has it, else the annotation.
+    times = {**dict(_times_in(_parse(earlier))), **dict(_times_in(written))}
+    fields = [_fields(condition, observed) for condition in conditions]
+    for condition, each in zip(conditions, fields, strict=True):
+        time = times.get((condition.type, condition.status))
+        if time is not None:
+            each["lastTransitionTime"] = json_string(time)
+    return json_list([json_object(each) for each in fields]) if times else text
+
+
+@lru_cache(maxsize=256)
+def _text_of(conditions: tuple[Condition, ...], generation: int | None) -> str:
+    """The conditions without times. Few workloads of a run have others than the workload before."""
+    return json_list([json_object(_fields(condition, generation)) for condition in conditions])
+
+
+def _fields(condition: Condition, generation: int | None) -> dict[str, str]:
+    fields = {
+        "type": json_string(condition.type),
+        "status": json_string(condition.status),
+        "reason": json_string(condition.reason),
+        "message": json_string(condition.message),
+    }
+    if generation is not None:
+        fields["observedGeneration"] = str(generation)
+    return fields
+
+
+def _times_in(conditions: Value) -> Iterator[tuple[tuple[str, str], str]]:
+    """When each condition last changed, by type and status."""
+    for entry in conditions if isinstance(conditions, list) else ():
+        if isinstance(entry, dict):
+            parts = (entry.get("type"), entry.get("status"), entry.get("lastTransitionTime"))
+            if all(isinstance(part, str) for part in parts):
+                kind, status, time = cast("tuple[str, str, str]", parts)
+                yield (kind, status), time
+
+
+def _parse(text: str | None) -> Value:
+    if text is None:
+        return None
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _notice(subject: KubeObject | None, condition: Condition, owner: str = "") -> Finding:
+    reason = f" ({condition.reason})" if condition.reason else ""
+    message = f": {condition.message}" if condition.message else ""
+    return Finding.of(CONDITION, subject, (), f"{owner}{condition.type} is {condition.status}{reason}{message}")

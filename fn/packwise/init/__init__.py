@@ -1,0 +1,1 @@
+"""A package to begin with, and levels proposed from the labels of nodes."""

@@ -1,0 +1,31 @@
+"""Options of `packwise init`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Target = Literal["kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit"]
+
+
+TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit")
+"""The clients that `packwise init` writes a package for: who renders it, or who checks it."""
+
+
+class Init(Record):
+    """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
+
+    `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
+    not where an operator was seen. `without_grove`: KAI groups workloads itself.
+    """
+
+    folder: str
+    targets: tuple[Target, ...] = ()
+    sources: tuple[str, ...] = ()
+    levels: tuple[tuple[str, str], ...] = ()
+    revision: str | None = None
+    apply: bool | None = None
+    without_grove: bool = False

@@ -1,0 +1,680 @@
+"""The files of a first package and of the client that renders or checks it, by facts from a dump of the cluster.
+
+Facts are levels, schedulers, the release of Grove, its operator. Source: Kubernetes' well-known labels; topograph's
+reference of node labels; GREP-244 for the domains.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from shlex import quote
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.yamltext.writer import scalar
+from packwise.lenient import mapping_at, mappings, mappings_in_place, texts
+from packwise.objects.index import Index
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
+from packwise.revisions.kai import NEWEST as NEWEST_KAI
+from packwise.select.evidence import deployed_release
+from packwise.settings.configuration import operators_of
+from packwise.settings.topologyrender import DIALECTS
+from packwise.topology.known import DOMAINS, Level, new_label
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.revisions.grove import Revision
+    from packwise.select.evidence import Deployed
+    from packwise.settings.configuration import Operator
+
+GUESSED = (
+    Level("zone", "topology.kubernetes.io/zone"),
+    Level("rack", "example.com/rack"),
+    Level("host", "kubernetes.io/hostname"),
+)
+"""The levels that a package begins with where nothing tells them; the label of racks is everybody's own."""
+
+_DOMAIN = {
+    "kubernetes.io/hostname": "host",
+    "fabric.topograph.run/tier-0": "rack",
+    "fabric.topograph.run/tier-1": "block",
+    "fabric.topograph.run/tier-2": "datacenter",
+}
+"""The domain of a label whose last part is no domain's name."""
+
+_SUB_DOMAIN = "sub-domain"
+"""The last part of the label of domains within an accelerator's domain."""
+
+_PRUNED = ("beta.kubernetes.io/",)
+"""Ends of prefixes whose labels are deprecated names of others."""
+
+
+class LevelsFound(Record):
+    """Levels, broadest first, and a comment for each; `dropped` are those that form no hierarchy with the others."""
+
+    levels: tuple[Level, ...] = ()
+    comments: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> LevelsFound:
+    """The levels that the labels of the nodes propose: for each domain the label that most nodes have.
+
+    A level whose domains reach over several of a broader level's is dropped, as schedulers take each to be within one.
+    """
+    levels: list[Level] = []
+    comments: list[str] = []
+    dropped: list[str] = []
+    for level in _candidates(nodes):
+        if levels and not _is_nested(nodes, level.key, levels[-1].key):
+            dropped.append(f"{level.domain}={level.key}: its values are not within one {levels[-1].domain} each")
+            continue
+        values = [labels[level.key] for labels in nodes if level.key in labels]
+        levels.append(level)
+        comments.append(f"{len(set(values))} on {len(values)} of {len(nodes)} nodes")
+    return LevelsFound(tuple(levels), tuple(comments), tuple(dropped))
+
+
+def _candidates(nodes: Sequence[Mapping[str, str]]) -> list[Level]:
+    counted = Counter([key for labels in nodes for key in labels])
+    by_domain: dict[str, str] = {}
+    # Of accelerators whose domains hold others (topograph's, under whatever prefix), these are what a gang fits in.
+    for key in sorted(counted):
+        prefix, _, name = key.rpartition("/")
+        if name == _SUB_DOMAIN and f"{prefix}/domain" in counted:
+            by_domain.setdefault("block", f"{prefix}/domain")
+            by_domain.setdefault("rack", key)
+    for key, _ in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])):
+        domain = _domain(key)
+        if domain is not None:
+            by_domain.setdefault(domain, key)
+    return [Level(domain, by_domain[domain]) for domain in DOMAINS if domain in by_domain]
+
+
+def _domain(key: str) -> str | None:
+    prefix, _, name = key.rpartition("/")
+    if f"{prefix}/".endswith(_PRUNED):
+        return None
+    known = _DOMAIN.get(new_label(key) or key)
+    return known or (name if name in DOMAINS else None)
+
+
+def _is_nested(nodes: Sequence[Mapping[str, str]], narrow: str, broad: str) -> bool:
+    """True if all nodes of one value of `narrow` have one value of `broad`."""
+    outer: dict[str, str] = {}
+    return all(
+        outer.setdefault(labels[narrow], labels[broad]) == labels[broad]
+        for labels in nodes
+        if narrow in labels and broad in labels
+    )
+
+
+class Topology(Record):
+    """A topology of the cluster: its name, its levels, broadest first."""
+
+    name: str
+    levels: tuple[Level, ...]
+
+
+class Facts(Record):
+    """`levels` are those of the one topology, with a comment for each or none, and `source` is where they come from.
+
+    `topologies` are the cluster's own objects. `profiles` are the names of scheduler profiles, the default first.
+    `revision_source` is what shows the revision, "" where somebody named it.
+    """
+
+    levels: tuple[Level, ...] = GUESSED
+    comments: tuple[str, ...] = ("", "the label by which your nodes tell their rack", "")
+    source: str = ""
+    dropped: tuple[str, ...] = ()
+    topologies: tuple[Topology, ...] = ()
+    profiles: tuple[str, ...] = ("kai-scheduler",)
+    revision: str = NEWEST.name
+    revision_source: str = "the newest one that packwise knows; name yours"
+    has_operator: bool = False
+
+
+def facts_of(items: Iterable[KubeObject]) -> Facts:
+    """The facts in the objects of a cluster; what they do not tell is as a package begins without them."""
+    index = Index.of(items)
+    operators = operators_of(index, [])
+    deployed = deployed_release(index)
+    facts = _with_levels(Facts(), index, operators)
+    if operators:
+        facts = facts.replace(profiles=_profiles(operators[0].value) or facts.profiles)
+    shown = _shown_revision(index, operators, deployed)
+    if shown is not None:
+        facts = facts.replace(revision=shown[0], revision_source=shown[1])
+    return facts.replace(has_operator=bool(operators) or deployed is not None)
+
+
+def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
+    """The revision that the cluster shows, and by what; of several, the newest."""
+    if deployed is not None:
+        return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
+    if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
+        return NEWEST.name, f"one that has ClusterTopologyBindings, {ALPHA_9.name} or later; name yours"
+    for operator, key, _ in _operators_with_levels(operators):
+        has_profiles = key == ALPHA_8.configuration_key and bool(_profiles(operator.value))
+        records = [ALPHA_8] if has_profiles else [r for r in RECORDS if r.configuration_key == key]
+        return _name(records[0]), f"one that has levels below `{key}` in its OperatorConfiguration"
+    if index.of_kind(*CLUSTER_TOPOLOGY.key):
+        return GREP_244_MULTI.name, "the design that has ClusterTopologies of its users"
+    return None
+
+
+def _name(record: Revision) -> str:
+    """The record's newest release, or its own name where it is a design that was never released."""
+    return record.releases[-1] if record.releases else record.name
+
+
+def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts:
+    """The levels of the operator's configuration, else of a topology, else what the nodes propose."""
+    topologies = tuple(
+        Topology(item.name, levels)
+        for kind in (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
+        for item in index.of_kind(*kind.key)
+        if (levels := _levels(item.get(("spec", "levels"))))
+    )
+    for operator, _, levels in _operators_with_levels(operators):
+        source = f"the OperatorConfiguration in {operator.place.item.kind} {operator.place.item.name}"
+        return facts.replace(levels=levels, comments=(), source=source, topologies=topologies)
+    if topologies:
+        source = f"the cluster's topology {topologies[0].name}"
+        return facts.replace(levels=topologies[0].levels, comments=(), source=source, topologies=topologies)
+    nodes = [texts(item.get(("metadata", "labels"))) for item in index.of_kind("", "Node")]
+    proposal = proposed_levels(nodes)
+    if not proposal.levels:
+        return facts
+    return facts.replace(
+        levels=proposal.levels,
+        comments=proposal.comments,
+        source=f"the labels of {len(nodes)} nodes: a proposal",
+        dropped=proposal.dropped,
+    )
+
+
+def _operators_with_levels(operators: Iterable[Operator]) -> Iterator[tuple[Operator, str, tuple[Level, ...]]]:
+    """The operators whose configuration has levels, the key of their section, and these."""
+    for operator in operators:
+        for key in DIALECTS:
+            levels = _levels(mapping_at(operator.value, key).get("levels"))
+            if levels:
+                yield operator, key, levels
+
+
+def _levels(listed: Value) -> tuple[Level, ...]:
+    """The levels of a list; none where one of them is not whole."""
+    levels: list[Level] = []
+    for entry in mappings_in_place(listed):
+        domain, key = entry.get("domain"), entry.get("key")
+        if not (isinstance(domain, str) and isinstance(key, str)):
+            return ()
+        levels.append(Level(domain, key))
+    return tuple(levels)
+
+
+def _profiles(value: Mapping[str, Value]) -> tuple[str, ...]:
+    """The names of the profiles of an OperatorConfiguration, the default one first."""
+    section = mapping_at(value, "scheduler")
+    named, default = mappings(section.get("profiles")), section.get("defaultProfileName")
+    ordered = sorted(named, key=lambda entry: not (entry.get("default") is True or entry.get("name") == default))
+    return tuple(name for entry in ordered if isinstance(name := entry.get("name"), str))
+
+
+_TOPOLOGY = "grove-topology"
+"""The name that Grove's own topology has. Source: spec/grove.md#9."""
+
+
+class Plan(Record):
+    """The package to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
+
+    `is_function`: kustomize starts packwise by the configuration. `with_example`: the folder has no workload.
+    `without_grove`: KAI groups workloads itself.
+    """
+
+    facts: Facts = Facts()
+    apply: bool | None = None
+    gitops: tuple[str, ...] = ()
+    is_function: bool = False
+    with_example: bool = True
+    without_grove: bool = False
+
+    @property
+    def revision(self) -> Revision:
+        """The release that is rendered for."""
+        return REVISIONS[self.facts.revision]
+
+
+def package_files(plan: Plan) -> dict[str, str]:
+    """The texts of the files, by their paths below the package's folder."""
+    if plan.without_grove:
+        files = {"topology.yaml": _configuration(plan), "topologies.yaml": _own_topology(plan.facts)}
+        return files | ({"example.yaml": _job_set(plan.facts)} if plan.with_example else {})
+    files = {"topology.yaml": _configuration(plan)}
+    if plan.revision.default_topology is None:
+        files["topologies.yaml"] = _topologies(plan)
+    if plan.with_example:
+        files["example.yaml"] = _example(plan)
+    return files
+
+
+def _configuration(plan: Plan) -> str:
+    function = _FUNCTION if plan.is_function else ""
+    return _HEAD + function + "spec:\n" + "".join([f"  {line}\n" for line in _spec(plan)])
+
+
+def _spec(plan: Plan) -> Iterator[str]:
+    facts, revision = plan.facts, plan.revision
+    if plan.without_grove:
+        yield "# The release of KAI that the cluster runs."
+        yield f"kai: {{version: {NEWEST_KAI.name}}}"
+        yield "# KAI makes the PodGroups of workloads itself: packwise shows them, and nothing applies them."
+        yield "apply: false"
+        yield f"emit: [{PODGROUP.name}]"
+        return
+    evidence = f": {_line(facts.revision_source)}" if facts.revision_source else ""
+    yield f"# The release of Grove that the cluster runs{evidence}."
+    yield f"revision: {facts.revision}"
+    yield f"{revision.configuration_key}:"
+    yield "  enabled: true"
+    if revision.default_topology is not None:
+        yield "  # Broadest first: the domain is what workloads say, the key a label of the nodes."
+        yield from (f"  {line}" for line in _source(facts))
+        yield "  levels:"
+        yield from (f"  {line}" for line in _level_lines(facts.levels, facts.comments))
+    if revision.scheduler_profiles:
+        yield "scheduler:"
+        yield "  profiles:"
+        for place, name in enumerate(facts.profiles):
+            yield f"  - name: {scalar(name)}"
+            if place == 0:
+                yield "    default: true"
+    yield from _apply_lines(plan)
+    if plan.gitops:
+        yield "# The tool that applies what is rendered: its annotations and its folders are written."
+        yield f"gitops: [{', '.join(plan.gitops)}]"
+
+
+def _apply_lines(plan: Plan) -> Iterator[str]:
+    if plan.apply is False:
+        yield "# The Grove operator makes these objects itself: what packwise generates is a preview."
+        yield "apply: false"
+    elif plan.apply:
+        yield "# What is rendered is applied from Git, so that no Grove operator may make the same objects."
+        yield "apply: true"
+    elif not plan.revision.podgang_maps:
+        yield "# Where the Grove operator runs, it makes these objects itself; what packwise generates is a preview:"
+        yield "# apply: false"
+
+
+def _source(facts: Facts) -> Iterator[str]:
+    """Comments: where the levels come from, and what was left out."""
+    if facts.source:
+        yield f"# From {_line(facts.source)}."
+    yield from (f"# Left out: {_line(reason)}." for reason in facts.dropped)
+
+
+def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Iterator[str]:
+    for place, level in enumerate(levels):
+        comment = comments[place] if place < len(comments) else ""
+        yield f"- domain: {scalar(level.domain)}"
+        yield f"  key: {scalar(level.key)}{comment and f' # {comment}'}"
+
+
+def _line(text: str) -> str:
+    """The text for a comment: a dump may hold line breaks where names stand."""
+    return " ".join(text.split())
+
+
+def _topologies(plan: Plan) -> str:
+    facts = plan.facts
+    topologies = facts.topologies or (Topology(_TOPOLOGY, facts.levels),)
+    comments = () if facts.topologies else facts.comments
+    documents = [
+        "".join(
+            [
+                f"apiVersion: grove.io/v1alpha1\nkind: {plan.revision.topology_kind}\nmetadata:\n",
+                f"  name: {scalar(topology.name)}\n",
+                _LOCAL if facts.topologies else "",
+                "spec:\n  levels:\n",
+                *[f"  {line}\n" for line in _level_lines(topology.levels, comments)],
+            ]
+        )
+        for topology in topologies
+    ]
+    head = "# As the cluster has them: workloads are checked against these." if facts.topologies else _OWN_TOPOLOGY
+    return "".join([f"{line}\n" for line in (head, *_source(facts))]) + "---\n".join(documents)
+
+
+def _own_topology(facts: Facts) -> str:
+    """KAI's Topology of the levels, which nothing but Git makes."""
+    head = "# The levels of the nodes, broadest first: workloads name the Topology and the label of a level."
+    lines = (
+        head,
+        *_source(facts),
+        f"apiVersion: {TOPOLOGY.api_version}",
+        f"kind: {TOPOLOGY.name}",
+        "metadata:",
+        f"  name: {_OWN_NAME}",
+        "spec:",
+        "  levels:",
+        *[f"  - nodeLabel: {scalar(level.key)}" for level in facts.levels],
+    )
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _job_set(facts: Facts) -> str:
+    """A JobSet whose pods stand within one domain of the level above the narrowest."""
+    level = facts.levels[-2 if len(facts.levels) > 1 else -1]
+    return _JOB_SET.replace("LEVEL", scalar(level.key)).replace("TOPOLOGY", _OWN_NAME)
+
+
+def _example(plan: Plan) -> str:
+    facts, revision = plan.facts, plan.revision
+    topologies = facts.topologies or (Topology(_TOPOLOGY, facts.levels),)
+    levels = topologies[0].levels if revision.default_topology is None else facts.levels
+    # One level above the narrowest, which is a single node as a rule.
+    domain = levels[-2 if len(levels) > 1 else -1].domain
+    if revision.deprecates_pack_domain:
+        constraint = [f"topologyName: {scalar(topologies[0].name)}", "pack:", f"  required: {scalar(domain)}"]
+    elif revision.default_topology is None:
+        constraint = [f"topologyName: {scalar(topologies[0].name)}", f"packDomain: {scalar(domain)}"]
+    else:
+        constraint = [f"packDomain: {scalar(domain)}"]
+    return _EXAMPLE.replace("CONSTRAINT\n", "".join([f"      {line}\n" for line in constraint])).replace(
+        "SCHEDULER", scalar(facts.profiles[0])
+    )
+
+
+_HEAD = """\
+# The configuration of packwise: read where packwise renders or checks, applied to no cluster.
+# `packwise schema TopologyRender` prints a schema of all settings, for editors.
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata:
+  name: topology
+  annotations:
+    config.kubernetes.io/local-config: "true"
+"""
+
+_FUNCTION = """\
+    # How kustomize starts packwise, which must be on PATH.
+    config.kubernetes.io/function: |
+      exec:
+        path: packwise
+        args: [fn]
+"""
+
+_LOCAL = """\
+  annotations:
+    config.kubernetes.io/local-config: "true"
+"""
+
+_OWN_TOPOLOGY = "# The levels, broadest first: the domain is what workloads say, the key a label of the nodes."
+
+_OWN_NAME = "cluster"
+
+_JOB_SET = """\
+# An example to begin with; put your own workloads in its place.
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata:
+  name: example
+  namespace: default
+  labels:
+    kai.scheduler/queue: default
+  annotations:
+    # All pods within one domain of this level.
+    kai.scheduler/topology: TOPOLOGY
+    kai.scheduler/topology-required-placement: LEVEL
+spec:
+  replicatedJobs:
+  - name: worker
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          spec:
+            schedulerName: kai-scheduler
+            restartPolicy: Never
+            containers:
+            - name: worker
+              image: registry.example.com/worker:1.0
+              resources:
+                limits:
+                  nvidia.com/gpu: "8"
+"""
+
+_EXAMPLE = """\
+# An example to begin with; put your own workloads in its place.
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata:
+  name: example
+  namespace: default
+  labels:
+    kai.scheduler/queue: default
+spec:
+  replicas: 1
+  template:
+    # All pods of one replica within one domain of this level.
+    topologyConstraint:
+CONSTRAINT
+    cliques:
+    - name: worker
+      spec:
+        roleName: worker
+        replicas: 2
+        minAvailable: 2
+        podSpec:
+          schedulerName: SCHEDULER
+          containers:
+          - name: worker
+            image: registry.example.com/worker:1.0
+            resources:
+              limits:
+                nvidia.com/gpu: "8"
+"""
+
+
+class PackagePlace(Record):
+    """Where the package stands: its folder below the top of the repository, slash-separated, "." for the top itself.
+
+    `resources` are the files of the folder that hold objects; `requirement` is what pip installs packwise by,
+    `repository` and `commit` where it comes from.
+    """
+
+    folder: str
+    resources: Sequence[str]
+    requirement: str
+    repository: str
+    commit: str
+
+    @property
+    def name(self) -> str:
+        """A name for the package, as Kubernetes allows it."""
+        letters = [letter if letter.isascii() and letter.isalnum() else "-" for letter in self.folder.lower()]
+        return "".join(letters).strip("-")[-50:].strip("-") or "packwise"
+
+
+def client_files(target: str, place: PackagePlace) -> tuple[dict[str, str], dict[str, str]]:
+    """The files for `target`: below the package's folder, and below the top of the repository."""
+    inside, above = _FILES[target]
+    return (
+        {path: text(place) for path, text in inside.items()},
+        {path: text(place) for path, text in above.items()},
+    )
+
+
+def _kustomization(place: PackagePlace) -> str:
+    resources = "".join([f"- {json.dumps(name, ensure_ascii=False)}\n" for name in place.resources])
+    return f"""\
+# kustomize build --enable-alpha-plugins --enable-exec .
+# Both flags: without --enable-exec, kustomize leaves packwise out without a word.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+{resources}transformers:
+- topology.yaml
+"""
+
+
+def _kptfile(place: PackagePlace) -> str:
+    return f"""\
+# kpt fn render --allow-exec
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: {place.name}
+  annotations:
+    config.kubernetes.io/local-config: "true"
+info:
+  description: Grove workloads with their topology, rendered by packwise
+pipeline:
+  mutators:
+  - exec: packwise fn
+    configPath: topology.yaml
+"""
+
+
+def _application(place: PackagePlace) -> str:
+    return f"""\
+# To be applied once where Argo CD runs, with packwise's plugin beside its repo-server; no part of what is rendered.
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: {place.name}
+  namespace: argocd
+  annotations:
+    config.kubernetes.io/local-config: "true"
+spec:
+  project: default
+  source:
+    repoURL: https://git.example.com/platform/clusters.git # the repository of this folder
+    targetRevision: main
+    path: {json.dumps(place.folder, ensure_ascii=False)}
+    plugin:
+      name: packwise
+  destination:
+    server: https://kubernetes.default.svc
+  syncPolicy:
+    automated:
+      prune: true
+      selfHeal: true
+    syncOptions:
+    # Else every sync would re-create the Topologies, also where their levels are the same.
+    - ApplyOutOfSyncOnly=true
+"""
+
+
+def _flux(place: PackagePlace) -> str:
+    source = f"""\
+# To be applied once where Flux runs; no part of what is rendered. CI renders this folder into the branch.
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata:
+  name: {place.name}
+  namespace: flux-system
+  annotations:
+    config.kubernetes.io/local-config: "true"
+spec:
+  interval: 1m
+  url: https://git.example.com/platform/clusters.git # the repository of this folder
+  ref:
+    branch: rendered/{place.name}
+"""
+    topologies = _flux_kustomization(place, "topologies", "")
+    workloads = _flux_kustomization(place, "workloads", f"  dependsOn:\n  - name: {place.name}-topologies\n")
+    return "---\n".join([source, topologies, workloads])
+
+
+def _flux_kustomization(place: PackagePlace, part: str, first: str) -> str:
+    return f"""\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: {place.name}-{part}
+  namespace: flux-system
+  annotations:
+    config.kubernetes.io/local-config: "true"
+spec:
+{first}  interval: 10m
+  path: ./{part}
+  prune: true
+  wait: true
+  sourceRef:
+    kind: GitRepository
+    name: {place.name}
+"""
+
+
+def _github(place: PackagePlace) -> str:
+    return f"""\
+name: packwise
+on: pull_request
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+    - uses: actions/checkout@v7.0.1
+      with:
+        fetch-depth: 2 # the first parent is the target branch
+    - uses: actions/setup-python@v7.0.0
+      with:
+        python-version: "3.13"
+    - run: {scalar(f"pipx install {quote(place.requirement)}")}
+    - run: {scalar(f"packwise check {quote(place.folder)} --baseline git:HEAD^1 --output github")}
+"""
+
+
+def _gitlab(place: PackagePlace) -> str:
+    check = f"packwise check {quote(place.folder)}"
+    return f"""\
+packwise:
+  image: python:3.13
+  script:
+  - {scalar(f"pip install {quote(place.requirement)}")}
+  - {scalar(f"{check} --output gitlab > gl-code-quality-report.json || [ $? = 1 ]")}
+  - {scalar(check)}
+  artifacts:
+    when: always
+    reports:
+      codequality: gl-code-quality-report.json
+"""
+
+
+def _pre_commit(place: PackagePlace) -> str:
+    folder = "" if place.folder == "." else f"^{re.escape(place.folder)}/"
+    files = f"    files: {json.dumps(folder, ensure_ascii=False)}\n" if folder else ""
+    return f"""\
+repos:
+- repo: {place.repository}
+  rev: {place.commit}
+  hooks:
+  - id: packwise-check
+    args: [{json.dumps(place.folder, ensure_ascii=False)}]
+{files}"""
+
+
+_Files = dict[str, "Callable[[PackagePlace], str]"]
+
+_FILES: dict[str, tuple[_Files, _Files]] = {
+    "kustomize": ({"kustomization.yaml": _kustomization}, {}),
+    "kpt": ({"Kptfile": _kptfile}, {}),
+    "argocd": ({"application.yaml": _application}, {}),
+    "flux": ({"flux.yaml": _flux}, {}),
+    "github": ({}, {".github/workflows/packwise.yaml": _github}),
+    "gitlab": ({}, {".gitlab-ci.yml": _gitlab}),
+    "pre-commit": ({}, {".pre-commit-config.yaml": _pre_commit}),
+}
+"""The files of each target, below the folder of the package and below the top of the repository."""

@@ -1,0 +1,309 @@
+"""Levels that the labels of nodes show, as a TopologyRender.
+
+Source: spec/packwise.md#3; topograph's reference of node labels, both generations.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
+from krmfn.record import Record
+from packwise.console import show, visible
+from packwise.inputs.request import UsageError
+from packwise.objects.identity import identity
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
+from packwise.place.cluster import read_cluster, read_cluster_objects
+from packwise.revisions.grove import ALPHA_8
+from packwise.schedulers.kai.allocate.scene import GPU
+from packwise.topology.known import DOMAINS, ListedTopology, new_label
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.init.proposal_options import ImportTopology
+    from packwise.schedulers.kai.allocate.scene import Node
+
+_SHOWN = 20
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+
+
+def topology(command: ImportTopology) -> int:
+    """Prints the configuration; returns the exit code. Raises UsageError where no label is a level."""
+    objects = read_cluster_objects(command.paths)
+    topologies = [] if any(each.get("kind") == "Node" for each in objects) else _topologies(objects)
+    if topologies:
+        return 0 if show("".join([f"{line}\n" for line in _lines_of(topologies)])) else 1
+    proposal = propose(read_cluster(command.paths, objects, option="").nodes)
+    if not proposal.levels:
+        raise UsageError(
+            "the nodes must have a label by whose values domains are told apart, as topology.kubernetes.io/zone; got "
+            "none: label them, by hand or with topograph"
+        )
+    return 0 if show("".join([f"{line}\n" for line in _lines(proposal)])) else 1
+
+
+def _topologies(objects: Iterable[Mapping[str, Value]]) -> list[ListedTopology]:
+    """The Topologies of schedulers among the objects of a cluster."""
+    kinds = {kind.key: kind.word for kind in KINDS if kind is TOPOLOGY or kind.is_listed}
+    items = [KubeObject.new(each) for each in objects if identity(each)[:2] in kinds]
+    return [ListedTopology.of_scheduler(kinds[identity(item.value)[:2]], item) for item in items]
+
+
+def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
+    """The configuration with the levels of Topologies, which must be the same. Raises UsageError."""
+    first, *others = topologies
+    keys = [level.key for level in first.levels]
+    names = ", ".join(dict.fromkeys([f"{each.kind} {visible(each.name)}" for each in topologies]))
+    if any([level.key for level in each.levels] != keys for each in others):
+        raise UsageError(f"the Topologies must have the same levels; give one of {names} alone, or nodes")
+    left_out: list[LeftOutLabel] = []
+    # A label that says nothing gets a domain as narrow as the levels below it leave room for.
+    labels = [_Label(key, _hint_of(key) or "rack", {}) for key in keys]
+    named = _name_levels(labels, left_out)
+    yield f"# Levels of {names}: the domains are what workloads of Grove call them."
+    yield from _head()
+    for label, domain in named:
+        yield f"    - {{domain: {domain}, key: {_scalar(label.key)}}}"
+    yield from _left_out_lines(left_out)
+
+
+def _head() -> Iterator[str]:
+    yield from ("apiVersion: packwise.dev/v1alpha1", "kind: TopologyRender", "metadata:", "  name: topology", "spec:")
+    kind = CLUSTER_TOPOLOGY_BINDING.name
+    yield f"  # The newest release of Grove whose levels stand here; later ones read them in {kind}s."
+    yield f"  revision: {ALPHA_8.name}"
+    yield from ("  topologyAwareScheduling:", "    enabled: true", "    levels:")
+
+
+def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
+    if left_out:
+        yield ""
+        yield "# Labels that look like levels and were left out:"
+        for label in left_out:
+            yield f"#   {visible(label.key)}: {visible(label.reason)}"
+
+
+def _lines(proposal: LevelProposal) -> Iterator[str]:
+    nodes = count_text(proposal.nodes, "node")
+    yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
+    yield from _head()
+    for level in proposal.levels:
+        yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {_counts(level, proposal.nodes)}"
+        for note in level.notes:
+            yield f"      # {visible(note)}"
+    if proposal.contradictions:
+        yield ""
+        yield f"# Nodes that contradict the nesting ({len(proposal.contradictions)}):"
+        for each in proposal.contradictions[:_SHOWN]:
+            yield visible(
+                f"#   {each.node}: {each.key} {each.value} is in {each.above} {each.here} here, "
+                f"in {each.elsewhere} elsewhere"
+            )
+        if len(proposal.contradictions) > _SHOWN:
+            yield f"#   and {len(proposal.contradictions) - _SHOWN} more"
+    yield from _left_out_lines(proposal.left_out)
+
+
+def _counts(level: ProposedLevel, nodes: int) -> str:
+    counts = f"{count_text(level.domains, 'domain')}, {count_text(level.nodes, 'node')}"
+    missing = nodes - level.nodes
+    return counts if not missing else f"{counts}; {count_text(missing, 'node')} without it, outside of the topology"
+
+
+def _scalar(key: str) -> str:
+    return key if _PLAIN.fullmatch(key) else json.dumps(key)
+
+
+_HINTS: tuple[tuple[str, str], ...] = (
+    ("region", r"topology\.kubernetes\.io/region|.*[/.-]region"),
+    ("zone", r"topology\.kubernetes\.io/zone|.*[/.-](availability-?)?zone"),
+    (
+        "datacenter",
+        r"fabric\.topograph\.run/tier-([2-9]|[1-9]\d+)|network\.topology\.nvidia\.com/(core|datacenter|tier-2)|"
+        r"topology\.k8s\.aws/network-node-layer-1|.*[/.-](data-?cent(er|re)|dc|core|room|hall|building)",
+    ),
+    (
+        "block",
+        r"fabric\.topograph\.run/tier-1|network\.topology\.nvidia\.com/(spine|tier-1)|"
+        r"topology\.k8s\.aws/network-node-layer-2|cloud\.google\.com/gce-topology-block|"
+        r".*[/.-](block|spine|row|pod|island|superpod|su|scalable-?unit)",
+    ),
+    (
+        "rack",
+        r"fabric\.topograph\.run/tier-0|network\.topology\.nvidia\.com/(leaf|block|accelerator|tier-0)|"
+        r"accelerator\.[\w.-]+/(sub-)?domain|topology\.k8s\.aws/network-node-layer-3|"
+        r"cloud\.google\.com/gce-topology-subblock|nvidia\.com/gpu\.clique|"
+        r".*[/.-](rack|leaf|tor|sub-?block|clique|nvl-?domain|chassis|switch)",
+    ),
+    ("host", r"kubernetes\.io/hostname|cloud\.google\.com/gce-topology-host"),
+)
+
+_PATTERNS = [(domain, re.compile(pattern, re.IGNORECASE)) for domain, pattern in _HINTS]
+
+_KEPT = ("region", "zone")
+"""Domains that are levels also where there is one of them only: further ones come."""
+
+_FEW = 0.1
+"""The share of nodes that may contradict a nesting which all others show."""
+
+
+class ProposedLevel(Record):
+    """A level: how many domains the label tells apart, and how many nodes carry it. `notes` are for its reader."""
+
+    domain: str
+    key: str
+    domains: int
+    nodes: int
+    notes: tuple[str, ...] = ()
+
+
+class Contradiction(Record):
+    """A node that has a label by which its domain stands in another domain than those of the other nodes in it."""
+
+    node: str
+    key: str
+    value: str
+    above: str
+    here: str
+    elsewhere: str
+
+
+class LeftOutLabel(Record):
+    """A label that looks like a level and is none, and why."""
+
+    key: str
+    reason: str
+
+
+class LevelProposal(Record):
+    """The levels, the broadest first, of `nodes` nodes; what contradicts them; what was left out."""
+
+    levels: tuple[ProposedLevel, ...]
+    nodes: int
+    contradictions: tuple[Contradiction, ...] = ()
+    left_out: tuple[LeftOutLabel, ...] = ()
+
+
+class _Label(Record):
+    """A label that may be a level: its hint, and its value by node."""
+
+    key: str
+    hint: str
+    values: dict[str, str]
+
+    @property
+    def domains(self) -> int:
+        return len(set(self.values.values()))
+
+
+def propose(nodes: Sequence[Node]) -> LevelProposal:
+    """The levels that the labels of the nodes show; of nodes with GPUs only, where any has them."""
+    useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
+    left_out: list[LeftOutLabel] = []
+    chain: list[_Label] = []
+    notes: dict[str, list[str]] = {}
+    contradictions: list[Contradiction] = []
+    for label in _labels(useful):
+        if label.domains == 1 and label.hint not in _KEPT and len(useful) > 1:
+            left_out.append(LeftOutLabel(label.key, "has one value, and tells no nodes apart"))
+            continue
+        twin = next((other for other in chain if _is_same(label, other)), None)
+        if twin is not None:
+            notes.setdefault(twin.key, []).append(f"{label.key} tells the same domains apart")
+            continue
+        against = _against(chain[-1], label) if chain else []
+        if len(against) > _FEW * len(label.values):
+            reason = f"does not nest in {chain[-1].key}: {len(against)} of {len(label.values)} nodes contradict"
+            left_out.append(LeftOutLabel(label.key, reason))
+            continue
+        contradictions += against
+        chain.append(label)
+    named = _name_levels(chain, left_out)
+    levels = [
+        ProposedLevel(
+            domain, label.key, label.domains, len(label.values), (*notes.get(label.key, ()), *_new_name(label))
+        )
+        for label, domain in named
+    ]
+    keys = {level.key for level in levels}
+    kept = [contradiction for contradiction in contradictions if {contradiction.key, contradiction.above} <= keys]
+    return LevelProposal(tuple(levels), len(useful), tuple(kept), tuple(left_out))
+
+
+def _hint_of(key: str) -> str | None:
+    """The domain that a label's key speaks of."""
+    return next((domain for domain, pattern in _PATTERNS if pattern.fullmatch(key)), None)
+
+
+def _labels(nodes: Sequence[Node]) -> list[_Label]:
+    """The labels that may be levels: known ones, and those whose key ends in a level's word; the broadest first."""
+    keys = dict.fromkeys(key for node in nodes for key in sorted(node.labels))
+    labels: list[_Label] = []
+    for key in keys:
+        hint = _hint_of(key)
+        if hint is not None:
+            values = {node.name: node.labels[key] for node in nodes if node.labels.get(key)}
+            if values:
+                labels.append(_Label(key, hint, values))
+    # Among labels that tell the same domains apart the newer, then the first by name, is the level.
+    return sorted(
+        labels,
+        key=lambda label: (
+            label.hint == "host",
+            label.domains,
+            DOMAINS.index(label.hint),
+            new_label(label.key) is not None,
+            label.key,
+        ),
+    )
+
+
+def _is_same(label: _Label, other: _Label) -> bool:
+    """True if both labels tell the same domains apart, on the same nodes."""
+    if label.values.keys() != other.values.keys() or label.domains != other.domains:
+        return False
+    return len({(value, other.values[name]) for name, value in label.values.items()}) == label.domains
+
+
+def _against(above: _Label, label: _Label) -> list[Contradiction]:
+    """The nodes by which a domain of `label` stands in a second domain of `above`: where fewer of its nodes stand."""
+    parents: dict[str, Counter[str]] = {}
+    for name, value in label.values.items():
+        if name in above.values:
+            parents.setdefault(value, Counter())[above.values[name]] += 1
+    usual = {value: min(counts, key=lambda parent: (-counts[parent], parent)) for value, counts in parents.items()}
+    return [
+        Contradiction(name, label.key, value, above.key, above.values[name], usual[value])
+        for name, value in sorted(label.values.items())
+        if name in above.values and above.values[name] != usual[value]
+    ]
+
+
+def _name_levels(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[_Label, str]]:
+    """The labels with domains in the fixed order of Grove; what finds none between its neighbours is left out."""
+    labels = list(chain)
+    named: list[tuple[_Label, str]] = []
+    last = -1
+    for position, label in enumerate(labels):
+        is_host = label.hint == "host"
+        after = sum(other.hint != "host" for other in labels[position + 1 :])
+        bound = DOMAINS.index("host") if is_host else DOMAINS.index("rack") - after
+        rank = max(last + 1, min(DOMAINS.index(label.hint), bound))
+        if rank > DOMAINS.index("host" if is_host else "rack"):
+            left_out.append(LeftOutLabel(label.key, "Grove has no further domain between its neighbours"))
+            continue
+        named.append((label, DOMAINS[rank]))
+        last = rank
+    return named
+
+
+def _new_name(label: _Label) -> list[str]:
+    now = new_label(label.key)
+    return [] if now is None else [f"topograph writes {now} since its version 1.0"]

@@ -1,0 +1,210 @@
+"""A package written into a folder, by what is there, what is known of the cluster, and answers on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.metadata import distribution
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from krmfn.fieldpath import FieldError
+from krmfn.record import Record
+from krmfn.result import exit_code
+from packwise.console import cannot_write, encode_text, say, show
+from packwise.init.package import Facts, PackagePlace, Plan, client_files, facts_of, package_files
+from packwise.inputs.paths import SUFFIXES, InputPath, contains, real, top_of
+from packwise.inputs.reader import Reader, error_result, items_of, read_file
+from packwise.inputs.request import UsageError
+from packwise.objects.identity import identity
+from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.workload_kinds import WORKLOAD_KINDS
+from packwise.output.findings_text import say_results
+from packwise.output.write import FileChange, change_files
+from packwise.revisions.grove import REVISIONS
+from packwise.settings.configuration import is_operator, is_settings
+from packwise.topology.known import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.init.options import Init
+
+_EXTRAS = "packwise[crds]"
+
+_REPOSITORY = "https://git.example.com/platform/packwise"
+
+_COMMIT = "COMMIT"
+
+_WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
+
+_GITOPS = ("argocd", "flux")
+
+
+class _Folder(Record):
+    """The content of the package's folder: whether a configuration, whether workloads, files with objects."""
+
+    is_configured: bool
+    has_workloads: bool
+    resources: tuple[str, ...]
+
+
+def init(command: Init) -> int:
+    """Writes the files and prints their names; returns the exit code. Raises UsageError where one is there already."""
+    folder = Path(command.folder)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise UsageError(f'DIR must name a folder, which init makes where it is not there; got "{command.folder}"')
+    facts, results = _facts(command)
+    if exit_code(results):
+        say_results(results)
+        return 1
+    files = _files(command, folder, facts)
+    _refuse_existing(files)
+    start = Path(os.path.commonpath([real(_existing(path.parent)) for path in files]))
+    changes = [FileChange(path, encode_text(text)) for path, text in files.items()]
+    try:
+        change_files(start, changes, {})
+    except OSError as error:
+        say([cannot_write(error)])
+        return 1
+    shown = [f"wrote {path.as_posix()}" for path in files]
+    return 0 if show("".join([f"{line}\n" for line in (*shown, *_next_steps(command))])) else 1
+
+
+def _facts(command: Init) -> tuple[Facts, list[Result]]:
+    """The facts in the files of --from, completed and overruled by the options; and what is wrong with the files."""
+    reader = Reader()
+    items = items_of(reader.read(command.sources))
+    if exit_code(reader.results):
+        return Facts(), reader.results
+    try:
+        facts = facts_of(items)
+    except FieldError as error:
+        return Facts(), [*reader.results, error_result(error)]
+    if command.levels:
+        levels = tuple(Level(*level) for level in command.levels)
+        facts = facts.replace(levels=levels, comments=(), source="", dropped=(), topologies=())
+    if command.revision is not None:
+        facts = facts.replace(revision=command.revision, revision_source="")
+    return facts, reader.results
+
+
+def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
+    """The texts to write by their paths."""
+    if command.without_grove and (command.revision is not None or command.apply):
+        option = "--revision" if command.revision is not None else "--apply"
+        raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
+    there = _look_at(folder)
+    revision = REVISIONS[facts.revision]
+    # Whoever has a release has its operator in the cluster.
+    runs = facts.has_operator or bool(revision.releases)
+    apply = False if command.apply is None and runs else command.apply
+    if apply and revision.podgang_maps:
+        raise UsageError(
+            f"--apply must not go with {facts.revision}: its operator deletes PodGangs that are applied from Git; "
+            "leave it out, or name an earlier release with --revision"
+        )
+    gitops = tuple(target for target in command.targets if target in _GITOPS)
+    is_function, with_example = "kustomize" in command.targets, not there.has_workloads
+    plan = Plan(facts, apply, gitops, is_function, with_example, without_grove=command.without_grove)
+    written = {} if there.is_configured else package_files(plan)
+    top = _top(folder)
+    files = {folder / name: text for name, text in written.items()}
+    place = _place(folder, top, sorted({*there.resources, *(set(written) - {"topology.yaml"})}))
+    for target in command.targets:
+        inside, above = client_files(target, place)
+        files |= {folder / name: text for name, text in inside.items()}
+        files |= {_path_from_here(top / name): text for name, text in above.items()}
+    if not files:
+        raise UsageError(
+            f'"{folder.as_posix()}" has a configuration already; name with --for what else is to be written'
+        )
+    return files
+
+
+def _look_at(folder: Path) -> _Folder:
+    """The files directly in the folder; what cannot be read is nobody's."""
+    items: list[KubeObject] = []
+    resources: list[str] = []
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    for entry in entries:
+        if entry.suffix not in SUFFIXES or entry.name.startswith(".") or not entry.is_file():
+            continue
+        try:
+            file = read_file(InputPath(entry.as_posix(), entry.name))
+            held = [item for item in file.items if item.value]
+        except FieldError:
+            continue
+        items += held
+        if held and not any(is_settings(item) for item in held) and entry.stem.lower() != "kustomization":
+            resources.append(entry.name)
+    configured = any(is_settings(item) or is_operator(item) for item in items)
+    return _Folder(configured, any(identity(item.value)[:2] in _WORKLOADS for item in items), tuple(resources))
+
+
+def _place(folder: Path, top: Path, resources: list[str]) -> PackagePlace:
+    below = os.path.relpath(real(folder), top).replace(os.sep, "/")
+    if not below.isprintable():
+        raise UsageError(f"DIR must be a path that prints; got {json.dumps(below)}")
+    repository, commit = _origin()
+    requirement = f"{_EXTRAS} @ git+{repository}@{commit}"
+    return PackagePlace(below, resources, requirement, repository, commit)
+
+
+def _origin() -> tuple[str, str]:
+    """The repository and the commit that this packwise was installed from, by PEP 610; placeholders where not known."""
+    text = distribution("packwise").read_text("direct_url.json")
+    source: dict[str, Any] = json.loads(text) if text else {}
+    url, commit = str(source.get("url", "")), source.get("vcs_info", {}).get("commit_id")
+    if not url.startswith(("https://", "ssh://")) or not commit:
+        return _REPOSITORY, _COMMIT
+    # Names and passwords are nobody's business in a file that is committed.
+    return re.sub(r"^(https://)[^/@]*@", r"\1", url), str(commit)
+
+
+def _refuse_existing(files: Iterable[Path]) -> None:
+    there = [path.as_posix() for path in files if os.path.lexists(path)]
+    if there:
+        listed = ", ".join([f'"{name}"' for name in there])
+        raise UsageError(
+            f"init must not overwrite {listed}; nothing was written: move it away, or choose another DIR or --for"
+        )
+
+
+def _existing(folder: Path) -> Path:
+    """The nearest folder from `folder` upwards that is there."""
+    absolute = Path(real(folder))
+    return next(each for each in (absolute, *absolute.parents) if each.is_dir())
+
+
+def _top(folder: Path) -> Path:
+    """The top of the repository that `folder` is in, or will be; the current folder where there is no repository."""
+    top, here = Path(top_of(str(_existing(folder)))), Path(real("."))
+    return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
+
+
+def _path_from_here(path: Path) -> Path:
+    """The path as a user names it from the current folder."""
+    return Path(os.path.relpath(path, real(".")))
+
+
+def _next_steps(command: Init) -> list[str]:
+    folder = quote(command.folder)
+    steps = ["packwise check DIR", *[_RUN[target] for target in command.targets if target in _RUN]]
+    placeholder = {"github", "gitlab", "pre-commit"} & set(command.targets) and _origin()[1] == _COMMIT
+    note = [f"replace {_REPOSITORY} and {_COMMIT}: where packwise is to be installed from"] if placeholder else []
+    return ["", "next:", *[f"  {step.replace('DIR', folder)}" for step in (*note, *steps)]]
+
+
+_RUN = {
+    "kustomize": "kustomize build --enable-alpha-plugins --enable-exec DIR",
+    "kpt": "kpt fn render DIR --allow-exec",
+    "argocd": "kubectl apply -f DIR/application.yaml",
+    "flux": "kubectl apply -f DIR/flux.yaml",
+    "pre-commit": "pre-commit install",
+}
+"""The commands to run after the check."""

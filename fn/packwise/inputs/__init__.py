@@ -1,0 +1,1 @@
+"""Files, commits and stdin as objects, and which configuration judges each."""

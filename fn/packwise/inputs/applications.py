@@ -1,0 +1,226 @@
+"""Applications of Argo CD over folders that packwise's plugin renders, and whether they name it.
+
+Argo CD asks its plugins about a folder for which no Application names one. Where that search is cut off, the folder is
+no plugin's, and its files are applied as they stand (argo-cd #24004). Source: spec/gitops.md.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.discovery import KUSTOMIZATIONS
+from packwise.findings.finding import Finding, Rule
+from packwise.inputs.git import remote_urls
+from packwise.inputs.paths import contains, folder_of, from_top, top_of
+from packwise.inputs.reader import readable_items
+from packwise.settings.configuration import is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.inputs.reader import InputFile
+
+
+def application_results(
+    applications: Iterable[tuple[InputFile, KubeObject]], files: Sequence[InputFile]
+) -> list[Result]:
+    """Findings about Applications over folders that hold a TopologyRender among `files`."""
+    named = [file for file in files if file.path.name is not None]
+    renders = [file.path.identity for file in named if any(is_settings(item) for item in readable_items(file))]
+    results: dict[str, Result] = {}
+    for file, application in applications:
+        if file.path.name is None:
+            continue
+        for top in _tops(file.path.identity, named):
+            folders = _folders_below(top, [path for path in renders if contains(top, path)])
+            for finding in unnamed_plugins(application, folders):
+                result = finding.to_result()
+                results[str(result)] = result
+    return list(results.values())
+
+
+def _tops(at: str, files: Iterable[InputFile]) -> Iterator[str]:
+    """The folders that may be the top of the repository of a file: one, where there is a repository."""
+    top = top_of(folder_of(at))
+    if os.path.lexists(os.path.join(top, ".git")):  # noqa: PTH118
+        yield top
+        return
+    common = os.path.commonpath([folder_of(file.path.identity) for file in files])
+    yield from (str(folder) for folder in Path(at).parents if contains(common, str(folder)))
+
+
+def _folders_below(top: str, renders: Iterable[str]) -> Folders:
+    remotes = cache(lambda: {address for url in remote_urls(top) if (address := _address(url)) is not None})
+
+    def is_kustomization(folder: str) -> bool:
+        return any(os.path.lexists(Path(top) / folder / name) for name in KUSTOMIZATIONS)
+
+    def is_here(url: str) -> bool:
+        # A clone of a folder of this machine, or none, does not tell what others call the repository.
+        return "{{" not in url and (not remotes() or _address(url) in remotes())
+
+    return Folders([from_top(path, top) for path in renders], is_kustomization, is_here)
+
+
+_URL = re.compile(r"(?:[a-z][a-z+]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*+(.*[^/])/*+", re.IGNORECASE)
+
+
+def _address(url: str) -> tuple[str, str] | None:
+    """Host and path, however a client speaks to it; None of a path of this machine."""
+    match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
+    return match and (match[1].lower(), match[2].lower().removesuffix(".git"))
+
+
+UNNAMED = Rule(
+    "argocd-plugin-unnamed",
+    "An Application over a folder that packwise renders names the plugin.",
+    "spec/gitops.md#3.8",
+    Severity.WARNING,
+)
+RULES = (UNNAMED,)
+"""Rules of the files that deliver what packwise renders."""
+
+_GROUP = "argoproj.io"
+_PLUGIN = "packwise"
+_NEWEST = (None, "", "HEAD", "main", "master")
+_EXPLICIT = ("chart", "helm", "kustomize", "directory")
+"""Fields of a source by which Argo CD asks no plugin."""
+
+
+class Folders(Record):
+    """Of one repository, the files that hold a TopologyRender (`renders`), by their paths from its top.
+
+    `is_kustomization` answers of a folder whether kustomize builds it, `is_here` of a URL whether it is that of the
+    repository.
+    """
+
+    renders: Collection[str]
+    is_kustomization: Callable[[str], bool]
+    is_here: Callable[[str], bool]
+
+    def is_found(self, folder: str) -> bool:
+        """True if the plugin says of a folder that it renders it, as `discover` in argocd-plugin/generate.sh does."""
+        inside = "" if folder == "." else f"{folder}/"
+        return any(path.startswith(inside) for path in self.renders) and not self.is_kustomization(folder)
+
+
+def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Finding]:
+    """Findings about sources that leave it to Argo CD to find the plugin; none of an object of another group."""
+    if str(application.value.get("apiVersion")).partition("/")[0] != _GROUP:
+        return
+    for path, source, elements in _sources(application.value):
+        plugin = source.get("plugin")
+        names = plugin.get("name") if isinstance(plugin, dict) else None
+        if names or any(field in source for field in _EXPLICIT):
+            continue
+        config = _parameter(plugin, "config")
+        for folder in _folders(source, elements, folders):
+            is_newest = source.get("targetRevision") in _NEWEST
+            # Of another branch its root is as likely what CI rendered.
+            if folder.startswith("../") or (folder == "." and not is_newest):
+                continue
+            named = config is not None and posixpath.normpath(posixpath.join(folder, config)) in folders.renders
+            if (named or folders.is_found(folder)) and folders.is_here(str(source.get("repoURL"))):
+                message = (
+                    f'must name the plugin, as in plugin: {{name: {_PLUGIN}}}, since packwise renders "{folder}": a '
+                    "search of Argo CD's that is cut off finds no plugin, and applies the files as they stand"
+                )
+                yield Finding.of(UNNAMED, application, path, message, at_key=True)
+                break
+
+
+def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value], tuple[Value, ...]]]:
+    """The sources of an Application, or of the template of a set, with the generators that fill it in."""
+    path: FieldPath = ("spec",)
+    spec = value.get("spec")
+    generators: tuple[Value, ...] = ()
+    if value.get("kind") == "ApplicationSet":
+        listed = _at(spec, "generators")
+        generators = tuple(listed) if isinstance(listed, list) else ()
+        path, spec = ("spec", "template", "spec"), _at(_at(spec, "template"), "spec")
+    several = _at(spec, "sources")
+    if isinstance(several, list) and several:
+        # The one source does not count beside them.
+        for index, source in enumerate(several):
+            if isinstance(source, dict):
+                yield (*path, "sources", index), source, generators
+        return
+    source = _at(spec, "source")
+    if isinstance(source, dict):
+        yield (*path, "source"), source, generators
+
+
+def _folders(source: Mapping[str, Value], generators: Iterable[Value], folders: Folders) -> Iterator[str]:
+    """The folders that a source names, from the top of its repository; a template names those it is filled in with."""
+    path = source.get("path")
+    if not isinstance(path, str):
+        return
+    if "{{" not in path:
+        yield posixpath.normpath(path.strip("/") or ".")
+        return
+    for generator in generators:
+        for element in _elements(generator, source, folders):
+            filled = _EXPRESSION.sub(lambda match, element=element: element.get(match[1], match[0]), path)
+            if "{{" not in filled:
+                yield posixpath.normpath(filled.strip("/") or ".")
+
+
+_EXPRESSION = re.compile(r"\{\{ *\.?([\w.]+) *\}\}")
+
+
+def _elements(generator: Value, source: Mapping[str, Value], folders: Folders) -> Iterator[dict[str, str]]:
+    """The parameters that a generator of a list, or of the folders of the same repository, fills in."""
+    elements = _at(_at(generator, "list"), "elements")
+    for element in elements if isinstance(elements, list) else ():
+        if isinstance(element, dict):
+            yield {key: text for key, text in element.items() if isinstance(text, str)}
+    git = _at(generator, "git")
+    directories = _at(git, "directories")
+    if not isinstance(directories, list) or _at(git, "repoURL") != source.get("repoURL"):
+        return
+    globs = [(each.get("path"), bool(each.get("exclude"))) for each in directories if isinstance(each, dict)]
+    above = {parent for path in folders.renders for parent in _parents(path)}
+    for folder in sorted(above):
+        taken = [excluded for glob, excluded in globs if isinstance(glob, str) and _matches(folder, glob)]
+        if taken and not any(taken):
+            name = posixpath.basename(folder)
+            yield {"path": folder, "path.path": folder, "path.basename": name}
+
+
+def _parents(path: str) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+def _matches(folder: str, glob: str) -> bool:
+    """As the generator does it: a `*` stays within a step of the path."""
+    steps, patterns = folder.split("/"), glob.strip("/").split("/")
+    return len(steps) == len(patterns) and all(map(fnmatchcase, steps, patterns))
+
+
+def _parameter(plugin: Value, name: str) -> str | None:
+    """The text of a parameter of the plugin."""
+    parameters = _at(plugin, "parameters")
+    for each in parameters if isinstance(parameters, list) else ():
+        if _at(each, "name") == name:
+            text = _at(each, "string")
+            return text if isinstance(text, str) else None
+    return None
+
+
+def _at(value: Value, field: str) -> Value:
+    return value.get(field) if isinstance(value, dict) else None

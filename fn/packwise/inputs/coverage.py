@@ -1,0 +1,160 @@
+"""The coverage of a run: which workloads were judged, by what, and which were not and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.discovery import Reason, count_unjudged, summary
+from packwise.inputs.reader import is_readable, readable_items
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.kinds import WORKLOADS, workloads_in
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
+from packwise.settings.configuration import kai_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import Any, Literal
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.discovery import LeftOut
+    from packwise.inputs.groups import Checkup, Group
+    from packwise.inputs.reader import InputFile
+    from packwise.pipeline import Rendered
+
+
+_MOST_GROUPS = 3
+"""Configurations that the line names at most."""
+
+
+_KEYS = frozenset(kind.key for kind in WORKLOADS)
+
+
+class Coverage(Record):
+    """`groups` are the numbers of workloads that were judged, each with the words of what they were judged by.
+
+    `missed` is how many are there and were not judged, because of errors. `left_out` are the files that are left out,
+    by name. `verb` is what was done with workloads.
+    """
+
+    groups: tuple[tuple[int, str], ...] = ()
+    missed: int = 0
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    verb: Literal["judged", "read"] = "judged"
+
+    @property
+    def number(self) -> int:
+        """The number of workloads that were judged, or read."""
+        return sum([number for number, _ in self.groups])
+
+    @property
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """Why others were not: the noun of a kind of files, with the number of those that hold some; or of errors."""
+        counted = Counter([each.reason for _, each in self.left_out if each.workloads])
+        errors = (("error", self.missed),) if self.missed else ()
+        return (*errors, *[(reason.noun, counted[reason]) for reason in Reason if counted[reason]])
+
+    @property
+    def line(self) -> str:
+        """`2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
+        parts = self._group_words()
+        if len(parts) > _MOST_GROUPS:
+            parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]
+        left_out = summary(reason.reason for _, reason in self.left_out)
+        over = count_unjudged(self.reasons, self.verb)
+        return "; ".join([*parts, *over, *([f"left out: {left_out}"] if left_out else [])])
+
+    @property
+    def detail_lines(self) -> tuple[str, ...]:
+        """The counts of the line, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
+        groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
+        return (*groups, *[f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)])
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The numbers, for programs."""
+        return {"workloads": self.number, "passedOver": dict(self.reasons)}
+
+    def _group_words(self) -> list[str]:
+        """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without nouns."""
+        parts: list[str] = []
+        for number, judge in self.groups:
+            noun = "" if parts else f"{'workload' if number == 1 else 'workloads'} {self.verb}"
+            parts.append(" ".join([str(number), *[words for words in (noun, judge) if words]]))
+        return parts or [f"no workload {self.verb}"]
+
+
+def coverage_of(files: Sequence[InputFile], left_out: tuple[tuple[str, LeftOut], ...], rendered: Rendered) -> Coverage:
+    """The coverage of a render of `files`, beside which others are left out."""
+    groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
+    missed = _workloads_among(files) - objects_judged(rendered)
+    return Coverage(groups, max(missed, 0), left_out)
+
+
+def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
+    """The coverage of the groups of a check: of each so many workloads, by what, how many of them are objects."""
+    listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
+    missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
+    groups = tuple((number, judge or "") for _, number, judge, _ in listed if number)
+    return Coverage(groups, max(missed, 0), checkup.left_out)
+
+
+def files_covered(
+    files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
+) -> Coverage:
+    """The coverage of files that are read, and not judged; configurations are also among those that are `read`."""
+    files = tuple(files)
+    items = [item for file in files for item in readable_items(file)]
+    names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
+    objects = len([item for item in items if _is_workload(item)])
+    others = Counter([item.kind for item in items if _is_of_scheduler(item, names)])
+    number = objects + others.total() + sum([len(file.foreign) for file in files])
+    kinds = ", ".join([f"{others[kind]} {kind}" for kind in sorted(others)])
+    words = f"({'' if others.total() == number else 'among them '}{kinds})" if others else ""
+    return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, left_out, "read")
+
+
+def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
+    """The number of judged workloads that are Kubernetes objects, but for those in `unchanged` files."""
+    workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
+    # A place costs a look into the text, and most runs compare no files.
+    return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
+
+
+def _workloads_among(files: Iterable[InputFile]) -> int:
+    """The number of workloads in files that are not left out, those that cannot be read too."""
+    number = 0
+    for file in files:
+        for item in file.items if file.left_out is None else ():
+            number += _is_workload(item) if is_readable(item) else workloads_in(item.source.text)
+    return number
+
+
+def _is_workload(item: KubeObject) -> bool:
+    """True if the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
+    return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
+
+
+def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
+    """True if the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
+    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+    if kind is None or is_generated(item.value):
+        return False
+    return is_queued(item) or any(spec.get("schedulerName") in kai for spec in kind.pod_specs(item.value))
+
+
+def judge_of(rendered: Rendered) -> str | None:
+    """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
+    selection = rendered.selection
+    if selection is None:
+        return None
+    words: list[str] = []
+    if rendered.has_grove:
+        reason = "" if selection.is_named else f", chosen by {selection.chosen_by}"
+        words.append(f"with Grove {selection.revision.name}{reason}")
+    if rendered.has_grove and not selection.is_configured:
+        return f"without a configuration, {words[0]}"
+    if selection.files:
+        words.append(f"({' and '.join(selection.files)})")
+    return " ".join(words)

@@ -1,0 +1,421 @@
+"""Files as they stand in a commit, read through git itself; the checkout and the index are not touched.
+
+The repository may be hostile: docs/explanation/security.md lists what is kept from running, and by what.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from contextlib import suppress
+from hashlib import sha1, sha256
+from pathlib import Path, PurePosixPath
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.run import MAX_INPUT
+from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, ignored_files
+from packwise.globs import Globs
+from packwise.inputs.paths import SUFFIXES, InputPath, contains, real
+from packwise.inputs.request import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_OPTIONS = (
+    "--no-pager",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    # A folder that holds HEAD, objects and refs is no repository: a commit can bring one.
+    "-c",
+    "safe.bareRepository=explicit",
+    # Nothing is fetched. Settings for one protocol rank before this one, and the variable below before both.
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
+
+_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A commit is what its hash says, whatever a repository would put in its place.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",
+    # Its messages are quoted, in the same words everywhere.
+    "LC_ALL": "C",
+}
+
+
+_TOO_LARGE = f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files"
+
+_WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
+"""The settings by which a checkout of CI gets all commits."""
+
+
+class Commit:
+    """The files of a commit by path: `blobs` has git's name of each content. Links are not listed.
+
+    `modules` are the folders of submodules, each with the name of the commit that stands there. Reads through one
+    process of git that lives until `close`. Raises UsageError: no git, no repository, no commit.
+    """
+
+    def __init__(self, commit: str, path: str) -> None:
+        self.name = commit
+        at = Path(path)
+        self.top = _top(_nearest_folder(at), path)
+        files, modules = _tree(self.top, _commit(self.top, commit), [])
+        self.blobs = {str(entry.path): entry.blob for entry in files}
+        self.modules = {str(entry.path): entry.blob for entry in modules}
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    def content(self, blob: str) -> bytes:
+        """The content that git calls so. Raises UsageError where git lacks it."""
+        if self._reader is None:
+            self._reader = _start(self.top, "cat-file", "--batch")
+        names, contents = self._reader.stdin, self._reader.stdout
+        if names is None or contents is None:
+            raise UsageError("git must have a stdin and a stdout")
+        with suppress(BrokenPipeError):
+            names.write(f"{blob}\n".encode())
+            names.flush()
+        size = contents.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
+        if not size.isdigit():
+            raise UsageError(_lacking(self.name, "."))
+        if int(size) > MAX_INPUT:
+            raise UsageError(f'"{blob}" in "git:{self.name}" {_TOO_LARGE}')
+        return contents.read(int(size) + 1)[:-1]
+
+    def close(self) -> None:
+        """Ends the process of git."""
+        if self._reader is not None:
+            self._reader.kill()
+            self._reader.communicate()
+
+
+def remote_urls(folder: str) -> list[str]:
+    """Where the repository that `folder` is in was cloned from, and its other remotes; none where git tells none."""
+    try:
+        output = _git(_top(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$")
+    except UsageError:
+        return []
+    return [entry.partition("\n")[2] for entry in output.decode("utf-8", "replace").split("\0")[:-1]]
+
+
+class _GitError(UsageError):
+    """A refusal of git."""
+
+
+class _Entry(Record):
+    """A file in a commit: its path below the top of the work tree, and the name of its content."""
+
+    path: PurePosixPath
+    blob: str
+
+
+def work_tree(path: str) -> str:
+    """The top of the work tree that `path` stands in, or stood. Raises UsageError where there is none."""
+    return str(_top(_nearest_folder(Path(path)), path))
+
+
+def merge_bases(commit: str, path: str) -> list[str]:
+    """The commits from which `commit` and the checkout around `path` have gone apart; one, but for crossing merges.
+
+    Raises UsageError: no git, no repository, no commit, nothing in common.
+    """
+    top = _top(_nearest_folder(Path(path)), path)
+    revision, head = _commit(top, commit), _commit(top, "HEAD")
+    try:
+        return _git(top, "merge-base", "--all", revision, head).decode().split()
+    except _GitError:
+        raise UsageError(
+            f'"{commit}" must have a commit in common with what is checked out, and git knows none here: in CI, fetch '
+            f"the whole history ({_WHOLE})"
+        ) from None
+
+
+def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list[tuple[InputPath, bytes]]:
+    """The files that `path` named in `commit`, with their content; none where it was not there yet.
+
+    As in a folder on disk, hidden files and links are not listed. Raises UsageError: no git, no repository, no commit.
+    """
+    at = Path(path)
+    top = _top(_nearest_folder(at), path)
+    revision = _commit(top, commit)
+    target = PurePosixPath(_within(at, top, path))
+    listed = _entries(top, revision, [str(target)])
+    markers = [entry for entry in listed if entry.path.name in MARKERS]
+    markers += _entries(top, revision, [str(above / name) for above in target.parents for name in sorted(MARKERS)])
+    below = [(entry, entry.path.relative_to(target)) for entry in listed]
+    files = [
+        entry
+        for entry, part in below
+        if entry.path == target
+        or (entry.path.suffix in SUFFIXES and not any(step.startswith(".") for step in part.parts))
+    ]
+    contents = _contents(top, [*files, *markers])
+    if contents is None:
+        raise UsageError(_lacking(commit, path))
+    marked = {
+        entry.path: text.decode("utf-8", "replace") for entry, text in zip(markers, contents[len(files) :], strict=True)
+    }
+    left_out = skip_reasons([entry.path for entry in files], marked, target, list(exclude))
+    named: list[tuple[InputPath, bytes]] = []
+    for entry, content in zip(files, contents, strict=False):
+        if entry.path == target:
+            named.append((InputPath(f"{commit}:{at.as_posix()}", entry.path.name), content))
+            continue
+        part = entry.path.relative_to(target)
+        name = f"{commit}:{(at / part).as_posix()}"
+        named.append((InputPath(name, str(part), left_out.get(entry.path), is_named=False), content))
+    return named
+
+
+def _lacking(commit: str, path: str) -> str:
+    return (
+        f'"git:{commit}" must be here with every file of "{path}"; git lacks one, as in a partial clone, and '
+        f"packwise fetches nothing; where you trust the repository, this fetches them: "
+        f"git archive {commit} {path} > {os.devnull}"
+    )
+
+
+MARKERS = frozenset({GITIGNORE, *LANDMARKS})
+"""Names of files that say which others are judged."""
+
+
+def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
+    """The files at and below `paths` in a commit, without links."""
+    return _tree(top, revision, paths)[0]
+
+
+def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry], list[_Entry]]:
+    """The files at and below `paths` in a commit, without links; and the submodules there, each with its commit."""
+    output = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *paths)
+    entries: list[_Entry] = []
+    modules: list[_Entry] = []
+    for line in output.split(b"\0")[:-1]:
+        about, _, name = line.partition(b"\t")
+        mode, kind, blob = about.decode().split(" ")
+        entry = _Entry(PurePosixPath(name.decode("utf-8", "surrogateescape")), blob)
+        if kind == "commit":
+            modules.append(entry)
+        elif kind == "blob" and mode != "120000":
+            entries.append(entry)
+    return entries, modules
+
+
+def skip_reasons(
+    files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
+) -> dict[PurePosixPath, LeftOut]:
+    """Those of `files` in the folder `target` that are not judged, as far as paths and the texts of `markers` tell."""
+    start = "" if str(target) == "." else str(target)
+    texts = {str(path): text for path, text in markers.items() if path.name != GITIGNORE}
+    ignoring = {
+        "" if str(path.parent) == "." else str(path.parent): text
+        for path, text in markers.items()
+        if path.name == GITIGNORE
+    }
+    landmarks, excluded = Landmarks.of(texts, start), Globs.read(exclude)
+    ignored = ignored_files([str(path) for path in files], ignoring, start)
+    reasons: dict[PurePosixPath, LeftOut] = {}
+    for path in files:
+        reason = landmarks.reason_to_skip(str(path))
+        if str(path) in ignored:
+            reason = LeftOut(Reason.IGNORED, ignored[str(path)])
+        elif any(excluded.take(str(name)) for name in (path, path.relative_to(target))):
+            reason = LeftOut(Reason.EXCLUDED, "--exclude")
+        if reason is not None:
+            reasons[path] = reason
+    return reasons
+
+
+def _top(folder: Path, path: str) -> Path:
+    """The top of the work tree that `folder` is in. Raises UsageError where there is none."""
+    start = Path(real(folder))
+    # Git itself would stop at the first folder that looks like a repository, on the way up to `.git`.
+    top = next((above for above in (start, *start.parents) if os.path.lexists(above / ".git")), start)
+    _refuse_endless(top / ".git")
+    try:
+        repository = os.fsdecode(_git(top, "rev-parse", "--absolute-git-dir")).rstrip("\n")
+    except _GitError as error:
+        raise UsageError(f'"{path}" must be in a git repository to be read from a commit; {error}') from None
+    if contains(real(repository), str(top)):
+        # A git older than 2.38 knows no safe.bareRepository.
+        raise UsageError(f'"{path}" must be in the work tree of a git repository to be read from a commit')
+    return top
+
+
+def _commit(folder: Path, commit: str) -> str:
+    """The full name of a commit. Raises UsageError where git knows none of this name."""
+    if not commit or commit.startswith("-"):
+        raise UsageError(f'"git:{commit}" must name a commit: a branch, a tag, a hash')
+    try:
+        return (
+            _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+            .decode()
+            .strip()
+        )
+    except _GitError:
+        raise UsageError(
+            f'"git:{commit}" must be a commit that git knows here: in CI, fetch it first ({_WHOLE}), since a shallow '
+            "clone has the newest commit only"
+        ) from None
+
+
+def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
+    """The content of each of `entries`; None where git lacks one. Raises UsageError: one is too large."""
+    if not entries:
+        return []
+    names = "".join([f"{entry.blob}\n" for entry in entries]).encode()
+    try:
+        # A thousandth of what an object becomes may stand on disk: its size is asked for first.
+        sizes = [line.rsplit(b" ", 1)[-1] for line in _git(top, "cat-file", "--batch-check", stdin=names).splitlines()]
+        if not all(map(bytes.isdigit, sizes)):
+            return None
+        large = [entry for entry, size in zip(entries, sizes, strict=True) if int(size) > MAX_INPUT]
+        if large:
+            raise UsageError(f'"{large[0].path}" in the commit {_TOO_LARGE}')
+        output = _git(top, "cat-file", "--batch", stdin=names)
+    except _GitError:
+        return None
+    contents: list[bytes] = []
+    start = 0
+    for _ in entries:
+        end = output.index(b"\n", start)
+        size = output[start:end].rsplit(b" ", 1)[1]
+        if not size.isdigit():
+            return None
+        contents.append(output[end + 1 : end + 1 + int(size)])
+        start = end + int(size) + 2
+    return contents
+
+
+_READ_WHOLE = ("config", "config.worktree", "HEAD", "commondir", "shallow", "packed-refs", "objects/info/commit-graph")
+"""Files of a repository that git reads to their end."""
+_ALTERNATES = "info/alternates"
+_MOST_ALTERNATES = 100
+_LARGEST = 16 << 20
+"""Bytes of a list of other folders; git holds it in memory. The usual one has a line."""
+
+
+def _refuse_endless(git: Path) -> None:
+    """Raises UsageError where git would wait for a file, or read it without end: a link can lead to `/dev/zero`."""
+    if _is_regular(git):
+        git = git.parent / _line(git).removeprefix("gitdir:").strip()
+    common = git / "commondir"
+    _refuse_odd(common)
+    shared = git / _line(common) if _is_regular(common) else git
+    for folder in {git, shared}:
+        for name in _READ_WHOLE:
+            _refuse_odd(folder / name)
+        for above, _, names in os.walk(folder / "refs"):
+            for name in names:
+                _refuse_odd(Path(above) / name)
+    stores = [shared / "objects"]
+    for objects in stores:
+        alternates = objects / _ALTERNATES
+        _refuse_odd(alternates)
+        if _is_regular(alternates) and len(stores) < _MOST_ALTERNATES:
+            lines = alternates.read_bytes().splitlines()[:_MOST_ALTERNATES]
+            stores += [objects / os.fsdecode(line) for line in lines if line and b"\0" not in line]
+
+
+def _line(path: Path) -> str:
+    """The text of a short file."""
+    with path.open("rb") as file:
+        return os.fsdecode(file.read(_LONGEST_PATH)).replace("\0", "").strip()
+
+
+_LONGEST_PATH = 4096
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse_odd(path: Path) -> None:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return
+    is_endless = not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode)
+    if is_endless or (path.name == "alternates" and status.st_size > _LARGEST):
+        raise UsageError(f'"{path.as_posix()}" must be a file that git can read to its end')
+
+
+def _nearest_folder(path: Path) -> Path:
+    """The folder to ask git in: the path may be gone from the checkout."""
+    folder = path if path.is_dir() else path.parent
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _within(at: Path, top: Path, path: str) -> str:
+    try:
+        return at.resolve().relative_to(top.resolve()).as_posix()
+    except ValueError:
+        raise UsageError(f'"{path}" must be inside the git repository "{top.as_posix()}"') from None
+
+
+def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
+    done = subprocess.run(  # noqa: S603
+        [_program(), *_OPTIONS, *words],
+        cwd=folder,
+        env=_environment(),
+        input=b"" if stdin is None else stdin,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise _GitError(f"git {words[0]} says: {message or 'nothing'}")
+    return done.stdout
+
+
+def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """Git with open pipes; what it complains of is not read."""
+    return subprocess.Popen(  # noqa: S603
+        [_program(), *_OPTIONS, *words],
+        cwd=folder,
+        env=_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Ctrl-C is for packwise, which ends git itself.
+        start_new_session=True,
+    )
+
+
+def _program() -> str:
+    program = program_on_path("git")
+    if program is None:
+        raise UsageError("reading a commit needs git, which is not on PATH")
+    return program
+
+
+def program_on_path(name: str) -> str | None:
+    """Where a program is; what PATH names relative to the current folder may be of the checked package."""
+    entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
+    program = shutil.which(name, path=os.pathsep.join(entries))
+    return program if program is not None and Path(program).is_absolute() else None
+
+
+def _environment() -> dict[str, str]:
+    """The surroundings without any variable of git: they move repositories, name programs and write traces."""
+    own = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+    return own | _VARIABLES
+
+
+def blob_of(data: bytes, name: str = "") -> str:
+    """Git's name of this content, in the form of its name `name`: SHA-256 where that has 64 digits."""
+    header = b"blob %d\0" % len(data)
+    return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()

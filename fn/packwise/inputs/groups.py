@@ -1,0 +1,758 @@
+"""The objects of a run and the configuration that judges each: one for all, or the nearest one to each file.
+
+Around them are the nearest configuration above them, and the definitions beside it: a file in an editor is judged as it
+would be in its folder. Of what stands around, nothing is written or judged.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from functools import partial
+from pathlib import Path
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import exit_code
+from packwise.discovery import KUSTOMIZATIONS
+from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
+from packwise.inputs.reader import (
+    InputFile,
+    Reader,
+    content_of,
+    decode,
+    error_result,
+    has_own_errors,
+    is_readable,
+    items_of,
+    readable_items,
+)
+from packwise.inputs.request import STDIN, UsageError, refuse_stdin_twice
+from packwise.nearest import UNREADABLE, Traits, nearest_folder, nearest_folders
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KINDS
+from packwise.pipeline import clusters
+from packwise.select.selection import Configured, Package
+from packwise.settings.configuration import OPERATOR_KIND, held_configuration, is_operator, is_settings
+from packwise.settings.topologyrender import KIND
+from packwise.validate.crds import is_definition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Literal
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.discovery import LeftOut
+    from packwise.inputs.reader import Document
+    from packwise.inputs.request import Named
+
+_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
+
+_DEFINITION = re.compile(
+    rb"\bTopologyRender\b|\boperator\.config\.grove\.io/|Topology(Binding)?\b|\bQueue\b|\bCustomResourceDefinition\b|"
+    rb"\btopology_keys\b|\bpools\b"
+)
+
+_DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
+
+
+class Surroundings(Record):
+    """The files around, with their definitions alone; `errors` are those of definitions that cannot be read."""
+
+    files: tuple[InputFile, ...] = ()
+    errors: tuple[FieldError, ...] = ()
+
+
+def path_of(file: InputFile) -> str:
+    """The real path of a file, which tells it from the others; of stdin, "-"."""
+    return file.path.identity
+
+
+def traits_of(file: InputFile) -> Traits:
+    """The traits of a file by which the nearest configuration is looked for; objects that cannot be read have none."""
+    if is_broken_configuration(file):
+        return UNREADABLE
+    traits = clusters.traits_of(readable_items(file))
+    return traits.replace(workloads=True) if file.foreign else traits
+
+
+def is_broken_configuration(file: InputFile) -> bool:
+    """True if the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
+    broken = [item.source.text for item in file.items if not is_readable(item)]
+    return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
+
+
+def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
+    """The surroundings of `files`, which were read for `paths`; nothing that is among them."""
+    search = _Search(paths, files)
+    for path in search.paths:
+        search.look_above(path)
+    search.look_elsewhere()
+    return Surroundings(tuple(search.around.values()), tuple(each for own in search.errors.values() for each in own))
+
+
+class _Search:
+    """Looks from each folder upwards, each folder once. Keys are real paths."""
+
+    __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "paths")
+
+    def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
+        self._folders = [real(path) for path in paths if Path(path).is_dir()]
+        read = [(file.path, traits_of(file)) for file in files if file.path.name is not None]
+        self.paths = [path for path, _ in read]
+        self._traits = {path.identity: traits for path, traits in read}
+        self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
+        self._looked = dict[str, str | None]()
+        self.around = dict[str, InputFile]()
+        self.errors = dict[str, tuple[FieldError, ...]]()
+
+    def look_above(self, path: InputPath) -> None:
+        """Keeps the definitions of the package that the file is of."""
+        start = folder_of(path.identity)
+        if start in self._looked:
+            return
+        folder = nearest_folder(path.identity, self._holds_configuration, top_of(start))
+        self._looked[start] = folder
+        if folder is None:
+            if path.is_named:
+                self._keep(_yaml_files(start), _DEFINITION)
+        elif not self._is_read_whole(folder):
+            self._keep(_judged_files(folder), _DEFINITION)
+
+    def look_elsewhere(self) -> None:
+        """Keeps the configurations of the repository where a workload stands below none.
+
+        A check of the whole repository judges it by the only one there is, or by none where there are several.
+        """
+        lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
+        for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
+            if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
+                self._keep(_judged_files(top), _CONFIGURATION, only_configured=True)
+        around = {folder_of(at) for at, file in self.around.items() if traits_of(file).configures}
+        folders = self._configured | around
+        if lost and len(folders) == 1:
+            (only,) = folders
+            self._keep([] if self._is_read_whole(only) else _judged_files(only), _DEFINITION)
+
+    def _configures(self, at: str) -> bool:
+        """True if a configuration stands above the file."""
+        return self._looked.get(folder_of(at)) is not None
+
+    def _is_read_whole(self, folder: str) -> bool:
+        return any(contains(named, folder) for named in self._folders)
+
+    def _holds_configuration(self, folder: str) -> bool:
+        if folder not in self._configured and not self._is_read_whole(folder):
+            self._keep(_yaml_files(folder), _CONFIGURATION, only_configured=True)
+            if any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items()):
+                self._configured.add(folder)
+        return folder in self._configured
+
+    def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
+        for path in paths:
+            at = path.identity
+            if at in self._traits or at in self.around:
+                continue
+            try:
+                data = content_of(path)
+                file = decode(data, path) if wanted.search(data) else None
+            except FieldError as error:
+                # Nobody knows what else it holds.
+                self._report(path, [error])
+                continue
+            if file is None:
+                continue
+            file, errors = definitions_of(file, wanted)
+            self._report(path, errors)
+            if file.documents and (not only_configured or traits_of(file).configures):
+                self.around[at] = file
+
+    def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
+        """Keeps the errors of a file, which is looked at for several reasons, once."""
+        self.errors.setdefault(path.identity, tuple(errors))
+
+
+def _judged_files(folder: str) -> list[InputPath]:
+    """The files in a folder that are not left out."""
+    try:
+        inside, _ = find_files(_relative(folder))
+    except UsageError:
+        return []
+    return [path for path in inside if path.left_out is None]
+
+
+def _yaml_files(folder: str) -> list[InputPath]:
+    """The YAML files directly in a folder."""
+    try:
+        with os.scandir(folder) as scanned:
+            names = sorted(entry.name for entry in scanned if _is_listed(entry))
+    except OSError:
+        return []
+    shown, at = Path(_relative(folder)), Path(folder)
+    return [InputPath((shown / name).as_posix(), name, is_named=False, at=str(at / name)) for name in names]
+
+
+def _is_listed(entry: os.DirEntry[str]) -> bool:
+    name = entry.name
+    return name.endswith(SUFFIXES) and not name.startswith(".") and not entry.is_symlink() and entry.is_file()
+
+
+def _relative(folder: str) -> str:
+    """`folder` as the user would name it from the current folder."""
+    here = real(".")
+    if contains(here, folder):
+        return Path(folder).relative_to(here).as_posix()
+    for steps, above in enumerate(Path(here).parents, 1):
+        if contains(str(above), folder):
+            return Path(*[".."] * steps, Path(folder).relative_to(above)).as_posix()
+    return folder
+
+
+def definitions_of(file: InputFile, wanted: re.Pattern[bytes] = _DEFINITION) -> tuple[InputFile, list[FieldError]]:
+    """The part of a file around a package by which that is judged, and the errors of what seems to be `wanted`."""
+    return defining(file), _errors_of(file, wanted)
+
+
+def defining(file: InputFile) -> InputFile:
+    """The file with those documents alone that define what workloads name; all where its configuration is broken."""
+    if is_broken_configuration(file):
+        return file
+    return file.replace(documents=tuple(document for document in file.documents if _defines(document)))
+
+
+def _defines(document: Document) -> bool:
+    if document.foreign is not None:
+        return is_readable(document.foreign) and "workflow" not in document.foreign.value
+    return any(_is_defining(item) for item in document.items if is_readable(item))
+
+
+def _is_defining(item: KubeObject) -> bool:
+    kind = identity(item.value)[:2]
+    return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
+
+
+def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
+    """The errors of objects that cannot be read, where they seem to be what is wanted."""
+    errors: list[FieldError] = []
+    for item in file.items:
+        try:
+            _ = item.value
+        except FieldError as error:
+            if wanted.search(item.source.text.encode("utf-8", "replace")):
+                errors.append(error)
+    return errors
+
+
+def read_assignments(words: Iterable[str]) -> Mapping[str, Value]:
+    """The values of words such as `gpus=4`, each read as `osmo workflow submit --set` reads it; the last one counts."""
+    parts = (word.partition("=") for word in words)
+    return {name: _read(text) for name, _, text in parts}
+
+
+def _read(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+COMMIT = "git:"
+"""The start of a baseline that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
+
+
+class Inputs(Record):
+    """The files in their order, what the pipeline is given of them, and what could not be read.
+
+    With an error among `results` the package has the readable rest. `is_lost`: the baseline, the configuration or the
+    CRDs that were asked for could not be read, so that every answer would be a guess. `read` are all files, the
+    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name. `applied`
+    is what a client applies together where no kustomization says so.
+    """
+
+    files: tuple[InputFile, ...]
+    package: Package
+    results: tuple[Result, ...]
+    read: tuple[InputFile, ...]
+    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    is_lost: bool = False
+    applied: Literal["folder", "file"] = "file"
+
+    @property
+    def group(self) -> Group:
+        """The group of all files."""
+        kustomizations = kustomizations_among(self.files)
+        return Group(self.package, files=self.files, applied=self.applied, kustomizations=kustomizations)
+
+    def text_of(self, name: str | None) -> str | None:
+        """The text of the file of that name, of stdin for None; None for a file that was not read."""
+        return text_among(self.read, name)
+
+    @property
+    def is_broken(self) -> bool:
+        """True if what was asked about cannot be read; a file of another tool that lies beside it does not count."""
+        return self.is_lost or has_own_errors(self.results)
+
+
+def read_inputs(named: Named, output: str | None = None) -> Inputs:
+    """The inputs that `named` names. The folder `output` is not read where it stands within another.
+
+    Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
+    where something is not there, or does not go together.
+    """
+    asked = _read_sources(named, output)
+    files, reader = asked.files, asked.reader
+    is_unconfigured = _is_unconfigured(named, files, asked.chosen)
+    around = _of_the_same(files, read_around(named.paths, files, reader) if is_unconfigured else ())
+    package = package_of(files, around, asked.before, asked.chosen, asked.crds).replace(
+        values=read_assignments(named.values),
+        configured_before=configuration_before(named, around),
+        is_chosen=named.config is not None,
+    )
+    return Inputs(
+        files=tuple(files),
+        package=package,
+        results=tuple(reader.results),
+        read=tuple(reader.files),
+        left_out=asked.left_out,
+        is_lost=asked.is_lost or any(is_broken_configuration(file) for file in (*files, *around)),
+        applied=_unit_of_apply((*files, *around), package),
+    )
+
+
+class _SourcesRead(Record):
+    """The files that are named and all that they are to be judged by, as `reader` read them.
+
+    `before` are the files of the baseline. Where it, the configuration or the CRDs that were asked for cannot be read,
+    every answer would be a guess: all `is_lost`.
+    """
+
+    reader: Reader
+    files: list[InputFile]
+    left_out: tuple[tuple[str, LeftOut], ...]
+    before: list[InputFile] | None
+    chosen: Configured
+    crds: tuple[KubeObject, ...]
+    is_lost: bool
+
+
+def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
+    refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
+    reader = Reader(named.exclude, force_exclude=named.force_exclude)
+    files = reader.read(named.paths, output)
+    left_out, own = tuple(reader.left_out), len(reader.results)
+    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
+    asked_for = len(reader.results)
+    chosen = choose_configuration(named, files, reader)
+    crds = definitions_in(named.crds, reader)
+    is_lost = has_own_errors(reader.results[own:asked_for]) or bool(exit_code(reader.results[asked_for:]))
+    return _SourcesRead(
+        reader=reader,
+        files=files,
+        left_out=left_out,
+        before=before,
+        chosen=chosen,
+        crds=crds,
+        is_lost=is_lost,
+    )
+
+
+def package_of(
+    files: Iterable[InputFile],
+    around: Iterable[InputFile],
+    before: Iterable[InputFile] | None,
+    chosen: Configured,
+    crds: tuple[KubeObject, ...],
+) -> Package:
+    """The package of `files`, which `chosen` or the definitions `around` them configure."""
+    files, around = tuple(files), tuple(around)
+    before = None if before is None else tuple(before)
+    return Package(
+        items=readable(files),
+        function_config=chosen.function_config,
+        baseline=None if before is None else readable(before),
+        crds=crds,
+        documents=(*documents_of(files), *documents_of(around)),
+        documents_before=documents_of(before or ()),
+        context=(*chosen.context, *readable(around)),
+    )
+
+
+def _unit_of_apply(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:
+    """The unit that a client applies where no kustomization says so: below a configuration, a folder."""
+    is_configured = package.is_chosen or package.function_config is not None
+    return "folder" if is_configured or any(traits_of(file).configures for file in files) else "file"
+
+
+def kustomizations_among(files: Iterable[InputFile]) -> tuple[str, ...]:
+    """The names of the files that are kustomizations."""
+    names = [str(file.path.name) for file in files]
+    return tuple(name for name in names if posixpath.basename(name) in KUSTOMIZATIONS)
+
+
+def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The objects of files that can be read."""
+    return tuple(item for file in files for item in readable_items(file))
+
+
+def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
+    """Those around that the configuration of the files judges too; not those of other clusters."""
+    if not around:
+        return ()
+    folders = nearest_folders({path_of(file): traits_of(file) for file in (*files, *around)})
+    own = {folders[path_of(file)] for file in files}
+    return tuple(file for file in around if folders[path_of(file)] in own)
+
+
+def _is_unconfigured(named: Named, files: Iterable[InputFile], chosen: Configured) -> bool:
+    if named.config is not None or chosen.function_config is not None:
+        return False
+    return not any(traits_of(file).configures for file in files)
+
+
+def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
+    """The text of the file of that name among `files`, of stdin for None; None where it is not there."""
+    return next((file.text for file in files if file.path.name == name), None)
+
+
+class Sides(Record):
+    """The two sides of a comparison: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
+
+    A commit without a path means the path of the other side, or the current folder where both are commits.
+    """
+
+    before: str
+    after: str
+    config: str | None = None
+    crds: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
+    """Both sides, entries of Lists as objects of their own. The configuration of a commit is read from that commit.
+
+    Raises UsageError where something is not there, or does not go together.
+    """
+    refuse_stdin_twice([each == STDIN for each in (sides.before, sides.after, sides.config, *sides.crds)])
+    shared = Reader()
+    crds = definitions_in(sides.crds, shared)
+    before, after = (
+        _side(side, other, sides, crds) for side, other in ((sides.before, sides.after), (sides.after, sides.before))
+    )
+    return before.replace(results=(*shared.results, *before.results)), after
+
+
+def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> Inputs:
+    reader, config = Reader(sides.exclude), sides.config
+    if not name.startswith(COMMIT):
+        files = reader.read([name])
+        own = len(reader.left_out)
+        chosen = Configured() if config is None else _config(config, reader, lambda: reader.read([config]))
+    else:
+        commit, colon, path = name.removeprefix(COMMIT).partition(":")
+        if not colon:
+            path = "." if other.startswith(COMMIT) else other
+        if path == STDIN or (colon and not path):
+            raise UsageError(f'"{name}" must name a path too, as in git:main:clusters/west')
+        files = reader.read_commit(commit, [path])
+        if colon and not files:
+            raise UsageError(f'"{path}" holds no YAML files in the commit "{commit}"')
+        own = len(reader.left_out)
+        read = partial(reader.read_commit, commit)
+        chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
+    left_out = tuple(reader.left_out[:own])
+    if config is None:
+        chosen = Configured(_sent_configuration(files))
+    package = package_of(files, (), None, chosen, crds).replace(is_chosen=config is not None)
+    return Inputs(
+        tuple(files),
+        package,
+        tuple(reader.results),
+        tuple(reader.files),
+        left_out,
+        applied=_unit_of_apply(files, package),
+    )
+
+
+def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> list[InputFile]:
+    """The files of a folder, or a file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
+    if not baseline.startswith(COMMIT):
+        return reader.read([baseline])
+    if STDIN in paths:
+        raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
+    return reader.read_commit(baseline.removeprefix(COMMIT), paths)
+
+
+def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The documents of `files` that are no Kubernetes objects and are read all the same."""
+    return tuple(document for file in files for document in file.foreign)
+
+
+def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
+    """The nearest configuration above `files`, and the definitions around them."""
+    around = surroundings_of(paths, files)
+    reader.files += around.files
+    reader.results += [error_result(error) for error in around.errors]
+    return around.files
+
+
+def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, ...]:
+    """The cluster's CRDs in files and folders, those of the kinds that count; none where one cannot be read."""
+    before = len(reader.results)
+    items = items_of(reader.read(paths))
+    if not paths or exit_code(reader.results[before:]):
+        return ()
+    definitions = tuple(item for item in items if is_definition(item))
+    if not definitions:
+        listed_paths = ", ".join([f'"{path}"' for path in paths])
+        raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")
+    return definitions
+
+
+def choose_configuration(named: Named, files: Iterable[InputFile], reader: Reader) -> Configured:
+    """The configuration that the user names, or that a client sends along in a ResourceList."""
+    if named.config is None:
+        return Configured(_sent_configuration(files))
+    return _config(named.config, reader, lambda: reader.read([str(named.config)]))
+
+
+def configuration_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
+    """The configuration of the baseline where it stands beside that: the files of `--config`, or those `around`, in
+    the baseline's commit; None where no commit is the baseline, or has them.
+    """
+    if named.baseline is None or not named.baseline.startswith(COMMIT):
+        return None
+    reader, commit = Reader(), named.baseline.removeprefix(COMMIT)
+    if named.config is not None:
+        files = [] if named.config == STDIN else reader.read_commit(commit, [named.config])
+        return _config(named.config, reader, lambda: files) if files and not exit_code(reader.results) else None
+    names = [file.path.name for file in around if file.path.name is not None]
+    files = reader.read_commit(commit, names)
+    return Configured(context=items_of(files)) if files and not exit_code(reader.results) else None
+
+
+def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
+    """The configuration that a client sends along in a ResourceList."""
+    carried = [file.function_config for file in files if file.function_config is not None]
+    if len(carried) > 1:
+        places = " and ".join([str(config.location()) for config in carried[:2]])
+        raise UsageError(f"there must be one functionConfig; got {len(carried)} ({places}): choose with --config")
+    return carried[0] if carried else None
+
+
+def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> Configured:
+    """The one configuration in the file `path`, which `read` reads; none where it cannot be read."""
+    before = len(reader.results)
+    items = items_of(read())
+    if exit_code(reader.results[before:]):
+        return Configured()
+    held = [(item, held_configuration(item)) for item in items]
+    own = [item for item in items if is_settings(item)] or [inner for _, inner in held if inner is not None]
+    chosen = own or [item for item in items if is_operator(item)] or items
+    if len(chosen) != 1:
+        noun = f"{len(chosen)} objects" if chosen else "no object"
+        raise UsageError(f'--config "{path}" must hold one {KIND} or {OPERATOR_KIND}; got {noun}')
+    return Configured(chosen[0]) if own else Configured.of(chosen[0])
+
+
+_APPLICATIONS = ("Application", "ApplicationSet")
+"""Kinds of Argo CD."""
+
+
+class Group(Record):
+    """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
+
+    `around` are the names of files that are read for their definitions, and not judged. Of the `files`, those whose
+    names are `unchanged` are judged with the others, and what is said of them counts where it is new to the package as
+    it stood `before` the change.
+    `applied` is what a client applies together where no kustomization says so: "all" of it, each "folder", or each
+    "file"; `kustomizations` are the names of those among the input, of all groups.
+    """
+
+    package: Package
+    configurations: tuple[str, ...] = ()
+    around: frozenset[str] = frozenset()
+    files: tuple[InputFile, ...] = ()
+    unchanged: frozenset[str] = frozenset()
+    before: tuple[Package, ...] = ()
+    applied: Literal["all", "folder", "file"] = "all"
+    kustomizations: tuple[str, ...] = ()
+
+    def after(self, configured: Configured | None) -> Group:
+        """The group, whose baseline was configured so."""
+        return self.replace(package=self.package.replace(configured_before=configured))
+
+
+class Checkup(Record):
+    """The groups to judge, and what could not be read; the readable rest is judged all the same.
+
+    `around` are files that are read for their definitions, and not judged.
+    """
+
+    groups: tuple[Group, ...]
+    files: tuple[InputFile, ...]
+    results: tuple[Result, ...]
+    read: tuple[InputFile, ...]
+    left_out: tuple[tuple[str, LeftOut], ...]
+    around: tuple[InputFile, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The number of files that are judged."""
+        return len([file for file in self.files if file.left_out is None])
+
+    def text_of(self, name: str | None) -> str | None:
+        """The text of the file of that name, of stdin for None; None for a file that was not read."""
+        return text_among(self.read, name)
+
+    def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
+        """The same groups, on a cluster of these objects."""
+        groups = [
+            group.replace(
+                package=group.package.replace(nodes=nodes),
+                before=tuple(package.replace(nodes=nodes) for package in group.before),
+            )
+            for group in self.groups
+        ]
+        return self.replace(groups=tuple(groups))
+
+
+def read_groups(named: Named) -> Checkup:
+    """The files that `named` names, grouped by the configuration nearest to each. Raises UsageError as `read_inputs`
+    does.
+    """
+    asked = _read_sources(named)
+    files, reader, chosen = asked.files, asked.reader, asked.chosen
+    around: tuple[InputFile, ...] = ()
+    if asked.is_lost:
+        groups = []
+    elif named.config is not None or chosen.function_config is not None:
+        group = _group(files, (), asked.before, chosen, asked.crds).after(configuration_before(named, ()))
+        groups = [group.replace(package=group.package.replace(is_chosen=named.config is not None), applied="folder")]
+    else:
+        around = read_around(named.paths, files, reader)
+        groups = _groups(files, around, _by_place(asked.before, named), asked.crds)
+        groups = [
+            group.after(configuration_before(named, [file for file in around if str(file.path.name) in group.around]))
+            for group in groups
+        ]
+    results = [*reader.results, *_application_results(files)]
+    values = read_assignments(named.values)
+    kustomizations = kustomizations_among(files)
+    groups = [
+        group.replace(package=group.package.replace(values=values), kustomizations=kustomizations) for group in groups
+    ]
+    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), asked.left_out, around)
+
+
+def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
+    """The folder whose configuration each of `files` is judged by; where one `is_chosen` for all, none."""
+    if is_chosen:
+        return dict.fromkeys(files)
+    return nearest_folders({path: traits_of(file) for path, file in files.items()})
+
+
+def _application_results(files: Sequence[InputFile]) -> list[Result]:
+    """Results about the Applications among the files; where there is none, nothing more is imported."""
+    applications = [
+        (file, item) for file in files for item in readable_items(file) if item.value.get("kind") in _APPLICATIONS
+    ]
+    if not applications:
+        return []
+    from packwise.inputs.applications import application_results
+
+    return application_results(applications, files)
+
+
+def _groups(
+    files: list[InputFile],
+    around: tuple[InputFile, ...],
+    before: Mapping[str, InputFile] | None,
+    crds: tuple[KubeObject, ...],
+) -> list[Group]:
+    by_path = {path: part for file in (*files, *around) for path, part in _parts(file)}
+    traits = {path: traits_of(file) for path, file in by_path.items()}
+    folders = nearest_folders(traits)
+    around_paths = {path_of(file) for file in around}
+    mine: dict[str | None, list[InputFile]] = {}
+    beside: dict[str | None, list[InputFile]] = {}
+    configuring: dict[str | None, list[str]] = {}
+    for path, file in by_path.items():
+        (beside if path in around_paths else mine).setdefault(folders[path], []).append(file)
+        if traits[path].configures:
+            configuring.setdefault(folders[path], []).append(str(file.path.name))
+    old = None if before is None else _by_folder(before, folders)
+    is_split = len(set(folders.values())) > 1
+    return [
+        _group(
+            own,
+            beside.get(folder, ()),
+            None if old is None else old.get(folder, ()),
+            Configured(),
+            crds,
+            configuring=configuring.get(folder, ()),
+            is_part=folder is None and is_split,
+        ).replace(applied="file" if folder is None else "folder")
+        for folder, own in mine.items()
+        if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
+    ]
+
+
+def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
+    """The file by its path; what stdin holds by the paths that a client gives its objects."""
+    if file.path.name is not None or not file.documents:
+        yield path_of(file), file
+        return
+    parts: dict[str, list[Document]] = {}
+    for document in file.documents:
+        item = document.item
+        path = item.path if item is not None and is_readable(item) else None
+        parts.setdefault(STDIN if path is None else posixpath.normpath(path), []).append(document)
+    for path, documents in parts.items():
+        yield path, file.replace(documents=tuple(documents))
+
+
+def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:
+    """The files of the baseline by the configuration that judges now what stood there."""
+    known = {folder for folder in folders.values() if folder is not None}
+    only = next(iter(known), None) if len(set(folders.values())) == 1 else None
+    by_folder: dict[str | None, list[InputFile]] = {}
+    for path, file in before.items():
+        folder = only or folders.get(path, nearest_folder(path, known.__contains__))
+        by_folder.setdefault(folder, []).append(file)
+    return by_folder
+
+
+def _group(
+    files: Iterable[InputFile],
+    around: Iterable[InputFile],
+    before: Iterable[InputFile] | None,
+    chosen: Configured,
+    crds: tuple[KubeObject, ...],
+    *,
+    configuring: Iterable[str] = (),
+    is_part: bool = False,
+) -> Group:
+    """The group of `files`, judged by what is `chosen`, or by the files that are `configuring`."""
+    files, around = list(files), list(around)
+    package = package_of(files, around, before, chosen, crds).replace(is_part=is_part)
+    settings = (chosen.function_config, *chosen.context)
+    names = [*(str(item.location().file) for item in settings if item is not None), *configuring]
+    around_names = frozenset(str(file.path.name) for file in around)
+    return Group(package, tuple(dict.fromkeys(names)), around_names, tuple(files))
+
+
+def _by_place(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:
+    """The files of the baseline by where they stood, or would stand, among the named paths."""
+    if before is None:
+        return None
+    if named.baseline is not None and named.baseline.startswith(COMMIT):
+        commit = named.baseline.removeprefix(COMMIT)
+        return {real(str(file.path.name).removeprefix(f"{commit}:")): file for file in before}
+    folder = next((path for path in named.paths if Path(path).is_dir()), ".")
+    return {os.path.join(real(folder), str(file.path.target)): file for file in before}  # noqa: PTH118

@@ -1,0 +1,376 @@
+"""The input files that a path names, and checks of paths on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile, Severity, exit_code
+from packwise.discovery import (
+    GITIGNORE,
+    LANDMARKS,
+    Ignored,
+    Landmarks,
+    LeftOut,
+    Reason,
+    ignored_files,
+    ignores_above,
+)
+from packwise.findings.finding import Rule
+from packwise.globs import Globs
+from packwise.inputs.request import STDIN, UsageError
+from packwise.objects.index import READABLE
+from packwise.wording import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+LINK = Rule(
+    "outside-link", "A link that leads out of the named folder is not read.", "spec/packwise.md#1.6", Severity.WARNING
+)
+RULES = (LINK,)
+"""Rules of the files that are named."""
+
+_REVISION = re.compile(r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*")
+"""Words that are commits rather than paths."""
+
+SUFFIXES = (".yaml", ".yml", ".json")
+"""The endings of the files of a folder that are read."""
+
+
+class InputPath(Record):
+    """A file to read: `name` is what the user calls it, `target` its place below an output folder.
+
+    Both are None for stdin. `left_out` is why a file of a folder is not judged, as far as paths tell; a file that the
+    user named `is_named`, and always read. `at` is the real path, where the walk through a folder tells it.
+    """
+
+    name: str | None = None
+    target: str | None = None
+    left_out: LeftOut | None = None
+    is_named: bool = True
+    at: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """True if the file is the same one under the same name, however it came to be read."""
+        return isinstance(other, InputPath) and self._key == other._key
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return self.name, self.target, self.left_out
+
+    @property
+    def identity(self) -> str:
+        """The real path, which tells the file from others, whatever it is called; of stdin, "-"."""
+        if self.at is not None:
+            return self.at
+        return STDIN if self.name is None else real(self.name)
+
+    def as_named(self) -> InputPath:
+        """The path of the same file where the user named it itself."""
+        return InputPath(self.name, self.target, at=self.at)
+
+
+def find_files(
+    path: str, output: str | None = None, exclude: Iterable[str] = (), *, force_exclude: bool = False
+) -> tuple[list[InputPath], list[Result]]:
+    """The files that `path` names, in order of their paths, and the findings about links and folders.
+
+    Of a folder, hidden files, the folder `output` within it and links that lead out of it are not listed; an ignored or
+    excluded folder is listed in the place of its files. Raises UsageError where nothing is there, or no YAML. With
+    `force_exclude`, a file is left out as one of a folder is.
+    """
+    if path == STDIN:
+        return [InputPath()], []
+    if not path or not exists(path):
+        raise UsageError(f'"{path}" does not exist{_suggestion(path)}')
+    start = Path(real(path))
+    if not start.is_dir():
+        named = InputPath(Path(path).as_posix(), Path(path).name)
+        return [_as_listed(named, str(start), _exclusions(exclude)) if force_exclude else named], []
+    walk = _Walk(Path(path), str(start), None if output is None else real(output), _exclusions(exclude))
+    if not walk.files and not exit_code(walk.results):
+        raise UsageError(f'no YAML files in "{path}"; it must hold a *.yaml, *.yml or *.json that is not hidden')
+    by_target = {target: (at, walk.skip_reason_of(at)) for at, target in walk.files.items()} | walk.pruned
+    return [
+        InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
+        for target, (at, left_out) in sorted(by_target.items())
+    ], walk.results
+
+
+def names_files(path: str) -> bool:
+    """True if `path` names something to read."""
+    try:
+        return bool(find_files(path))
+    except UsageError:
+        return False
+
+
+def _exclusions(patterns: Iterable[str]) -> Globs | None:
+    """The globs that exclude; None where there are none."""
+    listed = tuple(patterns)
+    return Globs.read(listed) if listed else None
+
+
+def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
+    """A named file as its folder lists it, by what stands in the folders above it; `at` is its real path."""
+    top = top_of(str(Path(at).parent))
+    below = _below(top, at)
+    texts, ignoring = landmarks_above(at, top)
+    by = ignored_files([below], ignoring, "").get(below)
+    if by is not None:
+        left_out = LeftOut(Reason.IGNORED, by)
+    elif excluded is not None and excluded.take(str(path.name)):
+        left_out = LeftOut(Reason.EXCLUDED, "--exclude")
+    else:
+        left_out = Landmarks.of(texts).reason_to_skip(below)
+    return InputPath(path.name, path.target, left_out, is_named=False)
+
+
+def _suggestion(path: str) -> str:
+    """`; did you mean …?` for a path that does not exist: a commit in the place of a path, or a slip of the pen."""
+    if path.startswith("git:"):
+        return f'; did you mean "--baseline {path}", beside the path that is checked?'
+    try:
+        names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))
+    except OSError:
+        names = []
+    near = closest(Path(path).name, names)
+    if near:
+        folder = Path(path).parent.as_posix()
+        return near if folder == "." else near.replace('"', f'"{folder}/', 1)
+    if "/" not in path and _REVISION.fullmatch(path):
+        return f'; did you mean "git:{path}"?'
+    return ""
+
+
+def top_of(start: str) -> str:
+    """The root of the repository that the folder `start` is in, else `start`; both as `real` gives them."""
+    folder = Path(start)
+    return next((str(above) for above in (folder, *folder.parents) if os.path.lexists(above / ".git")), start)
+
+
+def landmarks_above(start: str, top: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts of landmarks and of `.gitignore` files in the folders from `top` to above `start`.
+
+    Landmarks are by path, `.gitignore` files by folder, both below `top`.
+    """
+    landmarks: dict[str, str] = {}
+    ignoring: dict[str, str] = {}
+    for folder in Path(start).parents:
+        if not contains(top, str(folder)):
+            break
+        for name in (GITIGNORE, *LANDMARKS):
+            text = landmark_text(folder / name)
+            if text is None:
+                continue
+            below = _below(top, str(folder))
+            if name == GITIGNORE:
+                ignoring[below] = text
+            else:
+                landmarks[_join(below, name)] = text
+    return landmarks, ignoring
+
+
+_MAX_LANDMARK = 16 * 1024 * 1024
+
+
+def landmark_text(file: Path) -> str | None:
+    """The text of a file that says what others are; None where there is none that can be read.
+
+    Raises UsageError where it is longer than 16 MiB: a part of it would say something else.
+    """
+    try:
+        if file.is_symlink() or not file.is_file():
+            return None
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_LANDMARK + 1)
+    except OSError:
+        return None
+    if len(data) > _MAX_LANDMARK:
+        raise UsageError(f'"{file}" must be at most {_MAX_LANDMARK >> 20} MiB; it says which files are judged')
+    return data.decode("utf-8", "replace")
+
+
+def _below(top: str, path: str) -> str:
+    """`path`, slash-separated, in or below `top`; "" for `top` itself. Both are as `real` gives them."""
+    return path[len(top.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def real(path: str | Path) -> str:
+    """The absolute path without links; one that does not exist yet has one too."""
+    return os.path.realpath(path)
+
+
+def contains(folder: str, path: str) -> bool:
+    """True if `path` is `folder` or below it; both as `real` gives them."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def from_top(path: str, top: str) -> str:
+    """The slash-separated path of a file from `top`, by which a fleet has its files; also of one outside of it."""
+    at = real(path)
+    try:
+        return Path(os.path.relpath(at, top)).as_posix()
+    except ValueError:
+        # Another drive.
+        return Path(at).as_posix()
+
+
+def folder_of(path: str) -> str:
+    """The folder that `path`, as `real` gives it, stands in."""
+    return os.path.dirname(path)  # noqa: PTH120 (a fifth of what pathlib takes, for each file)
+
+
+def exists(path: str) -> bool:
+    """True if there is something at `path`. Raises UsageError where the system does not say."""
+    try:
+        return Path(path).exists()
+    except OSError as error:
+        raise UsageError(f'"{path}" must be readable; got "{error.strerror}"') from None
+
+
+class _Walk:
+    """A walk through a folder that meets every file once: under its own name before that of a link.
+
+    `files` are paths below the folder by real path; `pruned` are the ignored and excluded entries, which are not looked
+    into, by path below the folder. Only what links lead to is resolved: any other entry stands where its folder does.
+    """
+
+    __slots__ = (
+        "_excluded", "_landmarks", "_links", "_name", "_output", "_prefix", "_root", "_start", "_texts", "_top",
+        "_walked", "files", "pruned", "results",
+    )  # fmt: skip
+
+    def __init__(self, start: Path, root: str, output: str | None, excluded: Globs | None) -> None:
+        self._start = start
+        self._name = start.as_posix()
+        self._prefix = "" if self._name == "." else f"{self._name.rstrip('/')}/"
+        self._root = root
+        self._top = top_of(self._root)
+        self._excluded = excluded
+        inside = output is not None and output != self._root and contains(self._root, output)
+        self._output = output if inside else None
+        self._walked = set[str]()
+        self._links = deque[str]()
+        self._texts, ignoring = landmarks_above(self._root, self._top)
+        self._landmarks: Landmarks | None = None
+        self.files = dict[str, str]()
+        self.pruned = dict[str, tuple[str, LeftOut]]()
+        self.results = list[Result]()
+        self._walk("", self._root, ignores_above(ignoring, _below(self._top, self._root)))
+        while self._links:
+            self._follow(self._links.popleft())
+
+    def name_of(self, target: str) -> str:
+        """The path `target` below the folder, as the user calls it."""
+        return self._prefix + target if target else self._name
+
+    def skip_reason_of(self, file: str) -> LeftOut | None:
+        """Why the file, by its real path, is not judged; None where paths do not say so."""
+        if self._landmarks is None:
+            self._landmarks = Landmarks.of(self._texts, _below(self._top, self._root))
+        return self._landmarks.reason_to_skip(_below(self._top, file))
+
+    def _walk(self, root: str, real_root: str, ignored: Ignored) -> None:
+        folders = [(root, real_root, ignored)]
+        while folders:
+            folder, at, rules = folders.pop()
+            if at in self._walked or (self._output is not None and contains(self._output, at)):
+                continue
+            self._walked.add(at)
+            try:
+                folders += self._folders_in(folder, at, rules)
+            except OSError as error:
+                message = f'must be readable; got "{error.strerror}"'
+                file = ResultFile(self.name_of(folder))
+                self.results.append(Result(message, file=file, tags={"rule": READABLE.name}))
+
+    def _folders_in(self, folder: str, at: str, rules: Ignored) -> list[tuple[str, str, Ignored]]:
+        """The folders directly in `folder`, which stands `at` this real path; its files and links are kept."""
+        below = _below(self._top, at)
+        with os.scandir(self._start / folder) as scanned:
+            entries = sorted(scanned, key=_name_of)
+        rules = self._with_landmarks(entries, below, rules)
+        inside = at.rstrip(os.sep) + os.sep
+        folders: list[tuple[str, str, Ignored]] = []
+        for entry in entries:
+            name = entry.name
+            if name.startswith("."):
+                continue
+            path = _join(folder, name)
+            if entry.is_symlink():
+                self._links.append(path)
+                continue
+            is_folder = entry.is_dir()
+            is_file = not is_folder and name.endswith(SUFFIXES) and entry.is_file()
+            if not is_folder and not is_file:
+                continue
+            if self._is_pruned(path, inside + name, _join(below, name), rules, is_folder=is_folder):
+                continue
+            if is_folder:
+                folders.append((path, inside + name, rules))
+            else:
+                self.files[inside + name] = path
+        return folders
+
+    def _with_landmarks(self, entries: Iterable[os.DirEntry[str]], below: str, rules: Ignored) -> Ignored:
+        """Keeps the texts of the landmarks in a folder; returns `rules` with its `.gitignore`."""
+        for entry in entries:
+            if entry.name == GITIGNORE or entry.name in LANDMARKS:
+                text = landmark_text(Path(entry.path))
+                if text is not None and entry.name == GITIGNORE:
+                    rules = rules.within(below, text)
+                elif text is not None:
+                    self._texts[_join(below, entry.name)] = text
+        return rules
+
+    def _is_pruned(self, path: str, at: str, below: str, rules: Ignored, *, is_folder: bool) -> bool:
+        """True if the entry is ignored or excluded, which is kept then."""
+        by = rules.by(below, is_folder=is_folder)
+        if by is not None:
+            self.pruned[path] = at, LeftOut(Reason.IGNORED, by)
+        elif self._is_excluded(path, is_folder=is_folder):
+            self.pruned[path] = at, LeftOut(Reason.EXCLUDED, "--exclude")
+        else:
+            return False
+        return True
+
+    def _is_excluded(self, path: str, *, is_folder: bool) -> bool:
+        if self._excluded is None:
+            return False
+        return any(self._excluded.take(name, is_folder=is_folder) for name in (self.name_of(path), path))
+
+    def _follow(self, path: str) -> None:
+        link = self._start / path
+        target = real(link)
+        is_folder = link.is_dir()
+        if not is_folder and link.suffix not in SUFFIXES:
+            return
+        if not contains(self._root, target):
+            message = "is a link that leads out of the folder; it is not read: name its target, or copy it"
+            file = ResultFile(self.name_of(path))
+            self.results.append(Result(message, LINK.severity, file=file, tags={"rule": LINK.name}))
+        elif is_folder:
+            self._walk(path, target, Ignored())
+        elif link.is_file() or not link.exists():
+            self.files.setdefault(target, path)
+
+
+def _name_of(entry: os.DirEntry[str]) -> str:
+    return entry.name

@@ -1,0 +1,489 @@
+"""The files of one run: each read once, its documents, the objects among them, and what is left out or unreadable."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.kubeobject import KubeObject, Location, Source
+from krmfn.record import Record
+from krmfn.resourcelist import ResourceList, ResourceListError
+from krmfn.result import exit_code
+from krmfn.run import MAX_INPUT, read_input
+from krmfn.yamltext import YamlError, read, split_documents
+from packwise.console import encode_text, track_files
+from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
+from packwise.findings.finding import shorten
+from packwise.globs import Globs
+from packwise.inputs.paths import find_files
+from packwise.inputs.request import UsageError
+from packwise.objects.index import READABLE
+from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
+from packwise.objects.lists import entries_of
+from packwise.pipeline.registry import is_document, may_be_document
+from packwise.settings.configuration import is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import NoReturn
+
+    from krmfn.value import Value
+    from krmfn.yamltext import YamlDocument
+    from packwise.inputs.paths import InputPath
+
+
+class Document(Record):
+    """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
+
+    `foreign` is what it is then, where packwise reads it: a document of OSMO. `entries` are the objects within a List,
+    which are read in its place; its own bytes stay. Joining `separator + text` of all documents gives the file.
+    """
+
+    separator: str
+    text: str
+    item: KubeObject | None = None
+    line: int = 1
+    foreign: KubeObject | None = None
+    entries: tuple[KubeObject, ...] = ()
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """The objects that are read of it."""
+        return self.entries or (() if self.item is None else (self.item,))
+
+    @property
+    def is_blank(self) -> bool:
+        """True if it holds nothing, or comments only."""
+        lines = self.text.lstrip("\ufeff").splitlines()
+        return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
+
+
+class InputFile(Record):
+    """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
+
+    `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
+    objects; `is_stream` is whether its text is YAML.
+    """
+
+    path: InputPath
+    documents: tuple[Document, ...]
+    is_list: bool = False
+    function_config: KubeObject | None = None
+    list_text: str = ""
+    left_out: LeftOut | None = None
+    is_stream: bool = True
+
+    @property
+    def items(self) -> tuple[KubeObject, ...]:
+        """The Kubernetes objects, in their order."""
+        return tuple(item for document in self.documents for item in document.items)
+
+    @property
+    def foreign(self) -> tuple[KubeObject, ...]:
+        """The documents that are no Kubernetes objects and are read all the same, in their order."""
+        return tuple(document.foreign for document in self.documents if document.foreign is not None)
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return self.list_text or "".join([document.separator + document.text for document in self.documents])
+
+
+def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
+    """The contents of `files`, which are on disk or stdin, as they were read."""
+    return {Path(file.path.name): encode_text(file.text) for file in files if file.path.name is not None}
+
+
+def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
+    """The text of `file` with each object as `edited` has it by its id, or as it is; None where nothing changes.
+
+    Raises UsageError, which names `option`, where the file is a ResourceList.
+    """
+    changed = [item for item in file.items if edited.get(id(item), item) is not item]
+    if not changed:
+        return None
+    if file.is_list or any(document.entries for document in file.documents):
+        name = "stdin" if file.path.name is None else f'"{file.path.name}"'
+        if file.is_list:
+            raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
+        raise UsageError(f"{name} holds a List, which {option} does not write; split it into documents")
+    texts = [
+        (document, None if document.item is None else edited.get(id(document.item), document.item))
+        for document in file.documents
+    ]
+    return "".join(
+        [
+            document.separator + (document.text if item is None or item is document.item else item.text)
+            for document, item in texts
+        ]
+    )
+
+
+_LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
+
+
+def read_file(path: InputPath) -> InputFile:
+    """The file with its documents; one that is no YAML is an item whose `value` raises.
+
+    Raises FieldError: not readable, too large, not UTF-8, or a ResourceList that is none.
+    """
+    return decode(content_of(path), path)
+
+
+def decode(data: bytes, path: InputPath) -> InputFile:
+    """The file whose content is `data`. Raises FieldError as `read_file` does."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        start = data.rfind(b"\n", 0, error.start) + 1
+        place = Location(
+            path.name,
+            data.count(b"\n", 0, start) + 1,
+            len(data[start : error.start].decode("utf-8", "replace")) + 1,
+        )
+        message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise FieldError(None, (), message, place) from None
+    if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(text)):
+        return _without_objects(text, path, path.left_out)
+    if _is_list(text):
+        return _list_file(text, path)
+    documents = tuple(_document(document, path) for document in split_documents(text))
+    reason = None if path.is_named else _reason(documents, path)
+    return InputFile(path, documents) if reason is None else _without_objects(text, path, LeftOut(reason))
+
+
+def content_of(path: InputPath) -> bytes:
+    """The content of the file, or of stdin. Raises FieldError: not readable, too large."""
+    try:
+        if path.name is None:
+            data = read_input(sys.stdin.buffer)
+        else:
+            with open(path.name, "rb", buffering=0) as file:  # noqa: PTH123 (a fourth of what pathlib takes)
+                data = read_input(file)
+    except OSError as error:
+        _refuse(path, f'must be readable; got "{error.strerror}"')
+    if len(data) > MAX_INPUT:
+        _refuse(path, f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files")
+    return data
+
+
+def _refuse(path: InputPath, message: str) -> NoReturn:
+    raise FieldError(None, (), message, Location(path.name, 1, 1)) from None
+
+
+def _is_list(text: str) -> bool:
+    """True if the text is to be a ResourceList; only what may be one is looked at closely."""
+    if "ResourceList" not in text:
+        return False
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return _LIST.search(text) is not None
+    value = _flow_value(text)
+    return isinstance(value, dict) and value.get("kind") == "ResourceList"
+
+
+def _flow_value(text: str) -> Value:
+    """The value of JSON, or of YAML in flow style; None where it is neither."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            return read(text)
+        except YamlError:
+            return None
+
+
+def _list_file(text: str, path: InputPath) -> InputFile:
+    try:
+        parsed = ResourceList.parse(text)
+    except ResourceListError as error:
+        raise FieldError(None, (), error.message, Location(path.name, error.line, error.column)) from None
+    items = [_locate(item, path) for item in parsed.items]
+    documents = [Document("---\n" if at else "", "", item, entries=entries_of(item)) for at, item in enumerate(items)]
+    config = parsed.function_config
+    return InputFile(
+        path,
+        tuple(documents),
+        is_list=True,
+        function_config=None if config is None else _locate(config, path),
+        list_text=text,
+    )
+
+
+def _locate(item: KubeObject, path: InputPath) -> KubeObject:
+    """The item of a list; one in a file is located there, one on stdin where the client read it."""
+    return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
+
+
+def _document(document: YamlDocument, path: InputPath) -> Document:
+    """A document with the object that it is, of Kubernetes or of OSMO; one that is no YAML is found out later."""
+    source = Source(document.text, (), document.line, 1, path.name)
+    item: KubeObject | None = None
+    foreign: KubeObject | None = None
+    is_read = True
+    try:
+        value = read(source.text)
+    except YamlError:
+        is_read = False
+        if may_be_document(source.text):
+            foreign = KubeObject(source)
+        else:
+            item = KubeObject(source)
+    else:
+        if is_document(value):
+            foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
+        elif isinstance(value, dict) and (
+            all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")) or is_nearly_known(value)
+        ):
+            item = KubeObject.cut(source, value)
+    entries = entries_of(item) if item is not None and is_read else ()
+    return Document(document.separator, document.text, item, document.line, foreign, entries)
+
+
+def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
+    """Why a file of a folder is not judged, by what it holds."""
+    values: list[Value] = []
+    has_objects = False
+    for document in documents:
+        item = document.item or document.foreign
+        if item is None:
+            values.append(read(document.text))
+            continue
+        try:
+            values.append(dict(item.value))
+        except FieldError as error:
+            name, text = str(path.target), document.text
+            reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
+            if reason is not None:
+                return reason
+        has_objects = True
+    if posixpath.basename(str(path.target)) in KUSTOMIZATIONS:
+        return None
+    return content_reason(str(path.target), values, has_objects=has_objects)
+
+
+def _without_objects(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
+    """The file as bytes alone, whatever it holds."""
+    documents = split_documents(text)
+    # What a patch changes stands elsewhere, and is judged there.
+    workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
+    return InputFile(
+        path,
+        tuple(Document(document.separator, document.text, line=document.line) for document in documents),
+        left_out=left_out.replace(workloads=workloads),
+        is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
+    )
+
+
+def _holds_documents(text: str) -> bool:
+    """True if a file of Helm values holds documents that a front end reads: OSMO's pools."""
+    for document in split_documents(text):
+        try:
+            if is_document(read(document.text)):
+                return True
+        except YamlError:
+            continue
+    return False
+
+
+def _is_yaml(text: str) -> bool:
+    try:
+        read(text)
+    except YamlError:
+        return False
+    return True
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.result import Result
+    from packwise.inputs.paths import InputPath
+
+    _Read = tuple[InputFile, FieldError | None]
+    """A file, and why it cannot be read; it has no documents then."""
+
+
+_OWN = re.compile(
+    "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
+)
+"""Words of objects that packwise reads."""
+
+
+def error_result(error: FieldError) -> Result:
+    """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
+    result = error.to_result()
+    return shorten(result.replace(tags={"rule": READABLE.name, **result.tags}))
+
+
+def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+    """The objects of `files`, in their order; those that cannot be read too."""
+    return tuple(item for file in files for item in file.items)
+
+
+def readable_items(file: InputFile) -> Iterator[KubeObject]:
+    """The objects of `file` that can be read."""
+    return filter(is_readable, file.items)
+
+
+def is_readable(item: KubeObject) -> bool:
+    """True if the object's text is YAML, and a mapping."""
+    try:
+        _ = item.value
+    except FieldError:
+        return False
+    return True
+
+
+class Reader:
+    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
+
+    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results")
+
+    def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False) -> None:
+        self._exclude = tuple(exclude)
+        self._force_exclude = force_exclude
+        self.files: list[InputFile] = []
+        self.left_out: list[tuple[str, LeftOut]] = []
+        self.results: list[Result] = []
+
+    def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
+        """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
+        return self._keep([_read(path) for path in track_files(self._paths_to_read(self._unique_paths(paths, output)))])
+
+    def _unique_paths(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
+        paths_by_name: dict[str, InputPath] = {}
+        for path in paths:
+            named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
+            self.results += results
+            for file in named:
+                key = file.identity
+                before = paths_by_name.get(key)
+                if before is None:
+                    paths_by_name[key] = file
+                elif file.is_named and before.left_out is not None:
+                    paths_by_name[key] = before.as_named()
+        return paths_by_name.values()
+
+    def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
+        """Each file that `paths` named in a commit of git."""
+        from packwise.inputs.git import files_in_commit
+
+        return self.read_contents(
+            {file: data for path in paths for file, data in files_in_commit(commit, path, self._exclude)}
+        )
+
+    def read_contents(self, contents: Mapping[InputPath, bytes | InputFile]) -> list[InputFile]:
+        """Each file of which the content, or what was read of that, is at hand, in their order."""
+        listed = [(path, contents[path]) for path in self._paths_to_read(contents)]
+        return self._keep(
+            [_decode_or_error(path, held) if isinstance(held, bytes) else (held, None) for path, held in listed]
+        )
+
+    def _paths_to_read(self, paths: Iterable[InputPath]) -> list[InputPath]:
+        """The paths to read; the others are kept as left out."""
+        listed: list[InputPath] = []
+        for path in paths:
+            if path.left_out is None or path.left_out.reason.is_of_the_package:
+                listed.append(path)
+            else:
+                self.left_out.append((str(path.name), path.left_out.replace(workloads=_workloads_at(path))))
+        return listed
+
+    def _keep(self, read: list[_Read]) -> list[InputFile]:
+        excluded = _exclusions([file for file, _ in read])
+        files: list[InputFile] = []
+        for file, error in read:
+            if self._is_excluded(file.path, excluded, file.text):
+                continue
+            files.append(file)
+            self.results += [] if error is None else [error_result(error)]
+            if file.left_out is not None:
+                self.left_out.append((str(file.path.name), file.left_out))
+            for item in file.items:
+                try:
+                    _ = item.value
+                except FieldError as wrong:
+                    self.results.append(error_result(_advise(file.path, wrong, item.source.text)))
+        self.files += files
+        return files
+
+    def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]], text: str) -> bool:
+        """True if a configuration excludes the file, which is kept as left out then."""
+        by = None if path.is_named else _exclusion_of(str(path.name), excluded)
+        if by is not None:
+            self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by, workloads_in(text))))
+        return by is not None
+
+
+def _workloads_at(path: InputPath) -> int:
+    """The number of workloads in a file that is ignored or excluded; 0 for a folder, into which nobody looks."""
+    is_copy = path.left_out is not None and path.left_out.reason is Reason.RENDERED
+    if is_copy or path.at is None or not Path(path.at).is_file():
+        return 0
+    try:
+        return workloads_in(content_of(path).decode("utf-8", "replace"))
+    except FieldError:
+        return 0
+
+
+def _read(path: InputPath) -> _Read:
+    """The file; one without documents where it cannot be read."""
+    try:
+        data = content_of(path)
+    except FieldError as error:
+        return InputFile(path, ()), error
+    return _decode_or_error(path, data)
+
+
+def _decode_or_error(path: InputPath, data: bytes) -> _Read:
+    try:
+        return decode(data, path), None
+    except FieldError as error:
+        return InputFile(path, ()), _advise(path, error, data.decode("utf-8", "replace"))
+
+
+def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
+    """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
+    if path.is_named or _OWN.search(text):
+        return error
+    return FieldError(error.id, error.path, error.message + _ADVICE, error.location)
+
+
+_ADVICE = "; --exclude GLOB leaves out a file of another tool"
+
+
+def _is_foreign(result: Result) -> bool:
+    """True if it is about a file in a folder that nobody can read, and that shows no object of packwise's."""
+    return result.message.endswith(_ADVICE)
+
+
+def has_own_errors(results: Iterable[Result]) -> bool:
+    """True if there is an error beside those of files of other tools, which keep nothing from being judged."""
+    return bool(exit_code([result for result in results if not _is_foreign(result)]))
+
+
+def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
+    """The exclusions of TopologyRenders: the folder, the name of the TopologyRender's file, the globs."""
+    exclusions: list[tuple[str, str, Globs]] = []
+    for file in files:
+        for item in readable_items(file) if file.path.name is not None else ():
+            patterns = item.get(("spec", "exclude")) if is_settings(item) else None
+            if isinstance(patterns, list):
+                texts = [pattern for pattern in patterns if isinstance(pattern, str)]
+                name = str(file.path.name)
+                exclusions.append((Path(name).parent.as_posix(), name, Globs.read(texts)))
+    return exclusions
+
+
+def _exclusion_of(name: str, exclusions: Iterable[tuple[str, str, Globs]]) -> str | None:
+    for folder, by, globs in exclusions:
+        below = name if folder == "." else name.removeprefix(f"{folder}/")
+        # A name that the folder does not start is outside it.
+        if (folder == "." or below != name) and globs.take(below):
+            return by
+    return None

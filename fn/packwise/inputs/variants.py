@@ -1,0 +1,252 @@
+"""Variants of one object: several of its identity, which no client applies together."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.discovery import KUSTOMIZATIONS, mapping_in, texts_in
+from packwise.inputs.paths import folder_of, landmark_text, real
+from packwise.inputs.reader import is_readable
+from packwise.objects.identity import identity
+from packwise.objects.index import ONCE, repetitions
+from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.inputs.groups import Group
+    from packwise.objects.identity import Identity
+    from packwise.select.selection import Package
+
+
+_STREAM = ("stream", "")
+
+
+_KPTFILE = "Kptfile"
+
+
+_RENAMING = ("namePrefix", "nameSuffix", "namespace")
+
+
+_WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
+
+
+_DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
+
+
+_MOST_BASES = 100
+"""Kustomizations that may build on each other at most."""
+
+
+def has_repeated(results: Iterable[Result]) -> bool:
+    """True if an object is said to stand twice."""
+    return any(result.tags.get("rule") == ONCE.name for result in results)
+
+
+def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
+    """The results; where all of it is asked about at once, its variants are one error, which names one to ask about."""
+    results = tuple(results)
+    layers = layers_of(group) if has_repeated(results) else []
+    if len(layers) < 2:
+        return results
+    twice = {finding.subject for layer in layers for finding in repetitions(layer)}
+    of_variants = [finding for finding in repetitions(group.package.items) if finding.subject not in twice]
+    texts = {str(finding.to_result()) for finding in of_variants}
+    if not texts.intersection(map(str, results)):
+        return results
+    first = of_variants[0]
+    number = len(of_variants)
+    are = "1 object is a variant of another" if number == 1 else f"{number} objects are variants of others"
+    message = (
+        f"must stand in the input once; {are}, which no client applies together: name the file or folder of "
+        f"one, as {' or '.join(_places_of(first.subject, group.package.items))}"
+    )
+    others = [result for result in results if str(result) not in texts]
+    return (*others, first.replace(message=message).to_result())
+
+
+def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[str]:
+    """Where two variants of an object stand: each by its folder, or by its file where the folder has variants too."""
+    items = [item for item in items if item.file is not None]
+    same = [item for item in items if variant is not None and identity(item.value) == identity(variant.value)]
+    places: list[str] = []
+    for file in list(dict.fromkeys([item.file or "" for item in same]))[:2]:
+        folder = posixpath.dirname(file)
+        within = [each for each in items if (each.file or "").startswith(f"{folder}/")]
+        places.append(folder if folder and not _repeated_identities(within) else file)
+    return places
+
+
+def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
+    """The items of the group in layers: of objects that are variants of one another, each has one.
+
+    The first layer has everything that is no later variant; a later one has nothing else than variants.
+    """
+    items = group.package.items
+    clients = _Clients(group)
+    layers: list[list[KubeObject]] = [[]]
+    # Of each identity, the keys of the items that each layer has.
+    taken: dict[Identity, list[set[tuple[str, str]]]] = {}
+    repeated = _repeated_identities(items)
+    # Below a configuration, topologies of one name are of one cluster, whatever their folders.
+    varying = _WORKLOADS | _DEFINING if group.applied == "file" else _WORKLOADS
+    for item in items:
+        key = identity(item.value)
+        if key not in repeated or key[:2] not in varying:
+            layers[0].append(item)
+            continue
+        keys = clients.keys_of(item)
+        variants = taken.setdefault(key, [])
+        # What is applied together has to stand in one layer, where it is found to stand twice.
+        place = next((place for place, variant in enumerate(variants) if variant & keys), len(variants))
+        if place == len(variants):
+            variants.append(set())
+        variants[place] |= keys
+        if place == len(layers):
+            layers.append([])
+        layers[place].append(item)
+    return [tuple(layer) for layer in layers]
+
+
+def packages_of(package: Package, layers: Sequence[tuple[KubeObject, ...]]) -> list[Package]:
+    """The package with the items of each layer; a later one reads what the first one has of definitions.
+
+    A variant is compared with what its own file held in the baseline.
+    """
+    variants = {identity(item.value) for layer in layers[1:] for item in layer}
+    first = layers[0]
+    own = [
+        first,
+        *[
+            (*[item for item in first if _is_read(item) and identity(item.value) not in variants], *layer)
+            for layer in layers[1:]
+        ],
+    ]
+    return [package.replace(items=items, baseline=_baseline(package.baseline, items, variants)) for items in own]
+
+
+def _is_read(item: KubeObject) -> bool:
+    """True if workloads are judged by the item."""
+    return identity(item.value)[:2] not in _WORKLOADS
+
+
+def _baseline(
+    baseline: tuple[KubeObject, ...] | None, items: Iterable[KubeObject], variants: set[Identity]
+) -> tuple[KubeObject, ...] | None:
+    if baseline is None:
+        return None
+    earlier: dict[Identity, list[KubeObject]] = {}
+    for item in baseline:
+        if is_readable(item) and (key := identity(item.value)) in variants:
+            earlier.setdefault(key, []).append(item)
+    chosen = [_before(item, earlier.get(identity(item.value), [])) for item in items]
+    others = [item for item in baseline if not is_readable(item) or identity(item.value) not in variants]
+    return (*others, *[item for item in chosen if item is not None])
+
+
+def _before(item: KubeObject, baseline: Sequence[KubeObject]) -> KubeObject | None:
+    """Of the objects of one identity in a baseline, the one whose file's path ends as that of `item` does."""
+    path = _steps(item.file)
+    common = [_common(path, _steps(each.file)) for each in baseline]
+    best = max(common, default=0)
+    return baseline[common.index(best)] if best else None
+
+
+def _steps(file: str | None) -> list[str]:
+    return (file or "").rpartition(":")[2].split("/")[::-1]
+
+
+def _common(mine: list[str], other: list[str]) -> int:
+    """The number of names that two paths have in common, from the last one on."""
+    number = 0
+    for own, theirs in zip(mine, other, strict=False):
+        if own != theirs:
+            break
+        number += 1
+    return number
+
+
+def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:
+    seen: set[Identity] = set()
+    return {key for item in items if (key := identity(item.value)) in seen or seen.add(key)}
+
+
+class _Clients:
+    """Who applies the file of an item: each key stands for something that one client applies at once."""
+
+    def __init__(self, group: Group) -> None:
+        self._applied = group.applied
+        self._kustomizations = [real(name) for name in group.kustomizations]
+        self._keys: dict[str, frozenset[tuple[str, str]]] = {}
+        self._named: dict[str, tuple[tuple[str, ...], bool]] = {}
+        self._reached: dict[str, frozenset[str]] = {}
+
+    def keys_of(self, item: KubeObject) -> frozenset[tuple[str, str]]:
+        """The keys of what the item is applied with."""
+        if self._applied == "all" or item.file is None or item.origin.file is None:
+            return frozenset({_STREAM})
+        file = real(item.file)
+        if file not in self._keys:
+            self._keys[file] = frozenset(self._keys_of(file))
+        return self._keys[file]
+
+    def _keys_of(self, file: str) -> Iterator[tuple[str, str]]:
+        yield "file", file
+        start = folder_of(file)
+        if self._applied == "folder" and _kustomization_in(start) is None:
+            yield "folder", start
+        known = dict.fromkeys(self._kustomizations)
+        for folder in _folders_up(start):
+            if (Path(folder) / _KPTFILE).is_file():
+                yield _KPTFILE, folder
+            kustomization = _kustomization_in(folder)
+            if kustomization is not None:
+                known[kustomization] = None
+        for kustomization in known:
+            if file in self._reach(kustomization, ()):
+                yield "kustomization", kustomization
+
+    def _reach(self, kustomization: str, outer: tuple[str, ...]) -> frozenset[str]:
+        """The files that a build reaches whose objects it does not rename before they meet others."""
+        if kustomization in self._reached:
+            return self._reached[kustomization]
+        if kustomization in outer or len(outer) > _MOST_BASES:
+            return frozenset()
+        reached: set[str] = set()
+        for path in self._bases_of(kustomization)[0]:
+            inner = _kustomization_in(path)
+            if inner is None:
+                reached.add(path)
+            elif not self._bases_of(inner)[1]:
+                reached |= self._reach(inner, (*outer, kustomization))
+        if not outer:
+            # Within a cycle this depends on where it was entered.
+            self._reached[kustomization] = frozenset(reached)
+        return frozenset(reached)
+
+    def _bases_of(self, kustomization: str) -> tuple[tuple[str, ...], bool]:
+        """The real paths that a kustomization builds on, and whether it renames what it builds."""
+        if kustomization not in self._named:
+            value = mapping_in(landmark_text(Path(kustomization)) or "")
+            folder = folder_of(kustomization)
+            entries = [entry for key in ("resources", "bases") for entry in texts_in(value.get(key))]
+            paths = tuple(real(posixpath.join(folder, entry)) for entry in entries if "://" not in entry)
+            self._named[kustomization] = paths, any(value.get(key) for key in _RENAMING)
+        return self._named[kustomization]
+
+
+def _folders_up(start: str) -> Iterator[str]:
+    """The folder and those above it, up to the root of its repository where it is in one."""
+    for folder in (start, *map(str, Path(start).parents)):
+        yield folder
+        if (Path(folder) / ".git").exists():
+            return
+
+
+def _kustomization_in(folder: str) -> str | None:
+    paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
+    return next((path for path in paths if Path(path).is_file()), None)

@@ -1,0 +1,1 @@
+"""Objects rewritten for a later release of Grove."""

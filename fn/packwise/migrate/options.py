@@ -1,0 +1,20 @@
+"""Options of `packwise migrate`, as values."""
+
+from __future__ import annotations
+
+from krmfn.record import Record
+
+
+class Migrate(Record):
+    """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself.
+
+    Without a `target` only objects of schedulers are migrated.
+    """
+
+    paths: tuple[str, ...]
+    target: str | None = None
+    config: str | None = None
+    source: str | None = None
+    dry_run: bool = False
+    keep_pack_domain: bool = False
+    exclude: tuple[str, ...] = ()

@@ -1,0 +1,139 @@
+"""Files rewritten in place, or what would change of them as a diff."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from krmfn.difference import unified_diff
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import exit_code, sort_results
+from packwise.console import cannot_write, encode_text, is_coloured, say, show
+from packwise.inputs.coverage import files_covered
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.reader import contents_of, edited_text
+from packwise.inputs.request import STDIN, Named, UsageError, Verbosity
+from packwise.migrate.rewrite import migrate as migrate_package
+from packwise.migrate.rewrite import migrate_objects
+from packwise.objects.identity import identity
+from packwise.output.findings_text import Checked, as_text
+from packwise.output.write import FileChange, change_files, common_folder
+from packwise.revisions.grove import REVISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.result import Result
+    from packwise.inputs.groups import Inputs
+    from packwise.migrate.options import Migrate
+    from packwise.migrate.rewrite import Migrated
+    from packwise.select.selection import Package
+
+
+def migrate(command: Migrate) -> int:
+    """Rewrites the files, or with `--dry-run` prints what would change; returns the exit code. Raises UsageError."""
+    if STDIN in command.paths:
+        raise UsageError("migrate must be given files or folders: stdin cannot be written back")
+    source = None if command.source is None else REVISIONS[command.source]
+    named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
+    inputs = read_inputs(named)
+    if inputs.is_broken:
+        return _report(inputs, inputs.results)
+    if command.target is None:
+        migrated = migrate_objects(inputs.package)
+    else:
+        migrated = migrate_package(
+            _with_own_configuration(inputs.package),
+            REVISIONS[command.target],
+            source=source,
+            keep_pack_domain=command.keep_pack_domain,
+        )
+    if exit_code(migrated.results):
+        return _report(inputs, (*inputs.results, *migrated.results))
+    results = (*inputs.results, *migrated.results)
+    texts = _texts(inputs, migrated)
+    if not texts:
+        say(["nothing to migrate" if command.target is None else f"nothing to migrate to {command.target}"])
+    if command.dry_run:
+        shown = show("".join(unified_diff(name, before, after) for name, before, after in texts))
+        return _report(inputs, results, _running(migrated, command.target)) if shown else 1
+    try:
+        _write(texts, inputs)
+    except OSError as error:
+        say([cannot_write(error)])
+        return 1
+    return _report(inputs, results, _running(migrated, command.target) if texts else ())
+
+
+def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
+    """Writes the files. Raises OSError where the disk refuses one."""
+    changes = [FileChange(Path(name), encode_text(text)) for name, _, text in texts]
+    if changes:
+        change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
+    say([f"migrated {name}" for name, _, _ in texts])
+
+
+def _configuration_paths(config: str | None) -> tuple[str, ...]:
+    return () if config is None else (config,)
+
+
+def _with_own_configuration(package: Package) -> Package:
+    """`package` with its configuration as one of its items, which is the one that is rewritten.
+
+    Raises UsageError where a ResourceList brings it.
+    """
+    configuration = package.function_config
+    if configuration is None:
+        return package
+    own = next((item for item in package.items if identity(item.value) == identity(configuration.value)), None)
+    if own is None:
+        raise UsageError(
+            f'"{configuration.location().file}" is a ResourceList, which migrate does not write; '
+            "mend the files it is made of"
+        )
+    return package.replace(function_config=own)
+
+
+def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
+    """Name, text before and text after of each file that changes; the new ones last, which were empty before."""
+    now = dict(zip(map(id, inputs.package.items), migrated.items, strict=True))
+    changed = [(file, edited_text(file, now, "migrate")) for file in inputs.files]
+    texts = [(str(file.path.name), file.text, text) for file, text in changed if text is not None]
+    for file in migrated.new:
+        path = Path(file.beside.location().file or ".").parent / file.name
+        if path.exists():
+            raise UsageError(f'"{path}" must not exist: migrate writes the levels there; move it away')
+        texts.append((str(path), "", file.item.text))
+    return texts
+
+
+def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
+    """The consequence for workloads that run, where that can be said: whom the target's webhook refuses."""
+    if migrated.refused is None:
+        return
+    if not migrated.refused:
+        yield f"the webhook of {target} takes the workloads also where they run"
+        return
+    advice = "; --keep-pack-domain writes the first of two changes, which it takes" if migrated.steps else ""
+    yield f"where they run, the webhook of {target} refuses {', '.join(migrated.refused)}{advice}"
+
+
+def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> int:
+    """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
+    results = sort_results(results)
+    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
+    last_line = coverage.line
+    if results:
+        checked = Checked(
+            results,
+            len(inputs.files),
+            inputs.text_of,
+            coloured=is_coloured(sys.stderr),
+            # There is no other run that would list what is left out.
+            verbosity=Verbosity.VERBOSE,
+            coverage=coverage,
+        )
+        say(as_text(checked).removesuffix("\n").split("\n"), as_they_are=True)
+        last_line = checked.last_line
+    say([*last, last_line])
+    return exit_code(results)

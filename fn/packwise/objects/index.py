@@ -1,0 +1,120 @@
+"""The items of an input by kind and identity, and those of the baseline beside them."""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.findings.finding import Finding, Rule, from_field_error
+from packwise.objects.epochs import has_epoch, stable_identities
+from packwise.objects.identity import Identity, identity, is_generated, is_placeholder
+from packwise.objects.kinds import GANGS
+from packwise.objects.place import place_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+
+
+READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "spec/clients.md#4")
+
+
+ONCE = Rule("object-once", "A workload or topology stands in the input once.", "spec/packwise.md#1.4")
+
+
+RULES = (READABLE, ONCE)
+"""Rules of every item."""
+
+
+_GANG_KINDS = frozenset(kind.name for kind in GANGS)
+
+
+class Index(Record):
+    """`users` are the users' own objects, `generated` those that an earlier render wrote.
+
+    `findings` are about the items that could not be read; those are in neither. `gangs` are the gangs with an epoch by
+    the identity that they have whatever it is; generated ones count before others.
+    """
+
+    users: Mapping[Identity, KubeObject] = {}
+    generated: Mapping[Identity, KubeObject] = {}
+    by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {}
+    findings: tuple[Finding, ...] = ()
+    gangs: Mapping[Identity, KubeObject] = {}
+
+    @classmethod
+    def of(cls, items: Iterable[KubeObject]) -> Index:
+        """The index of `items`; of two with one identity the first counts."""
+        users: dict[Identity, KubeObject] = {}
+        generated: dict[Identity, KubeObject] = {}
+        by_kind: dict[tuple[str, str], list[KubeObject]] = {}
+        findings: list[Finding] = []
+        for item in items:
+            try:
+                value = item.value
+            except FieldError as error:
+                findings.append(from_field_error(error, item, READABLE.name))
+                continue
+            key = identity(value)
+            if is_generated(value):
+                generated.setdefault(key, item)
+            else:
+                users.setdefault(key, item)
+                by_kind.setdefault(key[:2], []).append(item)
+        grouped = {kind: tuple(members) for kind, members in by_kind.items()}
+        return cls(users, generated, grouped, tuple(findings), {**_gangs(users), **_gangs(generated)})
+
+    def of_kind(self, group: str, kind: str) -> tuple[KubeObject, ...]:
+        """The users' own objects of this kind, in their order."""
+        return self.by_kind.get((group, kind), ())
+
+    def has_word(self, word: str) -> bool:
+        """True if the word stands in a text of the users' objects."""
+        # Entries of one list share its text.
+        texts = {item.source.text for item in self.users.values() if item.written}
+        return any(word in text for text in texts)
+
+
+def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
+    """The gangs with an epoch, by the identity that they have without it."""
+    gangs = [item for key, item in items.items() if key[1] in _GANG_KINDS and has_epoch(item.value)]
+    return dict(zip(stable_identities([item.value for item in gangs]), gangs, strict=True))
+
+
+def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
+    """An error for each of `items` that has the identity of one before it; a name to be filled in tells none."""
+    first: dict[Identity, KubeObject] = {}
+    findings: list[Finding] = []
+    for item in items:
+        before = first.setdefault(identity(item.value), item)
+        if before is not item and not is_placeholder("".join(identity(item.value)[2:])):
+            message = (
+                f"must stand in the input once; it also stands at {place_text(before)}; remove or rename one of them"
+            )
+            findings.append(Finding.of(ONCE, item, ("metadata", "name"), message))
+    return findings
+
+
+class Inventory(Record):
+    """The items by what they are; `baseline` those before the change, None where nobody gave any.
+
+    `documents` are documents of other tools, which are no Kubernetes objects, `documents_before` those of the baseline.
+    """
+
+    items: Index
+    baseline: Index | None = None
+    documents: tuple[KubeObject, ...] = ()
+    documents_before: tuple[KubeObject, ...] = ()
+
+    def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
+        """The object as it was in the baseline, whoever wrote it and whatever its epoch; None where there is none."""
+        if self.baseline is None:
+            return None
+        key = identity(value)
+        item = self.baseline.users.get(key) or self.baseline.generated.get(key)
+        if item is None and self.baseline.gangs:
+            (stable,) = stable_identities([value])
+            item = self.baseline.gangs.get(stable)
+        return None if item is None else item.value

@@ -1,0 +1,214 @@
+"""Kubernetes objects: places within them, their identity, and the items of an input by kind.
+
+Those of the baseline stand beside them, and the entries of Lists are items of their own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from krmfn.fieldpath import FieldPath, format_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject, Location
+from krmfn.record import Record
+from krmfn.result import ResourceRef
+from krmfn.yamltext import YamlError
+from packwise.findings.finding import Finding, Problem, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from krmfn.result import Severity
+    from krmfn.value import Value
+    from packwise.findings.finding import Stage
+
+
+# Places in objects, the origin of what is made from one, and the objects that a render makes.
+
+
+def place_text(item: KubeObject) -> str:
+    """Where the object stands as a message names it; a line of stdin, of which nobody has the text, with the object."""
+    return _with_object(item.location(), item)
+
+
+def _with_object(at: Location, item: KubeObject) -> str:
+    return str(at) if at.file is not None or not item.kind else f"{at} {ResourceRef.of(item.id)}"
+
+
+class Derived(Record):
+    """A text made from the document that stands in the file, as a filled-in template is.
+
+    `lines` are, for each line of `text`, the 1-based line of the document that it comes from; none: the same one.
+    """
+
+    text: str
+    lines: tuple[int, ...] = ()
+
+
+class Place(Record):
+    """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
+
+    `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
+    text: the data of a ConfigMap. Where the document is read from a text made of it, that is `derived`.
+    """
+
+    item: KubeObject
+    path: FieldPath = ()
+    embedded: bool = False
+    inner: FieldPath = ()
+    texts: bool = False
+    derived: Derived | None = None
+
+    def below(self, *steps: str | int) -> Place:
+        """The place of a part of the mapping."""
+        if self.embedded:
+            return self.replace(inner=(*self.inner, *steps))
+        if self.texts:
+            long = f"spec.{steps[0]}"
+            key = steps[0] if self.item.get((*self.path, long)) is None else long
+            return Place(self.item, (*self.path, key), True, steps[1:])
+        return Place(self.item, (*self.path, *steps), inner=self.inner, derived=self.derived)
+
+    @property
+    def description(self) -> str:
+        """The place as a message names it: file, line, column and field; in stdin the object too."""
+        return f"{_with_object(self.location(), self.item)} {self.field}".rstrip()
+
+    @property
+    def field(self) -> str:
+        """The path in the object, and that within an embedded document."""
+        return format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
+
+    def finding(
+        self,
+        rule: Rule,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        operator_message: str | None = None,
+        stage: Stage | None = None,
+        order: int = 0,
+        at_key: bool = False,
+    ) -> Finding:
+        """A finding of `rule` about this place."""
+        problem = Problem((), message, operator_message, stage, at_key=at_key)
+        return self.about(problem, rule, severity=severity, order=order)
+
+    def about(self, problem: Problem, rule: Rule, *, severity: Severity | None = None, order: int = 0) -> Finding:
+        """`problem`, whose path is below this place, as a finding by `rule`."""
+        place, message = self.below(*problem.path) if problem.path else self, problem.message
+        if place.embedded and place.inner:
+            message = f"{format_path(place.inner)} {message}"
+        return Finding.about(
+            problem.replace(path=place.path, message=message),
+            place.item,
+            rule,
+            severity=severity,
+            order=order,
+            location=place.location(key=problem.at_key) if place.embedded or place.derived is not None else None,
+        )
+
+    def location(self, *, key: bool = False) -> Location:
+        """Where the place is, or with `key` its key; within an embedded document, where that can be told."""
+        if not self.embedded and self.derived is None:
+            return self.item.location(self.path)
+        from krmfn.yamltext.places import nearest
+
+        text = self.item.get(self.path) if self.derived is None else self.derived.text
+        inner = self.inner if self.embedded else self.path
+        try:
+            line, column = nearest(text, inner, key=key and not self.embedded) if isinstance(text, str) else (0, 0)
+        except YamlError:
+            line, column = 0, 0
+        if self.derived is not None and self.derived.lines and line:
+            line = self.derived.lines[line - 1]
+        return self.location_of(line, column)
+
+    def location_of(self, line: int, column: int = 1) -> Location:
+        """Where that line of the document stands in the file; the text that holds it where no line of it stands alone.
+
+        Line and column are 1-based.
+        """
+        origin = self.item.origin
+        if not self.embedded:
+            return Location(origin.file, origin.line + max(line, 1) - 1, max(column, 1))
+        from krmfn.yamltext.places import starts
+
+        outer = self.item.location(self.path)
+        try:
+            (start,) = starts(origin.text, [(*origin.root, *self.path)])
+        except YamlError:
+            return outer
+        # Only in a literal block does a line of the document stand on a line of its own.
+        if start is None or line < 1 or not origin.text.startswith("|", start):
+            return outer
+        first = _first_line(origin.text, start)
+        name = self.item.location(self.path, key=True)
+        before = origin.text[origin.text.rfind("\n", 0, start) + 1 : start]
+        indent = len(first) - len(first.lstrip()) - (len(before) - len(before.lstrip(" -")))
+        return Location(outer.file, outer.line + line, name.column + max(indent, 0) + column - 1)
+
+
+_LINE = re.compile(r"\n([^\S\n]*+\S.*)")
+
+
+def _first_line(text: str, start: int) -> str:
+    """The first line after that of `start` which is not blank; "" where there is none."""
+    line = _LINE.search(text, start)
+    return line[1] if line else ""
+
+
+class Origin(Record):
+    """Where in the input a node is written, and the rule that makes the node from it.
+
+    `rule` names a section of the operator's specification. `fields` maps a field of the node to the path, below the
+    place, of the field it is read from; or to the place of that field, where it stands elsewhere.
+    """
+
+    place: Place
+    rule: str
+    fields: Mapping[str, FieldPath | Place] = {}
+
+    def of(self, field: str) -> Origin:
+        """The origin of one field of the node; the node's own where no field is named for it."""
+        steps = self.fields.get(field)
+        if steps is None:
+            return self
+        return Origin(steps if isinstance(steps, Place) else self.place.below(*steps), self.rule)
+
+
+class Generated(Record):
+    """An object to write: `value` is the manifest without packwise's own annotations.
+
+    `source` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
+    `notes` are further annotations, their keys without the prefix `packwise.dev/`. `recreate`: the API server changes
+    no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD.
+    `emit_by_default`: written where `spec.emit` is not set, whatever kinds are the default. `judged`: the cluster's CRD
+    has judged it already. `preview`: for review only, since somebody in the cluster makes and owns it. `origins`
+    computes the origin of each part of the manifest.
+    """
+
+    value: Mapping[str, Value]
+    source: str
+    subject: KubeObject | None
+    origins: Callable[[], Mapping[FieldPath, Origin]]
+    notes: Mapping[str, str] = {}
+    recreate: bool = False
+    emit_by_default: bool = False
+    judged: bool = False
+    preview: bool = False
+
+
+# Group, kind, namespace and name of an object, who generated it, and the key of a gang whatever its epoch is.
+
+
+# What tells a PodGang of a workload from the others whatever its epoch is. Source: spec/grove-releases.md#3.4. The
+# epoch in a name is the moment at which the operator made the gang, so two renders, or a render and a cluster, agree
+# in what a gang is and not in its name. A PodGroup of a PodGang has its labels, and the same key.
+
+
+# Lists of objects, as kubectl and the API server print several: read as their entries. Source: Kubernetes API
+# conventions, "Lists are named by appending List".
+
+
+# Compact JSON for annotations, without the import of a JSON library where the texts are plain.

@@ -1,0 +1,313 @@
+"""Findings for people, with the lines of the file, colours and counts; and the last line, on the workloads judged."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from functools import cache
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
+from packwise.console import is_coloured, say, visible, width
+from packwise.findings.known import causes
+from packwise.inputs.coverage import Coverage
+from packwise.inputs.request import Verbosity
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
+    """The lines for stderr at the end of a run: the `last` one, above it where asked for those that list its counts."""
+    if verbosity is Verbosity.QUIET or not last:
+        return []
+    return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
+
+
+FAINT = 2
+
+SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
+"""The colours of a terminal: red, yellow and cyan."""
+
+_OF_ONE_CAUSE = frozenset({"osmo-template"})
+"""Rules whose results with one text have one cause, as a variable that no template of OSMO's is given."""
+
+_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
+
+
+def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
+    """One line for each result; the word of its severity coloured where that is wanted."""
+    return [_line(result, coloured=coloured) for result in results]
+
+
+def say_results(results: Iterable[Result]) -> None:
+    """Writes a line for each result to stderr, coloured where that is a terminal."""
+    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
+
+
+def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
+    """The results for people; all of them where it is verbose, the worst first, each rule's together.
+
+    Else of each form the first few; no info; one error about a field that several refuse.
+    """
+    if verbosity is Verbosity.VERBOSE:
+        return [Shown(result) for result in _by_rule(results)]
+    return group_results(
+        [result for result in causes(results) if result.severity is not Severity.INFO], alone=_OF_ONE_CAUSE
+    )
+
+
+def rest(shown: Shown, *, coloured: bool = False) -> str:
+    """The line after a result that others are like, which are left out."""
+    word = shown.result.severity.value
+    text = visible(rest_line(shown, "-v lists them")).removeprefix(word)
+    return tint(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
+
+
+def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: bool = False) -> list[str]:
+    """The results as a command other than a check prints them: a line for each that is shown."""
+    lines: list[str] = []
+    for each in for_people(results, verbosity):
+        lines.append(_line(each.result, coloured=coloured))
+        if each.alike:
+            lines.append(rest(each, coloured=coloured))
+    return lines
+
+
+def hidden_infos(results: Iterable[Result]) -> str:
+    """`2 infos (-v lists them)`; "" where there are none."""
+    infos = [result for result in results if result.severity is Severity.INFO]
+    return f"{count(infos)} (-v lists {'it' if len(infos) == 1 else 'them'})" if infos else ""
+
+
+def count(results: Iterable[Result]) -> str:
+    """`2 errors, 1 warning`; nothing where there are none."""
+    counted = Counter(result.severity for result in results)
+    return ", ".join(
+        count_text(counted[severity], severity.value, plural)
+        for severity, plural in _PLURALS.items()
+        if counted[severity]
+    )
+
+
+def count_by_rule(results: Iterable[Result]) -> str:
+    """`by rule: 2 queue-missing (warnings); 1 constraint-redundant (info)`; the most frequent first of a severity."""
+    counted = Counter((result.severity, result.tags.get("rule", "")) for result in results)
+    parts: list[str] = []
+    for severity, plural in _PLURALS.items():
+        rules = sorted((-number, rule) for (level, rule), number in counted.items() if level is severity)
+        if rules:
+            words = ", ".join([f"{-number} {rule}" for number, rule in rules])
+            parts.append(f"{words} ({severity.value if sum(number for number, _ in rules) == -1 else plural})")
+    return f"by rule: {'; '.join(parts)}" if parts else ""
+
+
+def count_of_causes(results: Sequence[Result]) -> str:
+    """The count for people: `1 error (and 1 about the same fields), 2 warnings`."""
+    kept = causes(results)
+    more = len(results) - len(kept)
+    follows = f" (and {more} about the same fields)" if more else ""
+    errors, comma, others = count(kept).partition(", ")
+    return f"{errors}{follows}{comma}{others}"
+
+
+def sentence(result: Result) -> str:
+    """The object, the field and the message, without the file: `PodCliqueSet team-a/a spec.x: must …`."""
+    ref, field = result.resource_ref, result.field
+    subject = " ".join(part for part in (str(ref or ""), field.path if field is not None else "") if part)
+    return f"{subject}: {result.message}" if subject else result.message
+
+
+def tint(text: str, colour: int, *, coloured: bool) -> str:
+    """`text` in that colour, where colours are wanted."""
+    return f"\033[{colour}m{text}\033[0m" if coloured and text else text
+
+
+def _by_rule(results: Sequence[Result]) -> list[Result]:
+    """The results by severity, then by rule, so that one is not lost among many of another rule."""
+    severities = list(_PLURALS)
+    first: dict[str, int] = {}
+    for place, result in enumerate(results):
+        first.setdefault(result.tags.get("rule", ""), place)
+    return sorted(results, key=lambda result: (severities.index(result.severity), first[result.tags.get("rule", "")]))
+
+
+def _line(result: Result, *, coloured: bool) -> str:
+    word = result.severity.value
+    rest = visible(result.line_of_text()).removeprefix(word)
+    return tint(word, SEVERITIES[result.severity], coloured=coloured) + rest
+
+
+class Checked(Record):
+    """The sorted results of a check of that many `files`.
+
+    `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
+    for the colours of a terminal, where a format has any. `coverage` is what was judged by which configuration and
+    what was left out. `verbosity` is how much of the results people read; `known` counts those that are left out since
+    they were there before. With `changed_since`, files are those that the change since this commit reaches.
+    """
+
+    results: tuple[Result, ...]
+    files: int
+    text_of: Callable[[str | None], str | None]
+    coloured: bool = False
+    coverage: Coverage = Coverage()
+    verbosity: Verbosity = Verbosity.NORMAL
+    known: int = 0
+    changed_since: str | None = None
+
+    @property
+    def last_line(self) -> str:
+        """The line for stderr: how many results there are, those that are not shown too, and what was judged."""
+        counted = count_of_causes(self.results) or "no findings"
+        if self.known:
+            counted += f", {self.known} known"
+        where = count_text(self.files, "file")
+        if self.changed_since is not None:
+            if not self.files and not self.results and not self.known:
+                return f"no findings: the change since {self.changed_since} reaches nothing that is checked"
+            where += f" that the change since {self.changed_since} reaches"
+        return f"{counted} in {where}; {self.coverage.line}"
+
+
+_WIDEST = 100
+"""Columns of a line that are shown."""
+
+_BEFORE = 40
+"""Columns before the node, where the line is longer."""
+
+_TAB = "→   "
+
+# A node as far as one line tells: quoted, a dash, a flow collection without another in it, plain.
+_NODE = re.compile(
+    r"""
+      "(?:\\.|[^"\\])*"? | '(?:''|[^'])*'?
+    | -(?=\s|$)
+    | \{[^{}\[\]]*\} | \[[^{}\[\]]*\]
+    | [^\s"'{}\[\],] (?: [^\s:,{}\[\]] | :(?=\S) | [ ]+(?=[^\s\#:,{}\[\]]) )*
+    """,
+    re.VERBOSE,
+)
+
+_NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
+
+
+class LineAndColumn(Record):
+    """A line of a file and, where it is known, the column; both 1-based."""
+
+    line: int
+    column: int | None = None
+
+
+def excerpt(lines: Sequence[str], place: LineAndColumn, colour: int, *, coloured: bool) -> list[str]:
+    """The lines of a terminal that show `place` among the `lines` of its file; none where there is no such line."""
+    if not 0 < place.line <= len(lines):
+        return []
+    above, text = lines[place.line - 2 : place.line - 1], lines[place.line - 1].removesuffix("\r")
+    gutter = len(str(place.line))
+    shown_lines: list[str] = []
+
+    def add(number: int | str, shown: str) -> None:
+        shown_lines.append(f"{tint(f'  {number:>{gutter}} |', FAINT, coloured=coloured)} {shown}".rstrip())
+
+    if above and not _NO_CONTEXT.fullmatch(above[0]):
+        add(place.line - 1, _mark_node(above[0].removesuffix("\r"), None)[0])
+    shown, mark = _mark_node(text, None if place.column is None else min(place.column - 1, len(text)))
+    add(place.line, shown)
+    if mark:
+        add("", mark[: mark.index("^")] + tint(mark.lstrip(), colour, coloured=coloured))
+    return shown_lines
+
+
+def _mark_node(text: str, at: int | None) -> tuple[str, str]:
+    """The line as a terminal shows it, and the mark below the node that starts at offset `at`.
+
+    Of a line that is too long, what stands around the node is shown.
+    """
+    start = at or 0
+    before, after = _cells(text[max(start - _WIDEST, 0) : start]), _cells(text[start : start + _WIDEST])
+    is_long = len(text) > start + _WIDEST or start > _WIDEST or width("".join(before + after)) > _WIDEST
+    if is_long:
+        before, after = _cut(before, after, ends=start + len(after) == len(text))
+    margin = width("".join(before))
+    if at is None:
+        return "".join(after), ""
+    node = _NODE.match(text, at)
+    size = width("".join(after[: max(node.end() - at, 1) if node else 1]))
+    return "".join(before + after), " " * margin + "^" + "~" * (size - 1)
+
+
+def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str], list[str]]:
+    """As much of both as fits; `ends` says whether the line ends with `after`."""
+    kept = _fitting(reversed(before), _BEFORE)
+    if kept < len(before):
+        before = ["…", *before[len(before) - kept :]]
+    room = _WIDEST - width("".join(before))
+    kept = _fitting(after, room)
+    if kept == len(after) and ends:
+        return before, after
+    return before, [*after[: _fitting(after, room - 1)], "…"]
+
+
+def _cells(text: str) -> list[str]:
+    """Each character as it is shown."""
+    return [_TAB if character == "\t" else visible(character) for character in text]
+
+
+def _fitting(cells: Iterable[str], room: int) -> int:
+    """The number of `cells`, from the first, that fit into that many columns."""
+    fitting = 0
+    for cell in cells:
+        room -= width(cell)
+        if room < 0:
+            break
+        fitting += 1
+    return fitting
+
+
+def as_text(checked: Checked) -> str:
+    """The findings one below the other, each with an excerpt where its place is known."""
+
+    @cache
+    def lines_of(name: str | None) -> Sequence[str]:
+        # Editors, and the places of findings, know no other line ends.
+        return (checked.text_of(name) or "").split("\n")
+
+    lines: list[str] = []
+    seen: set[tuple[str, str, str]] = set()
+    for each in for_people(checked.results, checked.verbosity):
+        result = each.result
+        form = form_of(result)
+        # Where all are listed, the text around shows nothing new from the second of a form on.
+        has_excerpt = checked.verbosity is not Verbosity.VERBOSE or form not in seen
+        seen.add(form)
+        excerpt_lines = _excerpt(result, lines_of, coloured=checked.coloured) if has_excerpt else []
+        below = [*excerpt_lines, *_texts(result)]
+        lines += [*as_lines([result], coloured=checked.coloured), *below, *([""] if below else [])]
+        if each.alike:
+            lines += [rest(each, coloured=checked.coloured), ""]
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *, coloured: bool) -> list[str]:
+    if "line" not in result.tags:
+        return []
+    column = result.tags.get("column")
+    place = LineAndColumn(int(result.tags["line"]), None if column is None else int(column))
+    name = result.file.path if result.file is not None else None
+    return excerpt(lines_of(name), place, SEVERITIES[result.severity], coloured=coloured)
+
+
+def _texts(result: Result) -> list[str]:
+    texts: list[str] = []
+    if "origin" in result.tags:
+        texts.append(f"  from: {visible(result.tags['origin'])}")
+    if "operatorMessage" in result.tags:
+        texts.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+    if result.field is not None and result.field.proposed is not None:
+        texts.append(f"  help: set it to {visible(json.dumps(result.field.proposed, ensure_ascii=False))}")
+    return texts

@@ -1,0 +1,140 @@
+"""Comments in Markdown, within the length that a pull request takes."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.console import shorten, visible
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+LIMIT = 65_536
+"""Characters of a comment that GitHub takes, as UTF-16 counts them."""
+
+
+_MARGIN = 1_000
+
+
+_LONGEST = 400
+"""Characters of a line that are shown."""
+
+
+_MOST_LINES = 24
+"""Lines of an entry that are shown."""
+
+
+_RESERVED = 4_000
+"""Characters that every later section is left, a quarter of the room at most."""
+
+
+_MOST = 1_000_000_000
+"""More entries than a part ever has: the room for their count."""
+
+
+_TICKS = re.compile("`+")
+
+
+class Section(Record):
+    """A part that can be folded. `title` is HTML; each of the `entries` is lines, and is shown whole or counted.
+
+    `language` is that of its code block.
+    """
+
+    title: str
+    entries: Sequence[Sequence[str]]
+    is_open: bool = False
+    language: str = "text"
+
+
+class CommentPart(Record):
+    """One command's part of a comment. `lead` are paragraphs of Markdown, `command` prints what is left out."""
+
+    lead: Sequence[str]
+    sections: Sequence[Section]
+    command: str
+
+
+def comment(marker: str, parts: Sequence[CommentPart]) -> str:
+    """The whole comment: the parts share its room, and each counts what had to be left out of it.
+
+    `marker` is invisible: by it a bot knows its comment again.
+    """
+    head = f"<!-- {marker} -->\n"
+    leads = ["".join([f"{paragraph}\n\n" for paragraph in part.lead]) for part in parts]
+    room = LIMIT - _MARGIN - _size(head)
+    room -= sum([_size(lead) + _size(_left_out_line(part, _MOST)) for lead, part in zip(leads, parts, strict=True)])
+    later = sum([bool(section.entries) for part in parts for section in part.sections])
+    bodies: list[str] = []
+    for lead, part in zip(leads, parts, strict=True):
+        texts, left_out = [lead], 0
+        for section in part.sections:
+            if not section.entries:
+                continue
+            later -= 1
+            text, count = _fold(section, room - min(room // 4, later * _RESERVED))
+            texts.append(text)
+            room -= _size(text)
+            left_out += count
+        bodies.append("".join([*texts, _left_out_line(part, left_out)]))
+    return head + "\n".join(bodies)
+
+
+def _left_out_line(part: CommentPart, count: int) -> str:
+    """The last line of a part of which that many entries are left out."""
+    if not count:
+        return ""
+    entries = "1 entry is" if count == 1 else f"{count} entries are"
+    return f"{entries} left out, for GitHub takes no longer comment: {code(part.command)} prints all.\n"
+
+
+def code(text: str) -> str:
+    """`text` as a code span of Markdown."""
+    shown = shorten(visible(text), _LONGEST) or " "
+    ticks = "`" * (max([len(run) for run in _TICKS.findall(shown)], default=0) + 1)
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def markup(text: str) -> str:
+    """`text` as code in HTML, where Markdown is not read."""
+    return f"<code>{escape(shorten(visible(text), _LONGEST))}</code>"
+
+
+def _fold(section: Section, room: int) -> tuple[str, int]:
+    """The section with as many entries as there is room for, and how many are left out; nothing where none fits."""
+    frame = f"<details{' open' if section.is_open else ''}><summary>{section.title}</summary>\n\n{{}}\n</details>\n\n"
+    # The fence may be as long as the longest line, and the note of what is left out has its place.
+    room -= _size(frame) + 2 * (_LONGEST + 1) + 200
+    lines: list[str] = []
+    shown = 0
+    for entry in section.entries:
+        cut = _entry(entry)
+        room -= sum([_size(line) + 1 for line in cut])
+        if room < 0:
+            break
+        lines += cut
+        shown += 1
+    left_out = len(section.entries) - shown
+    if not shown:
+        return "", left_out
+    fence = "`" * max(3, *[len(run) + 1 for line in lines for run in _TICKS.findall(line)], 0)
+    note = f"\n{left_out} of {len(section.entries)} left out.\n" if left_out else ""
+    return frame.replace("{}", "\n".join([f"{fence}{section.language}", *lines, fence]) + "\n" + note), left_out
+
+
+def _entry(lines: Sequence[str]) -> list[str]:
+    """The lines of an entry as they are shown."""
+    shown = [shorten(visible(line), _LONGEST) for line in lines[:_MOST_LINES]]
+    more = len(lines) - len(shown)
+    return [*shown, f"      … {count_text(more, 'more line')}"] if more > 0 else shown
+
+
+def _size(text: str) -> int:
+    """The characters as GitHub counts them."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

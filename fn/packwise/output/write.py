@@ -1,0 +1,216 @@
+"""An output folder compared with its plan, and changed in one step; other files, each written at once or not at all.
+
+A folder is resolved once, however many files it has, and a file looked at once: a fleet has hundreds of thousands.
+A process that dies at any time leaves the folder as it was, or as it will be. One run at a time changes a folder.
+What several files hold is never in none of them: see docs/decisions/0007-files-change-by-rename.md.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.console import cannot_write, encode_text, naming, say
+from packwise.inputs.paths import real
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+
+
+def is_running(process: int) -> bool:
+    """True if `process` is a run that goes on, and not this one."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return process != os.getpid()
+
+
+_TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
+"""Names of files that are to take the place of others, by the number of the process. Short: they fit in any folder."""
+
+
+class FileChange(Record):
+    """A file and what it is to hold; None where it is to go."""
+
+    path: Path
+    content: bytes | None
+
+
+def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[Path, bytes]) -> None:
+    """Makes all `changes`, which are in `folder`. Folders that lose their last file go.
+
+    Everything that needs room on the disk comes first, beside the files: where that fails nothing has changed. Then
+    each file takes its new content by a rename, in the order of `changes` but for new files, which come first: they
+    may hold what others are to hold no more. An interruption or a refusal in between leaves each file old or new, and a
+    line says which.
+    `as_read` are files that must still hold what they held when they were read. Raises OSError, which names the file.
+    """
+    root = Path(real(folder))
+    with lock_folder(root):
+        staged = _Staged()
+        done: list[Path] = []
+        left = sorted(changes, key=lambda change: change.content is None or os.path.lexists(change.path))
+        try:
+            for change in left:
+                if change.content is not None:
+                    staged.add(change.path, change.content)
+            _refuse_changed(as_read)
+            while left:
+                _make(left[0], staged)
+                done.append(left.pop(0).path)
+        except BaseException:
+            staged.remove()
+            as_before = ", ".join([change.path.as_posix() for change in left])
+            so_far = f"changed {', '.join([path.as_posix() for path in done])}; as before: {as_before}"
+            say([so_far if done else "nothing was changed"])
+            raise
+        for change in changes:
+            if change.content is None:
+                remove_empty(Path(real(change.path.parent)), root)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a new file in the place of an old one. Raises OSError where the disk refuses."""
+    staged = _Staged()
+    try:
+        staged.add(path, content)
+        staged.put(path)
+    except BaseException:
+        staged.remove()
+        raise
+
+
+def common_folder(paths: Iterable[Path]) -> Path:
+    """The folder that holds all files, under the names that they are given by and under those that links lead to."""
+    folders = [real(path.parent) for path in paths] + [str(Path(real(path)).parent) for path in paths]
+    return Path(os.path.commonpath(folders))
+
+
+def remove_empty(folder: Path, top: Path) -> None:
+    """Removes `folder`, and those above it up to `top`, as long as they are empty. Raises OSError."""
+    while folder != top and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def _make(change: FileChange, staged: _Staged) -> None:
+    if change.content is not None:
+        staged.put(change.path)
+        return
+    with naming(change.path):
+        change.path.unlink(missing_ok=True)
+
+
+def _refuse_changed(as_read: Mapping[Path, bytes]) -> None:
+    for path, content in as_read.items():
+        if path.read_bytes() != content:
+            raise OSError(errno.EBUSY, "a change since it was read; run the same command again", path.as_posix())
+
+
+class _Staged:
+    """New contents of files, each beside the file whose place it takes: another folder may be of another disk."""
+
+    __slots__ = ("_folders", "_made", "_temporary")
+
+    def __init__(self) -> None:
+        self._temporary: dict[Path, tuple[Path, Path]] = {}
+        self._folders: set[Path] = set()
+        self._made: list[Path] = []
+
+    def add(self, path: Path, content: bytes) -> None:
+        """Writes the content that `path` is to have. Raises OSError, which names `path`."""
+        # A link stays: what it leads to is written.
+        target = Path(real(path))
+        with naming(path):
+            self._make_folder(target.parent)
+            temporary = target.parent / f".packwise-{os.getpid()}-{len(self._temporary)}.new"
+            self._temporary[path] = temporary, target
+            with temporary.open("xb") as file:
+                file.write(content)
+            if target.exists():
+                # What is written is read, and never run.
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o666)
+
+    def put(self, path: Path) -> None:
+        """Puts the content in its place. Raises OSError, which names `path`."""
+        temporary, target = self._temporary[path]
+        with naming(path):
+            temporary.replace(target)
+
+    def remove(self) -> None:
+        """Removes what is in no place yet, and the folders made for it, as far as the disk lets go of them."""
+        for temporary, _ in self._temporary.values():
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        for folder in reversed(self._made):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder in self._folders:
+            return
+        self._folders.add(folder)
+        if folder.is_dir():
+            _remove_left(folder)
+            return
+        self._make_folder(folder.parent)
+        folder.mkdir()
+        self._made.append(folder)
+
+
+def _remove_left(folder: Path) -> None:
+    """Removes the temporary files of runs that were killed. Whoever sent the folder may have put a link there."""
+    with os.scandir(folder) as entries:
+        left = [(entry.path, named) for entry in entries if (named := _TEMPORARY.fullmatch(entry.name))]
+    for path, named in left:
+        if not is_running(int(named[1])):
+            os.unlink(path)  # noqa: PTH108
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Generator[None]:
+    """Waits until no other run holds `folder`, and holds it; the system lets go when the process ends.
+
+    No lock is held where the system has none for folders: Windows, some network file systems.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def write_text(name: str, text: str) -> bool:
+    """Writes `text` into the file `name`. False if the disk refuses, which stderr says; it is as it was then."""
+    path = Path(name)
+    try:
+        with naming(path):
+            if path.exists() and not path.is_file():
+                # A pipe, or a terminal: nothing can take its place.
+                path.write_bytes(encode_text(text))
+            else:
+                replace_file(path, encode_text(text))
+    except OSError as error:
+        say([cannot_write(error)])
+        return False
+    return True

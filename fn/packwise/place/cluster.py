@@ -1,0 +1,510 @@
+"""The cluster that gangs come to: nodes and pods from files, those added or taken away before, or a whole scenario.
+
+Source: spec/placement.md.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.run import MAX_INPUT, read_input
+from krmfn.yamltext import YamlError, read, split_documents
+from packwise.inputs.paths import find_files
+from packwise.inputs.request import STDIN, UsageError
+from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.schedulers.kai.allocate.scene import (
+    CPU,
+    GPU,
+    MEMORY,
+    PODS,
+    Job,
+    KaiTopology,
+    LevelConstraint,
+    Node,
+    Pod,
+    QueueShare,
+    Scene,
+    Share,
+    SubGroupInfo,
+)
+from packwise.schedulers.kai.allocate.state import mig_strategy
+from packwise.schedulers.kai.snapshot import SnapshotError, nodes_within, objects_of, read_snapshot
+from packwise.topology.topograph import CONFIG_MAP, TopographError, is_conf, with_topology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
+    from packwise.schedulers.kai.snapshot import Snapshot
+
+_ZIP = b"PK\x03\x04"
+
+_IN_ZIP = "snapshot.json"
+
+
+def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], option: str = "--nodes ") -> Snapshot:
+    """The cluster of `objects`, which stand in the `paths` of the option. Raises UsageError where they show none."""
+    try:
+        return read_snapshot(objects)
+    except SnapshotError as error:
+        raise UsageError(f"{option}{_quoted_list(paths)} {error}") from None
+
+
+def _quoted_list(paths: Sequence[str]) -> str:
+    return ", ".join([f'"{path}"' for path in paths])
+
+
+def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
+    """The objects in a file, a folder, or on stdin. Raises UsageError."""
+    files, _ = find_files(path)
+    for file in files:
+        yield from objects_in(_bytes(file.name), file.name or "<stdin>")
+
+
+def objects_in(data: bytes, name: str) -> Iterator[Mapping[str, Value]]:
+    """The objects in the content of the file `name`. Raises UsageError."""
+    for value in _values(_unzip(data, name) if data.startswith(_ZIP) else data, name):
+        yield from objects_of(value)
+
+
+def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
+    """The objects of a cluster in files and folders, what topograph writes of it as labels of its nodes.
+
+    Raises UsageError where they show no nodes.
+    """
+    objects = read_cluster_objects(paths)
+    read_cluster(paths, objects)
+    return objects
+
+
+def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
+    """The same, whatever they show. Raises UsageError where they cannot be read."""
+    try:
+        return with_topology([value for path in paths for value in read_objects(path)])
+    except TopographError as error:
+        raise UsageError(f"{_quoted_list(paths)}: {error}") from None
+
+
+def read_json(path: str) -> Value:
+    """The value of a JSON file, None where it is something else. Raises UsageError."""
+    if path != STDIN and not Path(path).is_file():
+        return None
+    data = _bytes(None if path == STDIN else path)
+    if data.lstrip()[:1] != b"{":
+        return None
+    return next(_values(data, path))
+
+
+def _bytes(name: str | None) -> bytes:
+    try:
+        if name is None:
+            data = read_input(sys.stdin.buffer)
+        else:
+            with Path(name).open("rb") as file:
+                data = read_input(file)
+    except OSError as error:
+        raise UsageError(f'"{name}" must be readable; got "{error.strerror}"') from None
+    if len(data) > MAX_INPUT:
+        raise UsageError(f'"{name or "<stdin>"}" must be at most {MAX_INPUT >> 20} MiB')
+    return _unzip(data, name) if data.startswith(_ZIP) else data
+
+
+def _unzip(data: bytes, name: str | None) -> bytes:
+    """The document in a dump of KAI's snapshot plugin."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(_IN_ZIP) as member:
+            content = member.read(MAX_INPUT + 1)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError):
+        raise UsageError(f'"{name}" must be a dump of KAI\'s snapshot plugin: a zip that holds {_IN_ZIP}') from None
+    if len(content) > MAX_INPUT:
+        raise UsageError(f'"{name}" must hold at most {MAX_INPUT >> 20} MiB')
+    return content
+
+
+def _values(data: bytes, name: str) -> Iterator[Value]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f'"{name}" must be UTF-8') from None
+    if text.lstrip()[:1] == "{":
+        try:
+            # An export of a large cluster has hundreds of MiB, and is JSON all through.
+            yield json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return
+    if is_conf(text):
+        yield {"kind": CONFIG_MAP, "data": {"topology.conf": text}}
+        return
+    for document in split_documents(text):
+        try:
+            yield read(document.text)
+        except YamlError as error:
+            raise UsageError(f'"{name}" must be YAML or JSON; {error}') from None
+
+
+MAX_ADDED = 100_000
+"""Nodes that are added at most."""
+
+_COUNTED = re.compile(r"([0-9]{1,6})[x×](.*)", re.DOTALL)
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+class WhatIfError(Exception):
+    """A question about something that is not there; the text says what it must name."""
+
+
+def is_count(text: str) -> bool:
+    """True if the text asks for copies of nodes, and names no file."""
+    return _COUNTED.fullmatch(text) is not None
+
+
+def add_copies(snapshot: Snapshot, text: str) -> Snapshot:
+    """The cluster with copies of a node: `4xlabel=value,label=value`. Raises WhatIfError.
+
+    Copied is the node that shares most of these labels, the first by name among equals, without its pods, cordon and
+    bad conditions.
+    """
+    number, labels = _copies(text)
+    model = max(snapshot.nodes, key=lambda node: len(labels.items() & node.labels.items()))
+    taken = {node.name for node in snapshot.nodes}
+    names = (name for number in range(1, MAX_ADDED * 2) if (name := f"added-{number:05}") not in taken)
+    return join_nodes(snapshot, [_copy(model, next(names), labels) for _ in range(number)])
+
+
+def join_nodes(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
+    """The cluster with further nodes. Raises WhatIfError where one is there already."""
+    listed = list(nodes)
+    taken = {node.name for node in snapshot.nodes}
+    twice = next((node.name for node in listed if node.name in taken), None)
+    if twice is not None:
+        raise WhatIfError(f'--add-nodes must bring new nodes; got "{twice}", which the cluster has')
+    return snapshot.replace(nodes=tuple(sorted((*snapshot.nodes, *listed), key=lambda node: node.name)))
+
+
+def _copies(text: str) -> tuple[int, dict[str, str]]:
+    """The number of added nodes, and the labels in which they differ from the one that they are copies of."""
+    match = _COUNTED.fullmatch(text)
+    labels: dict[str, str] = {}
+    for pair in filter(None, match[2].split(",") if match is not None else ()):
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            match = None
+            break
+        labels[key] = value
+    if match is None or not 0 < int(match[1]) <= MAX_ADDED:
+        raise WhatIfError(
+            f'--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to {MAX_ADDED} nodes); got "{text}"'
+        )
+    return int(match[1]), labels
+
+
+def _copy(model: Node, name: str, labels: dict[str, str]) -> Node:
+    own = {_HOSTNAME: name} if _HOSTNAME in model.labels else {}
+    every = {**model.labels, **own, **labels}
+    mig = mig_strategy(every, model.allocatable)
+    return model.replace(name=name, labels=every, used={}, unschedulable=False, unready=(), mig=mig)
+
+
+def drain(snapshot: Snapshot, domain: str) -> Snapshot:
+    """The cluster without the nodes of a domain, a node's name or `label=value`, and without their pods.
+
+    Raises WhatIfError where there is no such node.
+    """
+    gone = {node.name for node in nodes_within(snapshot.nodes, domain)}
+    if not gone:
+        raise WhatIfError(f'--drain must name a node, or label=value of some; got "{domain}", which no node has')
+    if len(gone) == len(snapshot.nodes):
+        raise WhatIfError(f'--drain "{domain}" must leave a node; it names all of them')
+    return snapshot.replace(
+        nodes=tuple(node for node in snapshot.nodes if node.name not in gone),
+        pods=tuple(pod for pod in snapshot.pods if pod.node not in gone),
+    )
+
+
+def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, ...]:
+    """The objects with another number of replicas: `WORKLOAD=N`, or `WORKLOAD/PART=N` of a scaling group or clique.
+
+    Raises WhatIfError where nothing has that name, or more than one workload.
+    """
+    name, equals, number = text.rpartition("=")
+    workload, slash, part = name.partition("/")
+    if not equals or not workload or (slash and not part) or not (number.isascii() and number.isdigit()):
+        raise WhatIfError(f'--replicas must be as in llm=2 or llm/prefill=4; got "{text}"')
+    matching = [
+        index
+        for index, item in enumerate(items)
+        if item.kind == POD_CLIQUE_SET.name and item.get(("metadata", "name")) == workload
+    ]
+    if len(matching) != 1:
+        known = sorted({str(item.get(("metadata", "name"))) for item in items if item.kind == POD_CLIQUE_SET.name})
+        listed = ", ".join(known) or "none"
+        raise WhatIfError(
+            f'--replicas must name one PodCliqueSet; got "{workload}", of {len(matching)}; known: {listed}'
+        )
+    item = items[matching[0]]
+    path: FieldPath = ("spec", "replicas") if not slash else _part(item, part)
+    try:
+        changed = item.set(path, int(number[:9]))
+    except FieldError as error:
+        raise WhatIfError(f'--replicas "{text}" cannot be written: {error}') from None
+    return (*items[: matching[0]], changed, *items[matching[0] + 1 :])
+
+
+def _part(item: KubeObject, part: str) -> FieldPath:
+    parts: dict[str, FieldPath] = {}
+    for field, below in (("cliques", ("spec", "replicas")), ("podCliqueScalingGroups", ("replicas",))):
+        listed = item.get(("spec", "template", field))
+        for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(entry, dict):
+                parts[str(entry.get("name"))] = ("spec", "template", field, index, *below)
+    if part not in parts:
+        raise WhatIfError(
+            f'--replicas must name a clique or a scaling group; got "{part}"; known: {", ".join(sorted(parts))}'
+        )
+    return parts[part]
+
+
+_GIB = 1 << 30
+
+_PODS = 110
+
+_NAMES = {"gpu": GPU, "cpu": CPU, "memoryGi": MEMORY}
+
+_UNITS = {"gpu": 1, "cpu": 1000, "memoryGi": _GIB}
+
+
+class ScenarioError(Exception):
+    """A field of a scenario that cannot be read; the text says which and what it must be."""
+
+
+def is_scenario(value: object) -> bool:
+    """True if a JSON value is a scenario, and not a Kubernetes object."""
+    return isinstance(value, dict) and "nodes" in value and "jobs" in value and "kind" not in value
+
+
+def read_scenario(value: Mapping[str, Any]) -> Scene:
+    """The scenario as a session's start. Raises ScenarioError."""
+    fields = _Fields(value, "")
+    fields.refuse_unknown("topologies", "queues", "nodes", "jobs")
+    scene = Scene(
+        tuple(_node(entry) for entry in fields.entries("nodes")),
+        tuple(_topology(entry) for entry in fields.entries("topologies")),
+        tuple(_queue(entry) for entry in fields.entries("queues")),
+        tuple(_job(entry) for entry in fields.entries("jobs")),
+    )
+    _check_names("nodes", [node.name for node in scene.nodes])
+    _check_names("topologies", [topology.name for topology in scene.topologies])
+    _check_names("jobs", [job.name for job in scene.jobs])
+    _check_names("jobs[].tasks", [pod.name for job in scene.jobs for pod in job.pods])
+    return scene
+
+
+def answers(answer: SessionAnswer) -> dict[str, Any]:
+    """The answer, as JSON has it; `errors` and `message` only where there are errors."""
+    return {"jobs": [_answer(job) for job in answer.jobs]}
+
+
+def _answer(job: JobAnswer) -> dict[str, Any]:
+    answer: dict[str, Any] = {"name": job.name, "state": job.state, "placement": dict(job.nodes)}
+    if job.errors:
+        answer["errors"] = [
+            {"reason": error.reason, "messages": list(error.messages), "detail": error.detail}
+            for error in sorted(job.errors, key=lambda error: error.detail)
+        ]
+        answer["message"] = job.message
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """A mapping of the scenario at `path`, with typed access."""
+
+    value: Mapping[str, Any]
+    path: str
+
+    def at(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def refuse_unknown(self, *keys: str) -> None:
+        for key in self.value:
+            if key not in keys:
+                raise ScenarioError(f"{self.at(key)}: unknown field; known: {', '.join(keys)}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        written = self.value.get(key, default)
+        if not isinstance(written, str) or (default is None and not written):
+            raise ScenarioError(f"{self.at(key)}: must be a text; got {_text_of(written)}")
+        return written
+
+    def number(self, key: str, default: float | None = None) -> float | None:
+        written = self.value.get(key)
+        if written is None:
+            return default
+        if isinstance(written, bool) or not isinstance(written, int | float) or not 0 <= written < 1 << 53:
+            raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_text_of(written)}")
+        return written
+
+    def whole(self, key: str, default: int | None = None) -> int | None:
+        written = self.number(key)
+        if written is not None and written != int(written):
+            raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_text_of(written)}")
+        return default if written is None else int(written)
+
+    def mapping(self, key: str) -> _Fields | None:
+        written: dict[str, Any] | None = self.value.get(key)
+        if written is None:
+            return None
+        if not isinstance(written, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_text_of(written)}")
+        return _Fields(written, self.at(key))
+
+    def texts(self, key: str) -> dict[str, str]:
+        fields = self.mapping(key)
+        return {} if fields is None else {name: fields.text(name, "") for name in fields.value}
+
+    def entries(self, key: str) -> list[_Fields]:
+        written: list[Any] | None = self.value.get(key)
+        if written is None:
+            return []
+        if not isinstance(written, list):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScenarioError(f"{self.at(key)}: must be a list; got {_text_of(written)}")
+        for index, entry in enumerate(written):
+            if not isinstance(entry, dict):
+                raise ScenarioError(f"{self.at(key)}[{index}]: must be a mapping; got {_text_of(entry)}")
+        return [_Fields(entry, f"{self.at(key)}[{index}]") for index, entry in enumerate(written)]
+
+    def amounts(self) -> dict[str, int]:
+        amounts: dict[str, int] = {}
+        for key, name in _NAMES.items():
+            amount = self.number(key)
+            if key == "gpu" and amount is not None and amount != int(amount):
+                raise ScenarioError(f"{self.at(key)}: must be a whole number, for fractions are not simulated")
+            if amount:
+                amounts[name] = round(amount * _UNITS[key])
+        return amounts
+
+
+def _text_of(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else "nothing" if value is None else str(value)[:60]
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ScenarioError(f'{what}: names must be unique; got "{name}" more than once')
+        seen.add(name)
+
+
+def _node(fields: _Fields) -> Node:
+    fields.refuse_unknown("name", "labels", "gpu", "cpu", "memoryGi", "pods", "used", "unschedulable")
+    used = fields.mapping("used")
+    if used is not None:
+        used.refuse_unknown(*_NAMES)
+    labels = fields.texts("labels")
+    allocatable = {**fields.amounts(), PODS: fields.whole("pods", _PODS) or 0}
+    return Node(
+        fields.text("name"),
+        labels,
+        allocatable,
+        {**used.amounts(), PODS: 1} if used is not None else {},
+        fields.value.get("unschedulable") is True,
+        mig=mig_strategy(labels, allocatable),
+    )
+
+
+def _topology(fields: _Fields) -> KaiTopology:
+    fields.refuse_unknown("name", "levels", "aliases")
+    levels: list[Any] | None = fields.value.get("levels")
+    if not isinstance(levels, list) or not levels or not all(isinstance(level, str) for level in levels):
+        raise ScenarioError(f"{fields.at('levels')}: must be a list of node label keys; got {_text_of(levels)}")
+    return KaiTopology(fields.text("name"), tuple(levels), fields.texts("aliases"))
+
+
+def _queue(fields: _Fields) -> QueueShare:
+    fields.refuse_unknown("name", "gpuQuota", "gpuLimit")
+    return QueueShare(fields.text("name"), gpu=Share(fields.number("gpuQuota"), fields.number("gpuLimit")))
+
+
+def _constraint(fields: _Fields) -> LevelConstraint | None:
+    written = fields.mapping("topologyConstraint")
+    if written is None:
+        return None
+    written.refuse_unknown("topology", "required", "preferred")
+    return LevelConstraint(written.text("topology", ""), written.text("required", ""), written.text("preferred", ""))
+
+
+def _job(fields: _Fields) -> Job:
+    fields.refuse_unknown(
+        "name", "queue", "priority", "minMember", "minSubGroup", "topologyConstraint", "subGroups", "tasks"
+    )
+    job = Job(
+        name=fields.text("name"),
+        queue=fields.text("queue", ""),
+        priority=fields.whole("priority", 50) or 0,
+        pods=tuple(_pod(task) for task in fields.entries("tasks")),
+        sub_groups=tuple(_sub_group(group) for group in fields.entries("subGroups")),
+        min_members=fields.whole("minMember", 1) or 0,
+        min_sub_groups=fields.whole("minSubGroup"),
+        constraint=_constraint(fields),
+    )
+    _check_tree(job, fields)
+    return job
+
+
+def _check_tree(job: Job, fields: _Fields) -> None:
+    """The subgroups must be a tree, with pods in its leaves, as KAI's webhook wants them."""
+    at = fields.at("subGroups")
+    _check_names(at, [group.name for group in job.sub_groups])
+    parents = {group.name: group.parent for group in job.sub_groups}
+    for name, parent in parents.items():
+        if parent is not None and parent not in parents:
+            raise ScenarioError(f'{at}: the parent of "{name}" must be a subgroup; got "{parent}"')
+        above, steps = parent, 0
+        while above is not None and steps <= len(parents):
+            above, steps = parents[above], steps + 1
+        if above is not None:
+            raise ScenarioError(f'{at}: subgroups must be a tree; "{name}" is below itself')
+    leaves = parents.keys() - set(parents.values())
+    for pod in job.pods:
+        if parents and pod.sub_group not in leaves:
+            raise ScenarioError(
+                f'{fields.at("tasks")}: "{pod.name}" must be in a subgroup of pods; got "{pod.sub_group}"; '
+                f"known: {', '.join(sorted(leaves))}"
+            )
+
+
+def _sub_group(fields: _Fields) -> SubGroupInfo:
+    fields.refuse_unknown("name", "parent", "minMember", "minSubGroup", "topologyConstraint")
+    return SubGroupInfo(
+        fields.text("name"),
+        fields.text("parent", "") or None,
+        fields.whole("minMember"),
+        fields.whole("minSubGroup"),
+        _constraint(fields),
+    )
+
+
+def _pod(fields: _Fields) -> Pod:
+    fields.refuse_unknown("name", "subGroup", "gpu", "cpu", "memoryGi", "node")
+    return Pod(
+        fields.text("name"),
+        tuple(sorted(fields.amounts().items())),
+        fields.text("subGroup", ""),
+        fields.text("node", ""),
+    )

@@ -1,0 +1,308 @@
+"""An exact packing of a gang that does not fit, by OR-Tools CP-SAT, and the smallest change that lets KAI place it.
+
+The pods that were placed before the gang's turn stay where KAI put them. The answer is the same on every machine: one
+worker, a fixed seed, a bound on the work instead of the clock.
+
+Source: spec/placement.md#4b, #4c, #5 and #6.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.place.placing import level_word
+from packwise.schedulers.kai.allocate.candidates import refusals
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
+from packwise.schedulers.kai.allocate.session import FITS, JobTree, SetPart, allocate
+from packwise.schedulers.kai.allocate.state import ClusterState, Silent, depth_of, levels_of
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ortools.sat.python import cp_model
+
+    from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint
+    from packwise.schedulers.kai.allocate.session import JobAnswer, Part
+    from packwise.schedulers.kai.allocate.state import Domain, NodeState
+
+_WORK = 20.0
+"""CP-SAT's own measure of work, about seconds of one processor."""
+
+_MOST_CHOICES = 2_000_000
+"""Variables of one gang; a larger question is left open."""
+
+
+class PackingVerdict(Enum):
+    """The answer to whether there is a packing."""
+
+    FITS = "fits"
+    DOES_NOT_FIT = "does not fit"
+    OPEN = "not decided"
+
+
+class Packing(Record):
+    """The verdict, and where it is `FITS`, a node for each pod."""
+
+    verdict: PackingVerdict
+    nodes: Mapping[str, str] = {}
+
+
+class _Kind(Record):
+    """Pods that are alike: of one part, with one request and one set of rules."""
+
+    pods: tuple[Pod, ...]
+    fitting: tuple[NodeState, ...]
+    parts: tuple[Part, ...]
+
+
+def exact_packing(turn: Scene) -> Packing:
+    """Searches nodes for the pods that are due of the only job of `turn`.
+
+    A constraint that KAI cannot read leaves the question open. Needs the extra `solver`.
+    """
+    cluster = ClusterState(turn)
+    tree = JobTree(turn.jobs[0], 0)
+    due = tree.root.due()
+    if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
+        # What other pods, and shared GPUs, have to say is no part of the question.
+        return Packing(PackingVerdict.OPEN)
+    kinds = _kinds(cluster, tree, due)
+    if kinds is None or sum(len(kind.fitting) for kind in kinds) > _MOST_CHOICES:
+        return Packing(PackingVerdict.OPEN)
+    if any(not kind.fitting for kind in kinds):
+        return Packing(PackingVerdict.DOES_NOT_FIT)
+    return _Question(cluster, tree, kinds).solve()
+
+
+def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Kind] | None:
+    """The pods by kind; None where a constraint cannot be read."""
+    chains = dict(_chains(tree.root, ()))
+    grouped: dict[tuple[str, object], list[Pod]] = {}
+    for pod in due:
+        leaf = pod.sub_group if tree.job.sub_groups else next(iter(tree.leaves))
+        grouped.setdefault((leaf, (pod.request, pod.rules)), []).append(pod)
+    kinds: list[_Kind] = []
+    for (leaf, _), pods in grouped.items():
+        parts = tuple(part for part in chains[leaf] if part.constraint is not None and part.constraint.topology)
+        fitting = [node for node in cluster.nodes if node.fits(pods[0]) and not refusals(pods[0], node.node)]
+        for part in parts:
+            topology = part.constraint and cluster.trees.get(part.constraint.topology)
+            if part.constraint is None or topology is None:
+                return None
+            if isinstance(levels_of(topology.topology, part.constraint, part.name), Silent):
+                return None
+            fitting = [node for node in fitting if node.name in topology.paths]
+        kinds.append(_Kind(tuple(pods), tuple(fitting), parts))
+    return kinds
+
+
+def _chains(part: Part, above: tuple[Part, ...]) -> Iterator[tuple[str, tuple[Part, ...]]]:
+    """The parts above each leaf, itself included, by the name of the leaf."""
+    chain = (*above, part)
+    if isinstance(part, SetPart):
+        for child in part.children:
+            yield from _chains(child, chain)
+    else:
+        yield part.name, chain
+
+
+class _Question:
+    """The question to the solver: how many pods of each kind stand on each node, and which domain holds each part."""
+
+    def __init__(self, cluster: ClusterState, tree: JobTree, kinds: list[_Kind]) -> None:
+        from ortools.sat.python import cp_model
+
+        self._model = cp_model.CpModel()
+        self._kinds = kinds
+        self._counts = [
+            [
+                self._model.new_int_var(0, min(len(kind.pods), node.holds(kind.pods[0].request)), "")
+                for node in kind.fitting
+            ]
+            for kind in kinds
+        ]
+        for kind, counts in zip(kinds, self._counts, strict=True):
+            self._model.add(sum(counts) == len(kind.pods))
+        self._fill_nodes()
+        due = {pod.sub_group if tree.job.sub_groups else next(iter(tree.leaves)) for kind in kinds for pod in kind.pods}
+        for part in dict.fromkeys(part for kind in kinds for part in kind.parts):
+            running = [node for leaf in part.leaves() if leaf.name in due for node in leaf.placed]
+            self._bound(cluster, part, running)
+
+    def _fill_nodes(self) -> None:
+        """No node holds more than it has."""
+        terms: dict[NodeState, dict[str, list[tuple[int, cp_model.IntVar]]]] = {}
+        for kind, counts in zip(self._kinds, self._counts, strict=True):
+            for node, count in zip(kind.fitting, counts, strict=True):
+                for name, amount in (*kind.pods[0].request, (PODS, 1)):
+                    terms.setdefault(node, {}).setdefault(name, []).append((amount, count))
+        for node, by_resource in terms.items():
+            for name, weighed in by_resource.items():
+                if len(weighed) > 1:
+                    self._model.add(sum(amount * count for amount, count in weighed) <= node.idle.get(name, 0))
+
+    def _bound(self, cluster: ClusterState, part: Part, running: Sequence[str]) -> None:
+        """All pods of the part stand in one domain of the required level, that of its running pods where there are."""
+        constraint = part.constraint
+        tree = cluster.trees[constraint.topology] if constraint is not None else None
+        depth = depth_of(tree.topology, constraint.required) if constraint is not None and tree is not None else None
+        if constraint is None or tree is None or depth is None:
+            return
+        pinned = {tree.paths[name][depth + 1] for name in running if name in tree.paths}
+        chosen: dict[Domain, cp_model.IntVar] = {}
+        for kind, counts in zip(self._kinds, self._counts, strict=True):
+            if part not in kind.parts:
+                continue
+            for node, count in zip(kind.fitting, counts, strict=True):
+                domain = tree.paths[node.name][depth + 1]
+                if running and domain not in pinned:
+                    self._model.add(count == 0)
+                    continue
+                if domain not in chosen:
+                    chosen[domain] = self._model.new_bool_var("")
+                self._model.add(count <= len(kind.pods) * chosen[domain])
+        self._model.add(sum(chosen.values()) <= 1)
+
+    def solve(self) -> Packing:
+        """The solver's answer."""
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = 0
+        solver.parameters.max_deterministic_time = _WORK
+        status = solver.solve(self._model)
+        if status == cp_model.INFEASIBLE:
+            return Packing(PackingVerdict.DOES_NOT_FIT)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Packing(PackingVerdict.OPEN)
+        nodes: dict[str, str] = {}
+        for kind, counts in zip(self._kinds, self._counts, strict=True):
+            left = list(kind.pods)
+            for node, count in zip(kind.fitting, counts, strict=True):
+                for _ in range(solver.value(count)):
+                    nodes[left.pop(0).name] = node.name
+        return Packing(PackingVerdict.FITS, nodes)
+
+
+_REPLICAS_TRIED = 8
+"""Pods by which a set is tried with fewer, at most."""
+
+
+class Cure(Record):
+    """A change of a gang, and the job that it makes."""
+
+    change: str
+    job: Job
+
+
+class Second(Record):
+    """The exact verdict on a gang that KAI leaves pending.
+
+    `hidden_by` is the rule for which KAI does not see the packing, "" where there is none; `change` is the smallest
+    change that cures, "" where none that was tried does.
+    """
+
+    verdict: PackingVerdict
+    hidden_by: str = ""
+    change: str = ""
+
+
+def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> Second:
+    """The verdict on the only job of `turn`, to which KAI gave `answer`. Needs the extra `solver`."""
+    verdict = exact_packing(turn).verdict
+    best = cure(turn, words)
+    hidden = hiding_rule(answer) if verdict is PackingVerdict.FITS and answer.errors else ""
+    return Second(verdict, hidden, "" if best is None else best.change)
+
+
+def hiding_rule(answer: JobAnswer) -> str:
+    """The rule of KAI's search for which it does not see a packing that there is."""
+    shortages = [error.shortage for error in answer.errors if error.shortage is not None]
+    if any(not shortage.is_counted for shortage in shortages):
+        return (
+            "KAI counts what is free only within the finest domain that all nodes in question share; the required "
+            "level is broader, and counts as empty"
+        )
+    if any(error.shortage is None and "requirement" not in error.detail for error in answer.errors):
+        return "KAI places pod sets in the order of their names, and never moves one that has its place"
+    if any(shortage.held is not None for shortage in shortages):
+        return "KAI counts every pod of the gang as large as the largest of them in each resource"
+    return "KAI compares sums over a domain, in whole CPU cores"
+
+
+def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
+    """The smallest change of the only job of `turn` after which KAI places it; None where none that is tried helps.
+
+    Tried are, in this order: a further preferred level, a broader required level, preferred in the place of required,
+    and fewer pods of one set. `words` are the domains of levels by node label.
+    """
+    for best in _changes(turn, words):
+        if allocate(turn.replace(jobs=(best.job,))).jobs[0].state in FITS:
+            return best
+    return None
+
+
+def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
+    job = turn.jobs[0]
+    for name, constraint in job.constraints:
+        if constraint.required and not constraint.preferred:
+            change = f"prefer {level_word(words, constraint.required)}{_of(name)} too"
+            yield Cure(change, _with(job, name, constraint.replace(preferred=constraint.required)))
+    for name, constraint in job.constraints:
+        topology = turn.topology(constraint.topology)
+        levels = () if topology is None else topology.levels
+        depth = levels.index(constraint.required) if constraint.required in levels else 0
+        for level in reversed(levels[:depth]):
+            broader, old = level_word(words, level), level_word(words, constraint.required)
+            change = f"require {broader} instead of {old}{_of(name)}"
+            yield Cure(change, _with(job, name, constraint.replace(required=level)))
+    for name, constraint in job.constraints:
+        if constraint.required:
+            level = constraint.preferred or constraint.required
+            wish, old = level_word(words, level), level_word(words, constraint.required)
+            change = f"prefer {wish} instead of requiring {old}{_of(name)}"
+            yield Cure(change, _with(job, name, constraint.replace(required="", preferred=level)))
+    yield from _fewer(job)
+
+
+def _fewer(job: Job) -> Iterator[Cure]:
+    """Fewer pods of one set, the fewest taken away first."""
+    if job.sub_groups:
+        least = {group.name: group.min_members or 0 for group in job.sub_groups if group.min_members}
+    else:
+        least = {DEFAULT_POD_SET: job.min_members}
+    for fewer in range(1, _REPLICAS_TRIED + 1):
+        for name, members in least.items():
+            if members > fewer:
+                left, whole = members - fewer, name if job.sub_groups else "the gang"
+                change = f"{count_text(left, 'pod')} instead of {members} of {whole}"
+                yield Cure(change, _with_members(job, name, members - fewer))
+
+
+def _with_members(job: Job, name: str, members: int) -> Job:
+    own = [pod for pod in job.pods if not job.sub_groups or pod.sub_group == name]
+    gone = {pod.name for pod in own[members:]}
+    pods = tuple(pod for pod in job.pods if pod.name not in gone)
+    if not job.sub_groups:
+        return job.replace(min_members=members, pods=pods)
+    groups = tuple(
+        group.replace(min_members=members) if group.name == name else group for group in job.sub_groups
+    )  # fmt: skip
+    return job.replace(sub_groups=groups, pods=pods)
+
+
+def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
+    if not name:
+        return job.replace(constraint=constraint)
+    groups = tuple(
+        group.replace(constraint=constraint) if group.name == name else group for group in job.sub_groups
+    )  # fmt: skip
+    return job.replace(sub_groups=groups)
+
+
+def _of(name: str) -> str:
+    return f" for {name}" if name else ""

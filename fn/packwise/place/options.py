@@ -1,0 +1,34 @@
+"""Options of `packwise place`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from packwise.inputs.request import Named
+
+    PlaceFormat = Literal["text", "json", "markdown"]
+
+
+PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
+"""The formats of a placing."""
+
+
+class PlaceGangs(Record):
+    """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
+
+    `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
+    many more replicas fit; `exact`: whether a solver looks at what does not fit.
+    """
+
+    named: Named
+    nodes: tuple[str, ...] = ()
+    output: PlaceFormat = "text"
+    add_nodes: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    replicas: tuple[str, ...] = ()
+    further: bool = False
+    exact: bool = False

@@ -1,0 +1,505 @@
+"""A placing as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.record import Record
+from krmfn.result import Severity, exit_code
+from packwise.console import is_coloured, json_text, say, show, table, visible
+from packwise.extras import SOLVER
+from packwise.inputs.coverage import Coverage, coverage_of
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import STDIN, Named, UsageError, refuse_stdin_twice
+from packwise.output.findings_text import SEVERITIES, say_results, tint
+from packwise.output.markdown import CommentPart, Section, code, comment
+from packwise.pipeline import render
+from packwise.place.cluster import (
+    ScenarioError,
+    WhatIfError,
+    add_copies,
+    answers,
+    drain,
+    is_count,
+    is_scenario,
+    join_nodes,
+    read_cluster,
+    read_json,
+    read_nodes,
+    read_objects,
+    read_scenario,
+    with_replicas,
+)
+from packwise.place.cure import PackingVerdict, second_verdict
+from packwise.place.placing import (
+    Fate,
+    level_word,
+    more_replicas,
+    moves,
+    not_placed,
+    place_gangs,
+    situation,
+    turn_of,
+)
+from packwise.render.files import render_inputs
+from packwise.schedulers.kai.allocate.scene import PODS
+from packwise.schedulers.kai.allocate.session import FITS, allocate
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, read_snapshot
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krmfn.value import Value
+    from packwise.pipeline import Rendered
+    from packwise.place.cure import Second
+    from packwise.place.options import PlaceGangs
+    from packwise.place.placing import GangAnswer, Move, Placing, Situation
+    from packwise.schedulers.kai.allocate.fit_errors import Shortage
+    from packwise.select.selection import Package
+
+
+class Baseline(Record):
+    """The state before a change, which the user calls `name`, and what the change moves from there."""
+
+    name: str
+    moves: tuple[Move, ...]
+
+
+class Placed(Record):
+    """The placing, and how many more replicas fit.
+
+    `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
+    the gang. `baseline` is the state before the change under review, None where nobody named one.
+    `coverage` is what was judged of the input. `not_placed` says of what no scheduler is simulated.
+    """
+
+    situation: Situation
+    placing: Placing
+    further: Mapping[tuple[str, str], int] | None = None
+    seconds: Mapping[int, Second] = {}
+    baseline: Baseline | None = None
+    coverage: Coverage = Coverage()
+    not_placed: tuple[str, ...] = ()
+
+
+_SHOWN_NODES = 12
+
+_STATES = {
+    "allocated": "fits",
+    "partial": "fits, but for pods beyond its minimum",
+    "pending": "does not fit",
+    "notready": "is not tried",
+}
+
+_FATES = {
+    Fate.NO_LONGER_FITS: ("no longer fits", "no longer fit"),
+    Fate.FITS_NOW: ("fits now", "fit now"),
+    Fate.LOSES_PODS: ("loses pods", "lose pods"),
+    Fate.MOVES: ("moves", "move"),
+    Fate.ADDED: ("added", "added"),
+    Fate.REMOVED: ("removed", "removed"),
+}
+"""The words for what the change does to a gang, the worst first."""
+
+
+def as_text(placed: Placed, *, coloured: bool) -> str:
+    """The lines of all gangs, what the cluster has then, and what the change does to places."""
+    lines: list[str] = []
+    for index in range(len(placed.placing.gangs)):
+        lines += [*_gang_lines(placed, index, coloured=coloured), ""]
+    lines += _summary(placed)
+    if placed.further:
+        lines += ["", "further replicas that fit beside these:", *_further_lines(placed)]
+    baseline = placed.baseline
+    if baseline is not None:
+        lines += ["", f"from {visible(baseline.name)}: {_moves_summary(baseline)}"]
+        lines += [f"  {_move_line(move)}" for move in baseline.moves]
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _summary(placed: Placed) -> tuple[str, str]:
+    """The number of gangs that fit, and what the cluster has then."""
+    placing = placed.placing
+    fitting = sum(gang.fits for gang in placing.gangs)
+    total, before, after = placing.gpus
+    return (
+        f"{fitting} of {count_text(len(placing.gangs), 'gang')} fit",
+        f"{count_text(placing.nodes, 'node')}, {count_text(total, 'GPU')}: {before} in use before, {after} then",
+    )
+
+
+def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
+    """The outcome of the gang at `index`: its nodes, or what is in its way."""
+    gang = placed.placing.gangs[index]
+    job, answer = gang.gang.job, gang.answer
+    state = tint(
+        _STATES[answer.state],
+        SEVERITIES[Severity.INFO if answer.state in FITS else Severity.ERROR],
+        coloured=coloured,
+    )
+    where = f", in {visible(gang.domain)}" if gang.domain else ""
+    yield (
+        f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
+        f"{gang.placed_pods} of {count_text(len(job.pods), 'pod')} placed{where}"
+    )
+    yield from _spread(gang)
+    for reason in gang.reasons:
+        yield f"  {visible(reason)}"
+    if answer.message:
+        yield from _message(answer.message)
+    for note in gang.notes:
+        yield f"  note: {visible(note)}"
+    yield from _second(placed.seconds.get(index))
+
+
+def _spread(gang: GangAnswer) -> Iterator[str]:
+    rows: list[tuple[str, str]] = []
+    for name, spread in gang.spread:
+        shown = [visible(node) if count == 1 else f"{visible(node)} ×{count}" for node, count in spread[:_SHOWN_NODES]]
+        if len(spread) > _SHOWN_NODES:
+            shown.append(f"and {len(spread) - _SHOWN_NODES} more nodes")
+        rows.append((visible(name), ", ".join(shown)))
+    yield from (f"  {line}" for line in table(rows))
+
+
+def _moves_summary(baseline: Baseline) -> str:
+    """The numbers of gangs that the change adds, removes and moves, and of those that no longer fit or fit now."""
+    counts = Counter(move.fate for move in baseline.moves)
+    words = [count_text(counts[fate], singular, plural) for fate, (singular, plural) in _FATES.items() if counts[fate]]
+    return ", ".join(words) or "every gang stays where it is"
+
+
+def _move_line(move: Move) -> str:
+    """The move of a gang by the change, and where it goes."""
+    gang = move.after or move.before
+    way = " → ".join([_where(state) for state in (move.before, move.after) if state is not None])
+    pods = f", {count_text(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
+    return f"{_FATES[move.fate][0]}: {'' if gang is None else _name(gang)}: {way}{pods}"
+
+
+def _where(gang: GangAnswer) -> str:
+    """Where the pods of a gang go, in a few words."""
+    if not gang.fits:
+        return _STATES[gang.answer.state]
+    pods = f"{gang.placed_pods} of {count_text(len(gang.gang.job.pods), 'pod')}"
+    return f"{pods} in {visible(gang.domain)}" if gang.domain else pods
+
+
+def _name(gang: GangAnswer) -> str:
+    return f"{visible(gang.gang.job.namespace)}/{visible(gang.gang.job.name)}"
+
+
+def _second(second: Second | None) -> Iterator[str]:
+    if second is None:
+        return
+    match second.verdict:
+        case PackingVerdict.FITS:
+            yield "  there is a packing that KAI does not find" + (f": {second.hidden_by}" if second.hidden_by else "")
+        case PackingVerdict.DOES_NOT_FIT:
+            yield "  there is no packing at all beside what was placed before"
+        case PackingVerdict.OPEN:
+            yield "  whether there is a packing was not decided"
+    if second.change:
+        yield f"  KAI places it with one change: {visible(second.change)}"
+
+
+def _message(message: str) -> Iterator[str]:
+    lines = message.splitlines()
+    for index, line in enumerate(lines[:_SHOWN_NODES]):
+        yield f"  {'KAI: ' if index == 0 else '     '}{visible(line.rstrip())}"
+    if len(lines) > _SHOWN_NODES:
+        yield f"       and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
+
+
+def _further_lines(placed: Placed) -> Iterator[str]:
+    """The number of further replicas of each workload that fit."""
+    rows = [
+        (visible(f"{namespace}/{name}"), str(count) if count < 100 else "100 or more")
+        for (namespace, name), count in (placed.further or {}).items()
+    ]
+    yield from (f"  {line}" for line in table(rows))
+
+
+_LISTED = {
+    Fate.LOSES_PODS: "Runs with fewer pods",
+    Fate.FITS_NOW: "Fits now",
+    Fate.MOVES: "Moves",
+    Fate.ADDED: "Added",
+    Fate.REMOVED: "Removed",
+}
+"""The titles of what the change does otherwise than that a gang no longer fits."""
+
+
+def as_markdown(placed: Placed, command: str) -> str:
+    """The whole comment; `command` prints what has no room in it."""
+    return comment("packwise place", [part_of_placing(placed, command)])
+
+
+def part_of_placing(placed: Placed, command: str) -> CommentPart:
+    """The placing's part of a comment."""
+    fit, cluster = _summary(placed)
+    lead = ["### Where the scheduler places it", f"{code(fit)} on {code(cluster)}"]
+    baseline = placed.baseline
+    if baseline is not None:
+        lead.append(f"From {code(baseline.name)}: {code(_moves_summary(baseline))}")
+    lead += [f"Note: {code(text)}" for text in placed.not_placed]
+    return CommentPart(lead, list(_sections(placed, baseline)), command)
+
+
+def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
+    gangs = placed.placing.gangs
+    moves = baseline.moves if baseline is not None else ()
+    lost = {id(move.after): move for move in moves if move.fate is Fate.NO_LONGER_FITS}
+    yield _section(
+        "No longer fits",
+        [_loss_lines(placed, index, lost[id(gang)]) for index, gang in enumerate(gangs) if id(gang) in lost],
+        is_open=True,
+    )
+    pending = [index for index, gang in enumerate(gangs) if not gang.fits and id(gang) not in lost]
+    yield _section("Does not fit", [list(_gang_lines(placed, index)) for index in pending], is_open=True)
+    for fate, title in _LISTED.items():
+        yield _section(title, [[_move_line(move)] for move in moves if move.fate is fate])
+    fitting = [index for index, gang in enumerate(gangs) if gang.fits]
+    yield _section("Fits", [list(_gang_lines(placed, index)) for index in fitting])
+    yield _section("Further replicas that fit beside these", [[line] for line in _further_lines(placed)])
+
+
+def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
+    """The lines of a gang that no longer fits, and where it was."""
+    first, *others = _gang_lines(placed, index)
+    return [first, f"  before: {_where(move.before)}" if move.before is not None else "", *others]
+
+
+def _section(title: str, entries: Iterable[list[str]], *, is_open: bool = False) -> Section:
+    listed = list(entries)
+    return Section(f"{title}: {len(listed)}", listed, is_open)
+
+
+def as_json(placed: Placed) -> str:
+    """One object: whether all gangs fit, the cluster, and what becomes of each gang."""
+    total, before, after = placed.placing.gpus
+    whole: dict[str, Any] = {
+        "fits": placed.placing.fits,
+        "cluster": {"nodes": placed.placing.nodes, "gpus": total, "gpusInUse": before, "gpusInUseThen": after},
+        "gangs": [
+            {**_gang(placed, gang), **_second_value(placed.seconds.get(index))}
+            for index, gang in enumerate(placed.placing.gangs)
+        ],
+        "coverage": placed.coverage.fields,
+    }
+    if placed.further is not None:
+        whole["furtherReplicas"] = [
+            {"namespace": namespace, "workload": name, "replicas": count}
+            for (namespace, name), count in placed.further.items()
+        ]
+    if placed.baseline is not None:
+        whole["baseline"] = placed.baseline.name
+        whole["changes"] = [_move(move) for move in placed.baseline.moves]
+    return json_text(whole)
+
+
+def _move(move: Move) -> dict[str, Any]:
+    gang = move.after or move.before
+    return {
+        "namespace": "" if gang is None else gang.gang.job.namespace,
+        "name": "" if gang is None else gang.gang.job.name,
+        "change": move.fate.value,
+        "pods": move.pods,
+        "before": None if move.before is None else _podsets(move.before),
+        "after": None if move.after is None else _podsets(move.after),
+    }
+
+
+def _podsets(gang: GangAnswer) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "nodes": [{"name": node, "pods": count} for node, count in spread]}
+        for name, spread in gang.spread
+    ]
+
+
+def _gang(placed: Placed, gang: GangAnswer) -> dict[str, Any]:
+    job = gang.gang.job
+    return {
+        "namespace": job.namespace,
+        "name": job.name,
+        "workload": gang.gang.gang.workload,
+        "queue": job.queue,
+        "state": gang.answer.state,
+        "pods": len(job.pods),
+        "placedPods": gang.placed_pods,
+        "domain": gang.domain,
+        "podSets": _podsets(gang),
+        "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
+        "reasons": list(gang.reasons),
+        "message": gang.answer.message,
+        "notes": list(gang.notes),
+    }
+
+
+def _second_value(second: Second | None) -> dict[str, Any]:
+    if second is None:
+        return {}
+    return {"exact": {"verdict": second.verdict.value, "hiddenBy": second.hidden_by, "change": second.change}}
+
+
+def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:
+    return {
+        "podSet": shortage.sub_group,
+        "level": level_word(placed.situation.words, shortage.level),
+        "domain": shortage.domain,
+        "roomFor": shortage.held,
+        "pods": shortage.wanted,
+        "missing": dict(shortage.missing),
+        "counted": shortage.is_counted,
+    }
+
+
+MOST_EXACT = 20
+"""Gangs that get an exact verdict at most."""
+
+
+def place(command: PlaceGangs) -> int:
+    """Prints the places; returns 0 where everything fits, 1 where something does not. Raises UsageError."""
+    if not command.nodes:
+        return _scenario(command)
+    refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
+    try:
+        return _workloads(command)
+    except (WhatIfError, TooManyPodsError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _scenario(command: PlaceGangs) -> int:
+    paths = command.named.paths
+    value = read_json(paths[0]) if len(paths) == 1 else None
+    if not is_scenario(value):
+        raise UsageError(
+            "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; "
+            "only a scenario, one JSON file with nodes and jobs, goes without"
+        )
+    if command.output == "markdown":
+        raise UsageError("-o markdown must go with workloads and --nodes; of a scenario there is text or json")
+    try:
+        session = allocate(read_scenario(cast("Mapping[str, Value]", value)))
+    except ScenarioError as error:
+        raise UsageError(f"{paths[0]}: {error}") from None
+    if command.output == "json":
+        text = json_text(answers(session))
+    else:
+        text = "".join(
+            [f"{job.name}: {job.state}" + (f"\n  {job.message}" if job.message else "") + "\n" for job in session.jobs]
+        )
+    return int(not all(job.state in FITS for job in session.jobs)) if show(text) else 1
+
+
+def _workloads(command: PlaceGangs) -> int:
+    inputs = read_inputs(command.named)
+    package = inputs.package.replace(nodes=read_nodes(command.nodes))
+    if not inputs.is_broken:
+        for text in command.replicas:
+            package = package.replace(items=with_replicas(package.items, text))
+    rendered = render_inputs(inputs.replace(package=package))
+    say_results(rendered.results)
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
+        say([coverage.line])
+        return 1
+    snapshot = _snapshot(command, package.nodes)
+    placed = place_render(rendered, snapshot).replace(coverage=coverage)
+    there, placing = placed.situation, placed.placing
+    if command.further:
+        placed = placed.replace(further=more_replicas(there, placing))
+    if command.exact:
+        placed = placed.replace(seconds=_seconds(there, placing))
+    if command.named.baseline is not None:
+        placed = placed.replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
+    if not show(_text_of(placed, command)):
+        return 1
+    say([*(f"note: {text}" for text in placed.not_placed), coverage.line])
+    return int(not placing.fits or bool(exit_code(inputs.results)))
+
+
+def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
+    """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
+    there = situation(rendered, snapshot)
+    return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered)))
+
+
+def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
+    """The moves by the change of `package`; None, which stderr says, where nothing before it can be placed.
+
+    Raises TooManyPodsError.
+    """
+    if package.before is None:
+        return None
+    rendered = render(package.before)
+    if exit_code(rendered.results):
+        say([f"note: {name} has errors, so that places are compared with none"])
+        return None
+    before = place_gangs(situation(rendered, snapshot))
+    return Baseline(name, moves(before, placed.placing))
+
+
+def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
+    """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
+    if not SOLVER.is_installed:
+        raise UsageError(f"--exact must have its library: {SOLVER.advice}")
+    pending = [index for index, gang in enumerate(placing.gangs) if gang.answer.state == "pending"]
+    if len(pending) > MOST_EXACT:
+        say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
+    return {
+        index: second_verdict(turn_of(there.scene, placing.session, index), placing.gangs[index].answer, there.words)
+        for index in pending[:MOST_EXACT]
+    }
+
+
+def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
+    """The cluster that is asked about."""
+    snapshot = read_cluster(command.nodes, objects)
+    refuse_empty(command.nodes, snapshot)
+    for text in command.add_nodes:
+        if is_count(text):
+            snapshot = add_copies(snapshot, text)
+        else:
+            try:
+                more = read_snapshot(list(read_objects(text)))
+            except SnapshotError as error:
+                raise UsageError(f'--add-nodes "{text}" {error}') from None
+            snapshot = join_nodes(snapshot, more.nodes)
+    for domain in command.drain:
+        snapshot = drain(snapshot, domain)
+    return snapshot
+
+
+def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
+    """Raises UsageError where no node says what it has, as in topograph's output: every gang would be pending."""
+    if all(node.allocatable.keys() <= {PODS} for node in snapshot.nodes):
+        listed = ", ".join([f'"{name}"' for name in nodes])
+        raise UsageError(
+            f"--nodes {listed} must say what nodes have (status.allocatable); topograph's output does not: name what "
+            "`kubectl get nodes,pods -A -o json` prints beside it"
+        )
+
+
+def _text_of(placed: Placed, command: PlaceGangs) -> str:
+    match command.output:
+        case "json":
+            return as_json(placed)
+        case "markdown":
+            return as_markdown(placed, place_command(command.named, command.nodes))
+        case "text":
+            return as_text(placed, coloured=is_coloured(sys.stdout))
+
+
+def place_command(named: Named, nodes: Sequence[str]) -> str:
+    """The command that prints all of a placing."""
+    baseline = () if named.baseline is None else ("--baseline", named.baseline)
+    return shlex.join(
+        ["packwise", "place", *named.paths, *(word for each in nodes for word in ("--nodes", each)), *baseline]
+    )

@@ -1,0 +1,1 @@
+"""The files of a render: printed, or written into a folder."""

@@ -1,0 +1,597 @@
+"""Files of rendered objects, as a stream or a folder: which object goes where, and the list of what was written.
+
+A path comes from a client's annotation or from an object's name, and both come from whoever wrote the object. By the
+list, packwise later removes its own files and no others. A workload and the topology that it names cannot stand in one
+Kustomization of Flux: folders that GitOps tools apply keep them apart. Source: spec/gitops.md#2.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from hashlib import sha256
+from pathlib import PurePosixPath
+
+from krmfn.fieldpath import FieldError, FieldPath, describe
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.kubeobject import PATH_KEYS, KubeObject, Location
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile, sort_results
+from packwise.console import encode_text, visible
+from packwise.findings.finding import Finding, Rule
+from packwise.generated import LOCAL_CONFIG, PATH, file_of
+from packwise.inputs.reader import Document, InputFile
+from packwise.inputs.request import UsageError
+from packwise.inputs.variants import variants_as_one
+from packwise.objects.epochs import stable_identities
+from packwise.objects.identity import identity, is_generated
+from packwise.objects.kinds import KINDS
+from packwise.pipeline import Rendered, render
+from packwise.pipeline.rules import rules_missed_by
+from packwise.settings.topologyrender import GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from krmfn.value import Value
+    from packwise.inputs.groups import Inputs
+    from packwise.inputs.paths import InputPath
+    from packwise.objects.identity import Identity
+
+
+class RenderedFiles(Record):
+    """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
+
+    `new` are the generated objects that stood in none of them.
+    """
+
+    files: tuple[InputFile, ...]
+    emptied: tuple[InputFile, ...]
+    new: tuple[KubeObject, ...]
+
+
+def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
+    """The render of `inputs`, its results sorted, with an error where they could not be read whole.
+
+    `writes`: whether the objects are written.
+    """
+    if inputs.is_lost:
+        return Rendered(inputs.package.items, (), sort_results(inputs.results))
+    rendered = render(inputs.package, writes=writes)
+    missed = rules_missed_by(inputs.results)
+    results = [result for result in rendered.results if result.tags.get("rule") not in missed]
+    return rendered.replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs.group)]))
+
+
+def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:
+    """The files with each object as `rendered` has it: edited at its place, or gone."""
+    kept = iter(rendered.kept)
+    files = tuple(files)
+    generated = dict(zip(_keys(rendered.generated), rendered.generated, strict=True))
+    earlier = [
+        document.item
+        for file in files
+        for document in file.documents
+        if document.item is not None and not document.entries and is_generated(document.item.value)
+    ]
+    keys = {id(item): key for item, key in zip(earlier, _keys(earlier), strict=True)}
+    remaining: list[InputFile] = []
+    emptied: list[InputFile] = []
+    for file in files:
+        documents = tuple(_documents(file, kept, keys, generated))
+        is_emptied = bool(file.items) and all(document.is_blank for document in documents)
+        (emptied if is_emptied else remaining).append(file.replace(documents=documents))
+    return RenderedFiles(tuple(remaining), tuple(emptied), tuple(generated.values()))
+
+
+def _keys(items: Iterable[KubeObject]) -> list[Identity]:
+    """The identities of the objects: those of gangs without their epoch."""
+    return stable_identities([item.value for item in items])
+
+
+def without_bookkeeping(item: KubeObject) -> KubeObject:
+    """The object without the annotations by which clients remember where its document stood.
+
+    Raises FieldError where an anchor is in the way.
+    """
+    annotations = item.get(("metadata", "annotations"))
+    if not item.written and isinstance(annotations, dict):
+        # A new object has no text yet: nothing has to be spliced.
+        kept = {key: value for key, value in annotations.items() if not is_bookkeeping(key)}
+        metadata = {**cast("Mapping[str, Value]", item.value["metadata"]), "annotations": kept}
+        if not kept:
+            del metadata["annotations"]
+        return KubeObject.new({**item.value, "metadata": metadata})
+    for key in annotations if isinstance(annotations, dict) else ():
+        if is_bookkeeping(key):
+            item = item.without_annotation(key)
+    return item
+
+
+def is_bookkeeping(key: str) -> bool:
+    """True if kpt takes the annotation `key` away when it writes files. Source: kyaml kio/kioutil."""
+    return key.startswith(("internal.config.kubernetes.io/", "config.k8s.io/")) or key in (
+        PATH,
+        "config.kubernetes.io/index",
+    )
+
+
+def _documents(
+    file: InputFile,
+    kept: Iterator[KubeObject],
+    keys: Mapping[int, Identity],
+    generated: dict[Identity, KubeObject],
+) -> Iterator[Document]:
+    """The file's documents as they are now. A comment that stood alone before an object stays when that goes."""
+    comment = ""
+    for document in file.documents:
+        item = document.item
+        if document.entries:
+            # What stands within a List is the list's own: it is judged, and the objects that follow are new ones.
+            for entry in document.entries:
+                if not is_generated(entry.value):
+                    next(kept)
+        elif item is not None:
+            item = generated.pop(keys[id(item)], None) if id(item) in keys else next(kept)
+            if item is None:
+                comment += _comment(document.separator)
+                continue
+        yield Document(comment + document.separator, _text(file, document, item), item, document.line)
+        comment = ""
+    if comment:
+        yield Document(comment, "")
+
+
+def _text(file: InputFile, before: Document, item: KubeObject | None) -> str:
+    if item is None:
+        return before.text
+    if file.is_list:
+        return without_bookkeeping(item).text
+    if is_generated(item.value):
+        item = item.without_annotation(PATH)
+    return before.text if item is before.item else item.text
+
+
+def _comment(separator: str) -> str:
+    """The part of `separator` that someone wrote: all but its last marker, where a line holds a comment alone."""
+    lines = separator.splitlines(keepends=True)
+    return "".join(lines[:-1]) if any(line.lstrip().startswith("#") for line in lines) else ""
+
+
+_START = re.compile(r"---(?=[ \t\r\n]|\Z)")
+
+
+def stream_of(outcome: RenderedFiles) -> str:
+    """Every file and then the new objects; a template, which is no YAML, would break the stream.
+
+    Raises FieldError where an object has no written form.
+    """
+    files = [
+        join_streams([document.text for document in file.documents]) if file.is_list else file.text
+        for file in outcome.files
+        if file.is_stream
+    ]
+    new = [without_bookkeeping(item).text for item in outcome.new]
+    return join_streams([*files, *new])
+
+
+def join_streams(texts: Iterable[str]) -> str:
+    """The stream of all `texts`, each of them a stream: what no marker divides gets one."""
+    pieces: list[str] = []
+    for text in texts:
+        if not text:
+            continue
+        if not pieces:
+            pieces.append(text)
+            continue
+        last = pieces[-1]
+        if not last.endswith("\n"):
+            pieces.append("\r\n" if "\r\n" in last else "\n")
+        # A byte order mark may stand at the start of a stream only; a directive only after the end of a document.
+        text = text.removeprefix("\ufeff")  # noqa: PLW2901
+        if text.startswith("%"):
+            pieces.append("...\n")
+        elif not _START.match(text):
+            pieces.append("---\n")
+        pieces.append(text)
+    return "".join(pieces)
+
+
+LIST = ".packwise.sha256"
+"""File of the list, in the folder itself; hidden, so that no tool takes it for a manifest."""
+
+_NO_TEXT = "surrogateescape"
+"""The form that bytes of a file name that are not UTF-8 have in a text, as in `os.fsdecode`."""
+
+_LINE = re.compile(r"\\?([0-9a-f]{64})  ([^\n]+)")
+
+_ESCAPE = re.compile(r"\\([n\\])")
+
+
+def digest(content: bytes) -> str:
+    """The digest of a file, as the list keeps it."""
+    return sha256(content).hexdigest()
+
+
+def listing(contents: Mapping[str, bytes]) -> bytes:
+    """The list of files by slash-separated path, as `sha256sum --check` reads it."""
+    return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode("utf-8", _NO_TEXT)
+
+
+def read_list(folder: Path) -> dict[str, str]:
+    """The digest of each file in the list of `folder`, by path; nothing where there is none.
+
+    Raises FieldError where the list is not one that packwise wrote.
+    """
+    file = folder / LIST
+    try:
+        text = file.read_bytes().decode("utf-8", _NO_TEXT)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError:
+        raise _unreadable(file) from None
+    digests: dict[str, str] = {}
+    # A name may have any other end of a line in it; git may have written this one for Windows.
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        match = _LINE.fullmatch(line.removesuffix("\r"))
+        if match is None:
+            raise _unreadable(file)
+        path = _ESCAPE.sub(_unescape, match[2]) if line.startswith("\\") else match[2]
+        digests[path] = match[1]
+    return digests
+
+
+def _line(path: str, content: bytes) -> str:
+    if "\n" not in path:
+        return f"{digest(content)}  {path}\n"
+    escaped = path.replace("\\", r"\\").replace("\n", r"\n")
+    return f"\\{digest(content)}  {escaped}\n"
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    return "\n" if escape[1] == "n" else "\\"
+
+
+def _unreadable(file: Path) -> FieldError:
+    message = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
+    return FieldError(None, (), message, Location(file.as_posix(), 1, 1))
+
+
+MAX_PATH = 1024
+
+_MAX_NAME = 255
+"""Bytes that macOS takes in a path, and every system in one name."""
+
+_CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of characters that end lines, change directions or print nothing."""
+
+_SHORT = re.compile(r"git~[0-9]+", re.IGNORECASE)
+"""The names of `.git` in eight letters, on Windows."""
+
+
+class TargetError(ValueError):
+    """A path that no object may be written to; the text says why, and what to do."""
+
+
+def target_path(path: str) -> str:
+    """`path`, slash-separated and relative to the output folder, in its shortest form.
+
+    Raises TargetError where it leads out of the folder, is hidden, does not print, or is longer than systems take.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    got = f"got the path {visible(describe(path))}"
+    if any(unicodedata.category(letter) in _CONTROLS for letter in path):
+        raise TargetError(f"must stand in a file whose name has no control characters; {got}; take them out")
+    if path.startswith("/") or ".." in parts or "\\" in path or not parts:
+        raise TargetError(f"must stand in a file within the output folder; {got}")
+    if any(part.startswith(".") or _SHORT.fullmatch(part) for part in parts):
+        raise TargetError(
+            f"must stand in no hidden file or folder, which other programs read as their own; {got}; choose names that "
+            "start with no dot"
+        )
+    shortest = "/".join(parts)
+    if _size(shortest) > MAX_PATH or any(_size(part) > _MAX_NAME for part in parts):
+        raise TargetError(
+            f"must stand in a file whose path has at most {MAX_PATH} bytes, and each name in it {_MAX_NAME}; "
+            f"got {_size(path)} bytes, {describe(path)}; choose shorter names"
+        )
+    return shortest
+
+
+def target_field(item: KubeObject) -> FieldPath:
+    """The field that says where `item` is written: the client's annotation, else the name."""
+    annotations = item.annotations
+    key = next((key for key in PATH_KEYS if annotations.get(key)), None)
+    return ("metadata", "name") if key is None else ("metadata", "annotations", key)
+
+
+def alike(path: str) -> str:
+    """One text for all paths that a system without cases, or with one form of each letter, takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def is_of_git(parts: Iterable[str]) -> bool:
+    """True if a path of these names leads into a repository's own folder, on a system without cases too."""
+    return any(part.casefold() == ".git" or _SHORT.fullmatch(part) for part in parts)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+TOPOLOGIES = "topologies"
+"""Folder of what workloads name, topologies and queues, and of CRDs of any kind."""
+
+WORKLOADS = "workloads"
+"""Folder of everything else that a cluster takes."""
+
+LOCAL = "local"
+"""Folder of what no cluster takes: configuration, previews, files without objects."""
+
+FOLLOWED = (TOPOLOGIES, WORKLOADS)
+"""Folders that a tool applies, each in its turn."""
+
+_PARTS = (TOPOLOGIES, WORKLOADS, LOCAL)
+
+_GENERATED = {f"packwise/{part}/": f"{part}/packwise/" for part in (TOPOLOGIES, WORKLOADS)}
+
+_FIRST = {kind.key for kind in KINDS if kind.before_workloads} | {("apiextensions.k8s.io", "CustomResourceDefinition")}
+
+_LOCAL_GROUPS = frozenset({GROUP, "operator.config.grove.io"})
+
+
+def part_of(item: KubeObject) -> str:
+    """The folder that an object goes to."""
+    kind = identity(item.value)[:2]
+    if item.annotations.get(LOCAL_CONFIG) == "true" or kind[0] in _LOCAL_GROUPS:
+        return LOCAL
+    return TOPOLOGIES if kind in _FIRST else WORKLOADS
+
+
+def path_within(part: str, path: str) -> str:
+    """`path` within the folder `part`; one that stands in it already stays, so that a second render moves none."""
+    if path.startswith(f"{part}/"):
+        return path
+    for before, after in _GENERATED.items():
+        if path.startswith(before) and part != LOCAL:
+            return after + path.removeprefix(before)
+    return f"{part}/{path}"
+
+
+def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
+    """The file by the folders that its objects go to: as it is where that is one, else document by document."""
+    documents = [document for document in file.documents if document.item is not None]
+    parts = [part for part in _PARTS if any(_part(document) == part for document in documents)]
+    if len(parts) < 2:
+        yield parts[0] if parts else LOCAL, file
+        return
+    for part in parts:
+        own = [document for document in documents if _part(document) == part]
+        text = join_streams([document.separator.partition("---")[0] + document.text for document in own])
+        yield part, file.replace(documents=tuple(own), list_text=text)
+
+
+def is_kustomization(item: KubeObject) -> bool:
+    """True if kustomize has to build the object: no tool can once its files stand elsewhere."""
+    return identity(item.value)[:2] == ("kustomize.config.k8s.io", "Kustomization")
+
+
+def _part(document: Document) -> str:
+    return LOCAL if document.item is None else part_of(document.item)
+
+
+OUTPUT = Rule("output-path", "Every object has a file of its own, inside the output folder.", "spec/packwise.md#1.5")
+
+RULES = (OUTPUT,)
+"""Rules of what is written."""
+
+_LAST = 1 << 31
+
+_BUILD = (
+    "must be built before it is rendered for `gitops`, which moves files: "
+    "kustomize build DIR | packwise render - --config FILE -o OUT"
+)
+
+
+class FolderPlan(Record):
+    """`contents` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
+
+    `loose` are the paths of objects of stdin and of lists: whoever wrote the object chose the path. `emptied` are the
+    paths of which nothing remains. With an error among `results` nothing is to be written.
+    """
+
+    contents: Mapping[str, bytes]
+    generated: frozenset[str]
+    loose: frozenset[str]
+    emptied: tuple[str, ...]
+    results: tuple[Result, ...]
+
+
+def refuse_same_target(files: Iterable[InputFile]) -> None:
+    """Raises UsageError where two files would be written to one path."""
+    files_by_target: dict[str, list[InputPath]] = {}
+    for path in [file.path for file in files if not file.is_list]:
+        if path.target is None or path.name is None:
+            continue
+        others = files_by_target.setdefault(alike(path.target), [])
+        for other in others:
+            # Within one folder the system itself tells names apart; those of two folders meet here.
+            if other.target == path.target or _root(other) != _root(path):
+                both = f'"{other.name}" and "{path.name}" would both be written to "{path.target}"'
+                raise UsageError(f"{both}; render them one by one")
+        others.append(path)
+
+
+def _root(path: InputPath) -> str:
+    """The path that the user named: the folder, or nothing more where that is the file."""
+    return str(path.name).removesuffix(str(path.target))
+
+
+def plan_folder(outcome: RenderedFiles, *, split: bool = False) -> FolderPlan:
+    """The contents of a folder after `outcome`: files at their own path, other objects where a client or packwise says.
+
+    To `split` is to give topologies, workloads and what no cluster takes a folder each. Raises FieldError where an
+    object has no written form.
+    """
+    plan = _Plan(split=split)
+    loose: list[Document] = []
+    for file in outcome.files:
+        if file.is_list or file.path.target is None:
+            loose += file.documents
+        elif split:
+            plan.add_parts(file.path.target, file)
+        else:
+            plan.add_file(file.path.target, file)
+    plan.add_loose(loose)
+    for item in outcome.new:
+        plan.add_new(item)
+    if split:
+        plan.keep_followed()
+    plan.refuse_files_in_files()
+    plan.refuse_alike()
+    emptied = [file.path.target for file in outcome.emptied if file.path.target is not None and not file.is_list]
+    contents = {path: encode_text(plan.texts[path]) for path in sorted(plan.texts)}
+    return FolderPlan(contents, frozenset(plan.generated), frozenset(plan.loose), tuple(emptied), tuple(plan.results))
+
+
+class _Plan:
+    __slots__ = ("_owners", "_split", "generated", "loose", "results", "texts")
+
+    def __init__(self, *, split: bool) -> None:
+        self._split = split
+        self.texts = dict[str, str]()
+        self.generated = set[str]()
+        self.loose = set[str]()
+        self.results = list[Result]()
+        self._owners: dict[str, KubeObject | InputFile] = {}
+
+    def add_file(self, target: str, file: InputFile) -> None:
+        self.texts[target] = file.text
+        self._owners[target] = file
+
+    def add_parts(self, target: str, file: InputFile) -> None:
+        """The file where its objects belong; in as many files as there are such places."""
+        for item in file.items:
+            if is_kustomization(item):
+                self._refuse(item, _BUILD)
+        for part, piece in parts_of(file):
+            path = path_within(part, target)
+            owner = self._owners.get(path)
+            if owner is not None:
+                other = owner.path.name if isinstance(owner, InputFile) else owner.file
+                message = f'must not be written to "{path}", where "{other}" goes; rename either'
+                self.results.append(Result(message, file=ResultFile(target), tags={"rule": OUTPUT.name}))
+            self.add_file(path, piece)
+
+    def add_loose(self, documents: Iterable[Document]) -> None:
+        """The documents of stdin and of lists, each in the file that the client's annotations name."""
+        groups: dict[str, list[KubeObject]] = {}
+        for document in documents:
+            item = document.item
+            if item is None:
+                self._refuse_content(document)
+                continue
+            path = self._place(item, _target_of(item))
+            if self._split and is_kustomization(item):
+                self._refuse(item, _BUILD)
+            if path is None:
+                continue
+            if path in self._owners:
+                self._refuse(item, f'must have a file of its own; "{path}" is written already')
+            else:
+                groups.setdefault(path, []).append(item)
+        for path, items in groups.items():
+            items.sort(key=_index_of)
+            self.texts[path] = join_streams([without_bookkeeping(item).text for item in items])
+            self._owners[path] = items[0]
+            self.loose.add(path)
+
+    def add_new(self, item: KubeObject) -> None:
+        path = self._place(item, new_path(item))
+        if path is None:
+            return
+        owner = self._owners.get(path)
+        if owner is not None:
+            self._refuse_owner(item.id.short, path, owner)
+        else:
+            self.texts[path] = without_bookkeeping(item).text
+            self._owners[path] = item
+            self.generated.add(path)
+
+    def keep_followed(self) -> None:
+        """Folders that tools follow are there though nothing is in them: Git has no empty ones."""
+        for part in FOLLOWED:
+            if not any(path.startswith(f"{part}/") for path in self.texts):
+                self.texts[f"{part}/.keep"] = ""
+
+    def refuse_files_in_files(self) -> None:
+        """Says which paths lead through one that is a file already."""
+        files = {alike(path): path for path in self.texts}
+        for path in sorted(self.texts):
+            for parent in PurePosixPath(path).parents:
+                file = files.get(alike(str(parent)))
+                if file is not None:
+                    message = f'must not stand in "{file}", which is a file too; rename either'
+                    self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
+
+    def refuse_alike(self) -> None:
+        """Says which paths some systems take for one; files of one folder stand beside each other already."""
+        seen: dict[str, str] = {alike(LIST): LIST}
+        for path in sorted(self.texts):
+            first = seen.setdefault(alike(path), path)
+            if first == LIST:
+                message = f'must not be written to "{path}", where packwise keeps its list of files; rename this file'
+            elif first != path and not self._are_files(first, path):
+                message = f'must not be written to "{path}", which some systems take for "{first}" too; rename either'
+            else:
+                continue
+            self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
+
+    def _are_files(self, *paths: str) -> bool:
+        return all(isinstance(self._owners.get(path), InputFile) for path in paths)
+
+    def _place(self, item: KubeObject, target: str) -> str | None:
+        """Where an object goes whose path is `target`; None where that is no path, which is then a result."""
+        try:
+            path = target_path(target)
+        except TargetError as error:
+            self._refuse(item, str(error), target_field(item))
+            return None
+        return path_within(part_of(item), path) if self._split else path
+
+    def _refuse_owner(self, new: str, path: str, owner: KubeObject | InputFile) -> None:
+        """Says that the path of a `new` object is taken, and of whose file."""
+        message = f'must not be where packwise writes {new}, "{path}"; rename this file'
+        name = owner.path.name if isinstance(owner, InputFile) else owner.file
+        file = ResultFile(name or path)
+        self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
+
+    def _refuse_content(self, document: Document) -> None:
+        """Says that content which is no object has no file; a comment alone has none and needs none."""
+        if document.is_blank:
+            return
+        message = "must hold Kubernetes objects to be written to a folder; this document is none: name its file instead"
+        tags = {"rule": OUTPUT.name, "line": str(document.line), "column": "1"}
+        self.results.append(Result(message, tags=tags))
+
+    def _refuse(self, item: KubeObject, message: str, field: FieldPath = ("metadata", "name")) -> None:
+        self.results.append(Finding.of(OUTPUT, item, field, message).to_result())
+
+
+def new_path(item: KubeObject) -> str:
+    """The path that a generated object asks for."""
+    return item.path or file_of(item.value)
+
+
+def _target_of(item: KubeObject) -> str:
+    """The path that a client's annotation gives; else packwise's own for what it generated, kpt's for the rest."""
+    if item.path is not None:
+        return item.path
+    if is_generated(item.value):
+        return file_of(item.value)
+    return f"{item.kind.lower()}_{item.name}.yaml"
+
+
+def _index_of(item: KubeObject) -> int:
+    return _LAST if item.index is None else item.index

@@ -1,0 +1,1 @@
+"""Gangs drawn on the nodes of a cluster, as a page or a picture."""

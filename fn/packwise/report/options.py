@@ -1,0 +1,36 @@
+"""Options of `packwise report`, as values."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from packwise.inputs.request import Named
+
+    ReportFormat = Literal["html", "svg", "mermaid"]
+
+
+REPORT_FORMATS: tuple[ReportFormat, ...] = ("html", "svg", "mermaid")
+"""The formats of a report."""
+
+
+class Drawing(Record):
+    """A report in a format, and the file that gets it; None: stdout."""
+
+    format: ReportFormat
+    file: str | None = None
+
+
+class ReportOptions(Record):
+    """`packwise report`; `nodes` are files with a cluster's nodes and pods.
+
+    `source_url` is what a link into a file is made from, with `{path}` and `{line}`; None: links are relative.
+    """
+
+    named: Named
+    outputs: tuple[Drawing, ...]
+    nodes: tuple[str, ...] = ()
+    source_url: str | None = None

@@ -1,0 +1,545 @@
+"""The picture that a report draws: domains with their nodes and GPUs, gangs placed in them, before and after a change.
+
+It is the same for every format. Nodes and gangs are named by their positions in the picture.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import exit_code, sort_results
+from packwise.console import is_coloured, say, show
+from packwise.diff.difference import State, state_after, state_before
+from packwise.diff.difference import diff as compare
+from packwise.diff.run import Comparison, changed_kinds, notes
+from packwise.inputs.coverage import coverage_of
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
+from packwise.objects.epochs import PLACEHOLDER, gang_identities, without_epoch
+from packwise.output.findings_text import stderr_lines
+from packwise.output.write import write_text
+from packwise.pipeline import render
+from packwise.place.cluster import read_cluster, read_nodes
+from packwise.place.placing import gpus_of, level_word, not_placed, place_gangs, situation
+from packwise.render.files import render_inputs
+from packwise.report.drawing import Drawn, as_html, as_mermaid, as_svg
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.snapshot import Snapshot
+from packwise.settings.configuration import has_topology
+from packwise.topologies.run import has_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.kubeobject import Location
+    from krmfn.result import Result
+    from packwise.diff.run import ChangedKind
+    from packwise.inputs.groups import Inputs
+    from packwise.objects.identity import Identity
+    from packwise.objects.place import Origin, Place
+    from packwise.pipeline import Rendered
+    from packwise.place.placing import GangAnswer, Placing, Situation
+    from packwise.placement import Bounds, Gang
+    from packwise.report.options import Drawing, ReportFormat, ReportOptions
+    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
+    from packwise.schedulers.kai.gang_jobs import GangJob
+    from packwise.select.selection import Package
+
+_MOST_LEVELS = 16
+"""Levels of a topology that are drawn. Source: KAI's CRD Topology, maxItems of `levels`."""
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+_NUMBER = re.compile("([0-9]+)")
+
+
+class NodeShare(Record):
+    """Pods of a gang on a node, and the GPUs that they take; `gang` is its position in the picture."""
+
+    gang: int
+    pods: int
+    gpus: int
+
+
+class NodeBox(Record):
+    """A node: its GPUs, those that pods of no gang take, and the pods of gangs; `notes` are why it takes no pods.
+
+    `in_use_before` are the GPUs that pods of no gang took, when gangs that are gone counted as gangs.
+    """
+
+    name: str
+    gpus: int
+    in_use: int
+    notes: tuple[str, ...] = ()
+    after: tuple[NodeShare, ...] = ()
+    before: tuple[NodeShare, ...] = ()
+    in_use_before: int = 0
+
+
+class DomainBox(Record):
+    """A domain of `level`; the innermost ones hold `nodes`, by their positions in the picture, the others `domains`.
+
+    `gpus` are those of all its nodes, `in_use` those that pods of no gang take, `after` and `before` those of gangs.
+    """
+
+    level: str
+    name: str
+    domains: tuple[DomainBox, ...]
+    nodes: tuple[int, ...]
+    size: int
+    gpus: int
+    in_use: int
+    after: int
+    before: int
+    in_use_before: int
+
+
+class TopologyMap(Record):
+    """The cluster by a topology: its levels as words, without the last where that is of single hosts.
+
+    `outside` are nodes without a label of each level, of which KAI puts none in a domain.
+    """
+
+    topology: str
+    levels: tuple[str, ...]
+    domains: tuple[DomainBox, ...]
+    outside: tuple[int, ...] = ()
+
+
+def _maps(situation: Situation, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
+    """The cluster by each topology that gangs name; by all that there are where they name none.
+
+    Topologies of the same levels are drawn once, those that hold no node not at all. Where none is left, all nodes
+    stand outside.
+    """
+    named = {constraint.topology for job in situation.scene.jobs for _, constraint in job.constraints}
+    known = situation.scene.topologies
+    shown = [topology for topology in known if topology.name in named] or known
+    by_levels = {topology.levels: topology for topology in reversed(shown)}
+    maps = [_map(topology, situation, boxes) for topology in shown if by_levels[topology.levels] is topology]
+    return tuple(each for each in maps if each.domains) or (
+        (TopologyMap("", (), (), tuple(range(len(boxes)))),) if boxes else ()
+    )
+
+
+def _map(topology: KaiTopology, situation: Situation, boxes: Sequence[NodeBox]) -> TopologyMap:
+    nodes = situation.scene.nodes
+    inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.levels)]
+    keys = topology.levels[:_MOST_LEVELS]
+    paths = {index: tuple(nodes[index].labels[key] for key in keys) for index in inside}
+    if len(keys) > 1 and (keys[-1] == _HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
+        keys = keys[:-1]
+    words = tuple(level_word(situation.words, key) for key in keys)
+    outside = tuple(index for index in range(len(nodes)) if index not in paths)
+    return TopologyMap(topology.name, words, _domains(words, inside, paths, boxes), outside)
+
+
+def _domains(
+    levels: tuple[str, ...], inside: Iterable[int], paths: Mapping[int, tuple[str, ...]], boxes: Sequence[NodeBox]
+) -> tuple[DomainBox, ...]:
+    """The domains of the first of `levels`; `paths` are the labels of nodes, from the first level of all on."""
+
+    def below(indexes: Iterable[int], depth: int) -> tuple[DomainBox, ...]:
+        members: dict[str, list[int]] = {}
+        for index in indexes:
+            members.setdefault(paths[index][depth], []).append(index)
+        return tuple(domain(name, members[name], depth) for name in sorted(members, key=_natural))
+
+    def domain(name: str, members: list[int], depth: int) -> DomainBox:
+        is_innermost = depth == len(levels) - 1
+
+        def total(amount: Callable[[NodeBox], int]) -> int:
+            return sum([amount(boxes[index]) for index in members])
+
+        return DomainBox(
+            level=levels[depth],
+            name=name,
+            domains=() if is_innermost else below(members, depth + 1),
+            nodes=tuple(sorted(members, key=lambda index: _natural(boxes[index].name))) if is_innermost else (),
+            size=len(members),
+            gpus=total(lambda box: box.gpus),
+            in_use=total(lambda box: box.in_use),
+            after=total(lambda box: sum([share.gpus for share in box.after])),
+            before=total(lambda box: sum([share.gpus for share in box.before])),
+            in_use_before=total(lambda box: box.in_use_before),
+        )
+
+    return below(inside, 0) if levels else ()
+
+
+def _natural(name: str) -> tuple[tuple[str, int], ...]:
+    """The key that names are sorted by: r2 stands before r10."""
+    parts = _NUMBER.split(name)
+    texts, numbers = parts[::2], parts[1::2]
+    return tuple((text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True))
+
+
+class Side(Record):
+    """A state of the workloads: its gangs, and where nodes are known, KAI's answers."""
+
+    situation: Situation
+    placing: Placing | None = None
+
+
+class PicturePart(Record):
+    """A set of pods in a gang, `depth` sets below the gang itself; of `pods`, the gang needs `members`.
+
+    The levels are words, as workloads name them; "" where there is none. `place` is that of the constraint, or of the
+    set. `nodes` has the pods by node.
+    """
+
+    name: str
+    place: Location
+    required: str = ""
+    preferred: str = ""
+    depth: int = 0
+    pods: int = 0
+    members: int = 0
+    nodes: tuple[tuple[int, int], ...] = ()
+
+
+class Outcome(Record):
+    """The outcome of a gang. `state` is KAI's word, as in JobAnswer; "" where no nodes are known.
+
+    `domain` is the domain that all of its pods share. `nearest` is the id of the domain that lacks least, for a gang
+    that does not fit.
+    """
+
+    state: str = ""
+    placed: int = 0
+    domain: str = ""
+    reasons: tuple[str, ...] = ()
+    message: str = ""
+    nearest: str = ""
+
+
+class GangBox(Record):
+    """A gang; `title` is its name, without an epoch that nothing tells yet; `parts` begin with the gang itself.
+
+    `after` is None where the change takes it away.
+
+    `before` is None where the gang is new, or nothing is compared; `change` says which, and what becomes of it.
+    """
+
+    namespace: str
+    title: str
+    workload: str
+    queue: str
+    pods: int
+    gpus: int
+    parts: tuple[PicturePart, ...]
+    after: Outcome | None
+    before: Outcome | None = None
+    change: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the gang; that of before, where the change takes it away."""
+        return self.after or self.before or Outcome()
+
+
+class Picture(Record):
+    """All that is drawn. `maps` are the cluster by each topology that gangs name; without nodes there are none.
+
+    `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
+    whether the gangs before the change are known, and not only its objects. `changes` is None where the states could
+    not be compared. `facts` say what the picture is of: releases, when the cluster was looked at, the commit; `notes`
+    say of which gangs nobody looked where they go.
+    """
+
+    paths: tuple[str, ...]
+    gangs: tuple[GangBox, ...]
+    nodes: tuple[NodeBox, ...] = ()
+    maps: tuple[TopologyMap, ...] = ()
+    findings: tuple[Result, ...] = ()
+    baseline: str | None = None
+    has_before: bool = False
+    changes: tuple[ChangedKind, ...] | None = None
+    facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
+    """The gangs and nodes of these states. Gangs that the change takes away follow those that there are."""
+    pairs = _pairs(after, before)
+    drawer = _Drawer(after.situation.scene.nodes)
+    gangs = tuple(drawer.gang(after, before, new, old) for new, old in pairs)
+    shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
+    earlier = _shares(before, {old: number for number, (_, old) in enumerate(pairs) if old is not None})
+    in_use_before = (
+        {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.scene.nodes}
+    )
+    nodes = tuple(
+        NodeBox(
+            name=node.name,
+            gpus=node.allocatable.get(GPU, 0),
+            in_use=node.used.get(GPU, 0),
+            notes=(("cordoned",) if node.unschedulable else ()) + node.unready,
+            after=shares.get(node.name, ()),
+            before=earlier.get(node.name, ()),
+            in_use_before=in_use_before.get(node.name, 0),
+        )
+        for node in after.situation.scene.nodes
+    )  # fmt: skip
+    return gangs, nodes
+
+
+def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
+    """Each gang by its position after the change and before it; those that are gone last."""
+    old = {} if before is None else _by_key(before)
+    new = _by_key(after)
+    gone = [index for key, index in old.items() if key not in new]
+    return [*((index, old.get(key)) for key, index in new.items()), *((None, index) for index in gone)]
+
+
+def _by_key(side: Side) -> dict[tuple[object, ...], int]:
+    """The positions of gangs by what tells them apart, whatever their epoch is."""
+    gangs = [each.gang for each in side.situation.gangs]
+    stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
+    # Two front ends may make gangs of one name.
+    alike: Counter[Identity] = Counter()
+    keys: dict[tuple[object, ...], int] = {}
+    for index, key in enumerate(stable):
+        keys[key, alike[key]] = index
+        alike[key] += 1
+    return keys
+
+
+def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[NodeShare, ...]]:
+    """The amounts that gangs take of each node; `numbers` are their positions in the picture."""
+    shares: dict[str, list[NodeShare]] = {}
+    if side is None or side.placing is None:
+        return {}
+    for index, number in sorted(numbers.items(), key=lambda pair: pair[1]):
+        answer = side.placing.gangs[index]
+        taken: dict[str, list[int]] = {}
+        for pod in answer.gang.job.pods:
+            if node := answer.answer.nodes.get(pod.name):
+                taken.setdefault(node, []).append(gpus_of(pod))
+        for node, gpus in taken.items():
+            shares.setdefault(node, []).append(NodeShare(number, len(gpus), sum(gpus)))
+    return {node: tuple(listed) for node, listed in shares.items()}
+
+
+class _Drawer:
+    """Draws gangs on nodes; places in files are computed once."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._positions = {node.name: index for index, node in enumerate(nodes)}
+        self._locations: dict[tuple[int, str], Location] = {}
+
+    def gang(self, after: Side, before: Side | None, new: int | None, old: int | None) -> GangBox:
+        """The gang at these positions of the two states."""
+        later = None if new is None else _outcome(after, new)
+        earlier = None if before is None or old is None else _outcome(before, old)
+        side, index = (after, new) if new is not None else (before or after, old or 0)
+        known, answer = side.situation.gangs[index], None if side.placing is None else side.placing.gangs[index]
+        return GangBox(
+            namespace=known.gang.namespace,
+            title=_title(known.gang),
+            workload=known.gang.workload,
+            queue=known.job.queue,
+            pods=len(known.job.pods),
+            gpus=sum(map(gpus_of, known.job.pods)),
+            parts=tuple(self._parts(known, answer)),
+            after=later,
+            before=earlier,
+            change="" if before is None else _change(after, before, new, old),
+            notes=known.notes if answer is None else answer.notes,
+        )
+
+    def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[PicturePart]:
+        gang = known.gang
+        pods = Counter(pod.sub_group or DEFAULT_POD_SET for pod in known.job.pods)
+        spread = {} if answer is None else dict(answer.spread)
+        whole = self._part(gang.name, gang.bounds, gang.origin)
+        yield whole.replace(pods=len(known.job.pods), members=gang.members or 0)
+        inner: dict[str, int] = {}
+        for each in gang.sets:
+            # Parents are listed first; a clique and a replica of its group may have one name.
+            depth = 1 if each.parent is None else inner.get(each.parent, 0) + 1
+            is_leaf = each.members is not None
+            if not is_leaf:
+                inner[each.name] = depth
+            nodes = tuple((self._positions[node], count) for node, count in spread.get(each.name, ()) if is_leaf)
+            number = pods[each.name] if is_leaf else 0
+            part = self._part(each.name, each.bounds, each.origin)
+            yield part.replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)
+
+    def _part(self, name: str, bounds: Bounds | None, origin: Origin) -> PicturePart:
+        if bounds is None:
+            return PicturePart(name, self._location(origin.place))
+        return PicturePart(
+            name,
+            self._location((bounds.origin or origin).place),
+            "" if bounds.required is None else bounds.required.domain,
+            "" if bounds.preferred is None else bounds.preferred.domain,
+        )
+
+    def _location(self, place: Place) -> Location:
+        key = (id(place.item), place.field)
+        if key not in self._locations:
+            self._locations[key] = place.location()
+        return self._locations[key]
+
+
+def _outcome(side: Side, index: int) -> Outcome:
+    if side.placing is None:
+        return Outcome()
+    answer = side.placing.gangs[index]
+    return Outcome(
+        state=answer.answer.state,
+        placed=answer.placed_pods,
+        domain=answer.domain,
+        reasons=answer.reasons,
+        message=answer.answer.message,
+        nearest="" if answer.nearest is None or answer.fits else answer.nearest.domain,
+    )
+
+
+def _title(gang: Gang) -> str:
+    if gang.naming is None or gang.naming.rule != PLACEHOLDER:
+        return gang.name
+    return without_epoch(gang.name, gang.labels)
+
+
+def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
+    """The move of a gang by the change, in words; "" where it stays as it is."""
+    if new is None or old is None:
+        return "removed" if new is None else "new"
+    if after.placing is None or before.placing is None:
+        return ""
+    later, earlier = after.placing.gangs[new], before.placing.gangs[old]
+    if later.fits != earlier.fits:
+        return "fits now" if later.fits else "no longer fits"
+    return "moves" if later.spread != earlier.spread else ""
+
+
+_COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+"""A commit in the template of links."""
+
+
+def report(command: ReportOptions) -> int:
+    """Writes the drawings; returns 0 where every gang fits and there is no error, else 1. Raises UsageError."""
+    refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
+    inputs = read_inputs(command.named)
+    if command.nodes:
+        inputs = inputs.replace(package=inputs.package.replace(nodes=read_nodes(command.nodes)))
+    rendered = render_inputs(inputs)
+    say(stderr_lines(rendered.results, Verbosity.NORMAL, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    snapshot = read_cluster(command.nodes, inputs.package.nodes) if command.nodes else Snapshot(())
+    try:
+        picture, fits = _picture(command, inputs, rendered, snapshot)
+    except TooManyPodsError as error:
+        raise UsageError(str(error)) from None
+    written = [_write(output, picture, command) for output in command.outputs]
+    if any(output.file is not None for output in command.outputs):
+        # The drawing says it too, and is open nowhere yet.
+        say([Drawn(picture).headline])
+    say([*(f"note: {text}" for text in picture.notes), coverage_of(inputs.files, inputs.left_out, rendered).line])
+    return int(not fits or bool(exit_code(rendered.results)) or not all(written))
+
+
+def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapshot: Snapshot) -> tuple[Picture, bool]:
+    """The picture, and whether every gang fits."""
+    paths = tuple("<stdin>" if path == STDIN else path for path in command.named.paths)
+    accepted, comparison = rendered, _Comparison()
+    if command.named.baseline is not None and not exit_code(inputs.results):
+        comparison = _compare(inputs.package, command.named.baseline, " ".join(paths), snapshot)
+        if exit_code(rendered.results):
+            # Where an update is refused, the gangs are those that it would lead to.
+            accepted = render(inputs.package.replace(baseline=None))
+    after = _side(accepted, snapshot)
+    gangs, nodes = _boxes(after, comparison.before)
+    picture = Picture(
+        paths=paths,
+        gangs=gangs,
+        nodes=nodes,
+        maps=_maps(after.situation, nodes),
+        findings=rendered.results,
+        baseline=command.named.baseline,
+        has_before=comparison.before is not None,
+        changes=comparison.changes,
+        facts=tuple(_facts(rendered, snapshot, command.source_url)),
+        notes=tuple(not_placed(accepted)) if snapshot.nodes else (),
+    )
+    return picture, after.placing is None or after.placing.fits
+
+
+def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> Iterator[str]:
+    """Facts of the picture, as far as the input says them: no clock and no repository is asked."""
+    commit = None if source_url is None else _COMMIT.search(source_url)
+    if commit is not None:
+        yield f"commit {commit[0][:12]}"
+    selection = rendered.selection
+    if selection is not None:
+        if rendered.has_grove:
+            named = selection.settings.revision or selection.revision.name
+            yield f"Grove {named}" if selection.is_named else f"Grove {named}, which nobody named"
+        if selection.settings.kai_version is not None:
+            yield f"KAI {selection.settings.kai_version} or newer"
+    if snapshot.kai is not None:
+        yield f"KAI v0.{snapshot.kai} in the cluster"
+    if snapshot.taken:
+        yield f"cluster as of {snapshot.taken[:10]} {snapshot.taken[11:16]} UTC"
+
+
+class _Comparison(Record):
+    """The gangs before the change, None where only its objects are known, and the objects that change.
+
+    These are None where a state cannot be rendered.
+    """
+
+    before: Side | None = None
+    changes: tuple[ChangedKind, ...] | None = None
+
+
+def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
+    earlier = _earlier(package)
+    old, new = _sort_results(state_before(earlier)), _sort_results(state_after(package, earlier))
+    compared = Comparison(compare(old, new), name, other, old.rendered, new.rendered)
+    say([f"note: {note}" for note in notes(compared)])
+    say(stderr_lines(compared.difference.unreadable, Verbosity.NORMAL), as_they_are=True)
+    # An export shows objects, and no workloads whose gangs could be placed.
+    before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
+    return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.compared else None)
+
+
+def _earlier(package: Package) -> Package:
+    """The package before the change; the configuration of today counts where the baseline has workloads and none."""
+    items = package.baseline or ()
+    earlier = package.replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
+    bare = earlier.replace(function_config=None, context=())
+    if not has_sources(bare):
+        # An export, which no configuration makes a source of.
+        return bare
+    if any(has_topology(item) for item in items):
+        return earlier
+    return earlier.replace(context=(*package.context, *(item for item in package.items if has_topology(item))))
+
+
+def _sort_results(state: State) -> State:
+    return state.replace(results=sort_results(state.results))
+
+
+def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
+    there = situation(rendered, snapshot)
+    return Side(there, place_gangs(there) if snapshot.nodes else None)
+
+
+def _write(output: Drawing, picture: Picture, command: ReportOptions) -> bool:
+    """Writes the drawing. False if that was not possible."""
+    folder = Path(output.file).parent if output.file is not None else Path()
+    text = _PRINTERS[output.format](Drawn(picture, Path(os.path.relpath(".", folder)).as_posix(), command.source_url))
+    return show(text) if output.file is None else write_text(output.file, text)
+
+
+_PRINTERS: dict[ReportFormat, Callable[[Drawn], str]] = {"html": as_html, "svg": as_svg, "mermaid": as_mermaid}

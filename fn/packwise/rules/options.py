@@ -1,0 +1,12 @@
+"""Options of `packwise rules`, as values."""
+
+from __future__ import annotations
+
+from krmfn.record import Record
+
+
+class Rules(Record):
+    """`packwise rules`; without a `name`, all of them."""
+
+    name: str | None = None
+    as_json: bool = False

@@ -1,0 +1,287 @@
+"""The table of all rules, and the explanation of one, from `explanations/NAME.yaml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from textwrap import fill, indent
+
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.kubeobject import KubeObject
+from krmfn.yamltext import read, split_documents
+from packwise.console import json_text, show, table
+from packwise.findings.finding import Stage
+from packwise.inputs.request import UsageError
+from packwise.pipeline import render
+from packwise.pipeline.registry import SCHEDULERS, is_document
+from packwise.pipeline.rules import rule_table
+from packwise.select.selection import Package
+from packwise.settings.topologyrender import DIALECTS
+from packwise.wording import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from importlib.resources.abc import Traversable
+    from typing import Any
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.findings.finding import Rule
+    from packwise.rules.options import Rules
+
+_SPEAKERS = {
+    Stage.CONFIG: "the operator, at its start",
+    Stage.DECODE: "the operator's webhook, which cannot decode it",
+    Stage.SCHEMA: "the API server",
+    Stage.WEBHOOK: "the operator's webhook",
+    Stage.POD: "the API server, of each pod that the operator creates",
+    Stage.SCHEDULER: "the scheduler, of the workload's pods",
+}
+
+_SETTINGS = "TopologyRender"
+
+_POOL = "OSMO pool"
+
+_WORKFLOW = "OSMO workflow"
+
+_CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The words of a cluster about a failing example, at `stage`: `texts` are the exact words, in order.
+
+    `rule` is the one that the example breaks.
+    """
+
+    stage: Stage
+    texts: tuple[str, ...]
+    rule: str = ""
+
+    @property
+    def speaker(self) -> str:
+        """Who says it."""
+        if self.rule.startswith("osmo-"):
+            return "OSMO"
+        own = _webhook_of(self.rule) if self.stage is Stage.WEBHOOK else ""
+        return own or _SPEAKERS[self.stage]
+
+
+def _webhook_of(rule: str) -> str:
+    """The webhook of the scheduler that has the rule; "" where that is the operator's."""
+    entries = [entry for entry in SCHEDULERS if entry.webhook]
+    return next((entry.webhook for entry in entries if rule in [each.name for each in entry.rules()]), "")
+
+
+def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
+    """The words of a cluster, by that rule, about the failing example; None where nobody would say anything."""
+    if not explanation.failing:
+        return None
+    results = [result.tags for result in results_of(explanation.failing, explanation.before)]
+    tags = [each for each in results if each["rule"] == rule and "operatorMessage" in each]
+    if not tags:
+        return None
+    tags.sort(key=lambda each: int(each["order"]))
+    texts = tuple(each["operatorMessage"] for each in tags)
+    return Refusal(Stage(tags[0]["stage"]), texts, rule)
+
+
+def results_of(example: str, before: str = "") -> tuple[Result, ...]:
+    """The results of a render of `example`, with lines as in it; as an update of `before`, where that is given."""
+    objects = _objects(example)
+    items = tuple(item for item in objects if not is_document(item.value))
+    documents = tuple(item for item in objects if is_document(item.value))
+    return render(Package(items, baseline=_objects(before) if before else None, documents=documents)).results
+
+
+def _objects(example: str) -> tuple[KubeObject, ...]:
+    """The objects of an example, whole; with a configuration, where it shows none."""
+    bases = _bases()
+    shown = _parse(example)
+    if all(item.kind not in _CONFIGURATIONS for item in shown):
+        shown = (bases[_SETTINGS], *shown)
+    kinds = [_kind(item) for item in shown]
+    if _WORKFLOW in kinds and _POOL not in kinds:
+        shown = (bases[_POOL], *shown)
+    return tuple(_complete(item, (), item.value, _base(item, bases)) for item in shown)
+
+
+def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
+    """The base that completes `item`; a topology section that is spelt another way, by the one of the base.
+
+    Nothing, where no base is of its kind or where it names the API group of another one: it is whole then.
+    """
+    known = bases.get(_kind(item))
+    if known is None or (item.api_version and _group(item) != _group(known)):
+        return {}
+    base, spec = known.value, item.get("spec")
+    keys = [key for key in DIALECTS if key in spec] if item.kind == _SETTINGS and isinstance(spec, dict) else []
+    if not keys:
+        return base
+    parts = cast("Mapping[str, Value]", base["spec"])
+    sections = {keys[0] if key in DIALECTS else key: part for key, part in parts.items()}
+    return {**base, "spec": sections}
+
+
+def _group(item: KubeObject) -> str:
+    return item.api_version.partition("/")[0]
+
+
+@cache
+def _bases() -> Mapping[str, KubeObject]:
+    text = (files("packwise.rules") / "base.yaml").read_text(encoding="utf-8")
+    return {_kind(item): item for item in _parse(text)}
+
+
+def _kind(item: KubeObject) -> str:
+    """The kind of an object; OSMO's documents have a name here."""
+    if item.kind:
+        return item.kind
+    return _WORKFLOW if "workflow" in item.value else _POOL
+
+
+def _parse(text: str) -> tuple[KubeObject, ...]:
+    return tuple(KubeObject.parse(document.text, line=document.line) for document in split_documents(text))
+
+
+def _complete(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
+    """`item` with what `shown`, its part at `path`, leaves out of `base`.
+
+    The entries of a list are completed by those at their place. What is shown keeps its text: rules read that too.
+    """
+    if isinstance(shown, dict) and isinstance(base, dict):
+        for key, part in base.items():
+            inner = (*path, key)
+            item = _complete(item, inner, shown[key], part) if key in shown else item.set(inner, part)
+    elif isinstance(shown, list) and isinstance(base, list):
+        for index, (entry, part) in enumerate(zip(shown, base, strict=False)):
+            item = _complete(item, (*path, index), entry, part)
+    return item
+
+
+@dataclass(frozen=True, slots=True)
+class RuleExplanation:
+    """`why` there is the rule, and how to `fix` what breaks it.
+
+    The rest are examples, as YAML of what matters in them; "" where a rule has none. `before` is the state that
+    `failing` and `passing` are an update of. `also` names the other rules whose errors `failing` leads to.
+    """
+
+    why: str
+    fix: str
+    failing: str = ""
+    passing: str = ""
+    before: str = ""
+    also: tuple[str, ...] = ()
+
+
+def explained_rules() -> frozenset[str]:
+    """The names of all rules that have an explanation."""
+    return frozenset(file.name.removesuffix(".yaml") for file in _folder().iterdir())
+
+
+def explanation(rule: str) -> RuleExplanation:
+    """The explanation of the rule of that name. Raises FileNotFoundError where there is none."""
+    fields = cast("dict[str, Any]", read(_folder().joinpath(f"{rule}.yaml").read_text(encoding="utf-8")))
+    also: list[str] = fields.pop("also", [])
+    return RuleExplanation(**fields, also=tuple(also))
+
+
+def _folder() -> Traversable:
+    return files("packwise.rules") / "explanations"
+
+
+_TABLES = (
+    "inputs.paths",
+    "render.files",
+    "render.folder",
+    "inputs.applications",
+    "migrate.rewrite",
+    "fleet.result",
+)
+"""The modules that report by rules of their own, beside a render."""
+
+RULES_BY_NAME: dict[str, Rule] = {
+    rule.name: rule
+    for rules in (rule_table(), *[import_module(f"packwise.{module}").RULES for module in _TABLES])
+    for rule in rules
+}
+"""Every rule by its name: those of a render, of the command line, of migrations."""
+
+_WIDTH = 100
+
+
+def rules(command: Rules) -> int:
+    """Prints what was asked for; returns the exit code. Raises UsageError where no rule has that name."""
+    if command.name is None:
+        known = RULES_BY_NAME.values()
+        text = json_text([_fields(rule) for rule in known]) if command.as_json else _table(known)
+    else:
+        text = _explanation_text(rule_named(command.name), as_json=command.as_json)
+    return 0 if show(text) else 1
+
+
+def rule_named(name: str) -> Rule:
+    """The rule of that name. Raises UsageError, which suggests the nearest, where there is none."""
+    if name not in RULES_BY_NAME:
+        hint = closest(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
+        raise UsageError(f'there is no rule "{name}"{hint}')
+    return RULES_BY_NAME[name]
+
+
+def _explanation_text(rule: Rule, *, as_json: bool) -> str:
+    # A list of rules reads no explanation.
+    explained = explanation(rule.name)
+    refused = refusal(rule.name, explained)
+    return json_text(_all_fields(rule, explained, refused)) if as_json else "".join(_page(rule, explained, refused))
+
+
+def _table(known: Iterable[Rule]) -> str:
+    rows = [(rule.name, rule.severity.value, rule.summary) for rule in known]
+    return "".join([f"{line}\n" for line in table(rows)])
+
+
+def _page(rule: Rule, explained: RuleExplanation, refused: Refusal | None) -> Iterator[str]:
+    yield f"{rule.name} ({rule.severity.value})\n{rule.summary}\n\n"
+    yield fill(f"{explained.why} {explained.fix}", _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+    yield f"\nSource: docs/{rule.source}\n"
+    if explained.before:
+        yield _block("Before the change:", explained.before)
+    if explained.failing:
+        yield _block("Fails:", explained.failing)
+    if explained.also:
+        yield f"\nIt fails {', '.join(explained.also)} too.\n"
+    if refused is not None:
+        yield _block(f"What {refused.speaker} would say:", "\n".join(refused.texts) + "\n")
+    if explained.passing:
+        yield _block("Passes:", explained.passing)
+
+
+def _block(head: str, text: str) -> str:
+    return f"\n{head}\n\n{indent(text, '    ')}"
+
+
+def _fields(rule: Rule) -> dict[str, Any]:
+    return {
+        "name": rule.name,
+        "severity": rule.severity.value,
+        "summary": rule.summary,
+        "source": f"docs/{rule.source}",
+    }
+
+
+def _all_fields(rule: Rule, explained: RuleExplanation, refused: Refusal | None) -> dict[str, Any]:
+    parts = {
+        "why": explained.why,
+        "fix": explained.fix,
+        "before": explained.before,
+        "failing": explained.failing,
+        "also": list(explained.also),
+        "stage": refused.stage.value if refused is not None else None,
+        "operatorMessages": list(refused.texts) if refused is not None else [],
+        "passing": explained.passing,
+    }
+    return {**_fields(rule), **{key: part for key, part in parts.items() if part}}

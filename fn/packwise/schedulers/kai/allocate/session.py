@@ -1,0 +1,621 @@
+"""KAI's `allocate` action, worked out offline: where the scheduler puts each gang, or what it answers instead.
+
+One session over a scene: queues bound what jobs take, jobs are trees of subgroups, and each attempt places the pods
+that are due. Source: spec/placement.md, of KAI Scheduler v0.17.0 with its default plugins.
+
+Not covered: fractions of GPUs, MIG, DRA, NUMA, pods that are being deleted, and the actions that evict pods (reclaim,
+preempt, consolidation).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from heapq import heappop, heappush
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.schedulers.kai.allocate.candidates import (
+    Rankings,
+    Wanted,
+    candidates,
+    nodes_before,
+    refusals,
+    scored_nodes,
+)
+from packwise.schedulers.kai.allocate.fit_errors import (
+    JOINT,
+    missing_queue,
+    node_shortages,
+    over_limit,
+    over_quota,
+    summary,
+    unmet_conditions,
+    unschedulable,
+)
+from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, QueueShare
+from packwise.schedulers.kai.allocate.state import ClusterState, gpus_of, gpus_taken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from packwise.schedulers.kai.allocate.candidates import Ranking, Scores
+    from packwise.schedulers.kai.allocate.fit_errors import FitError
+    from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod, Scene, Share, SubGroupInfo
+    from packwise.schedulers.kai.allocate.state import NodeState, Silent
+
+# The queues of a session: what the pods of each use, and which bound a job would exceed.
+#
+# A queue's use counts for all queues above it too. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
+
+_CHECKED = (CPU, MEMORY, GPU)
+"""The resources that a queue bounds, in KAI's order."""
+
+
+class Queues:
+    """The queues of a scene and their use, by resource. `used` is by name of the queue, ancestors included."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._by_name = existing_queues(scene.queues)
+        self._has_all = scene.has_all_queues
+        self._parents = {queue.parent for queue in scene.queues if queue.name in self._by_name}
+        self._nodes = {node.name: node for node in scene.nodes}
+        self._memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
+        self.used: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
+        self._kept: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
+        for queue in self._by_name.values():
+            for above in lineage(queue.name, self._by_name):
+                add_use(self.used[above.name], queue.used)
+                add_use(self._kept[above.name], queue.kept)
+
+    def missing(self, name: str) -> FitError | None:
+        """The error of a job whose queue does not exist."""
+        return missing_queue(name) if self._has_all and name not in self._by_name else None
+
+    def is_tried(self, name: str) -> bool:
+        """True if KAI tries the jobs of the queue: it exists, and no queue is below it."""
+        return self.missing(name) is None and name not in self._parents
+
+    def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
+        """The bound of its queue, or of one above, that the pods of the job would exceed."""
+        asked = requests_of(pods, self._memory)
+        queues = list(lineage(job.queue, self._by_name))
+        for queue in queues:
+            for name in _CHECKED:
+                limit, used = _share(queue, name).limit, self.used[queue.name].get(name, 0)
+                if asked[name] and limit is not None and used + asked[name] > limit:
+                    return over_limit(queue.title or queue.name, name, limit, used, asked[name])
+        for queue in queues if job.is_kept else ():
+            for name in _CHECKED:
+                quota, kept = _share(queue, name).quota, self._kept[queue.name].get(name, 0)
+                if asked[name] and quota is not None and kept + asked[name] > quota:
+                    return over_quota(queue.title or queue.name, name, quota, kept, asked[name])
+        return None
+
+    def count(self, job: Job, placed: Iterable[tuple[Pod, str]]) -> None:
+        """Takes in that the pods of the job run on these nodes."""
+        asked = usage_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
+        names = [queue.name for queue in lineage(job.queue, self._by_name)] or [job.queue]
+        for name in names:
+            add_use(self.used.setdefault(name, {}), asked)
+            if job.is_kept:
+                add_use(self._kept.setdefault(name, {}), asked)
+
+
+def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]:
+    """The queue of that name and those above it; none where nobody knows it."""
+    seen: set[str] = set()
+    queue = queues.get(name)
+    while queue is not None and queue.name not in seen:
+        seen.add(queue.name)
+        yield queue
+        queue = queues.get(queue.parent)
+
+
+def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
+    """The queues by name, without those below a queue that does not exist: KAI drops them."""
+    known = {queue.name: queue for queue in queues}
+    while orphans := [queue.name for queue in known.values() if queue.parent and queue.parent not in known]:
+        for name in orphans:
+            del known[name]
+    return known
+
+
+def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
+    """The sum of the pods' requests of the resources that queues bound; `gpu_memory` is that of the largest GPU."""
+    return _total((pod, gpus_of(pod, gpu_memory)) for pod in pods)
+
+
+def usage_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
+    """The sum of what pods use, on their nodes, of the resources that queues bound."""
+    return _total((pod, gpus_taken(pod, node)) for pod, node in placed)
+
+
+def _total(pods: Iterable[tuple[Pod, float]]) -> dict[str, float]:
+    """The sum of the pods' requests, with the GPUs that each counts for."""
+    total: dict[str, float] = dict.fromkeys(_CHECKED, 0)
+    for pod, gpus in pods:
+        for name, amount in pod.request:
+            if name in (CPU, MEMORY):
+                total[name] += amount
+        total[GPU] += gpus
+    return total
+
+
+def _share(queue: QueueShare, name: str) -> Share:
+    return queue.gpu if name == GPU else queue.cpu if name == CPU else queue.memory
+
+
+def add_use(total: dict[str, float], amounts: Mapping[str, float]) -> None:
+    """Adds the amounts to the total, by resource."""
+    for name, amount in amounts.items():
+        total[name] = total.get(name, 0) + amount
+
+
+class PodPart:
+    """A subgroup of pods: those that are `placed`, by node, and those that `wait`, in order of their UIDs.
+
+    A pod that a gate keeps back neither waits nor counts.
+    """
+
+    def __init__(self, name: str, minimum: int, constraint: LevelConstraint | None, pods: list[Pod]) -> None:
+        self.name = name
+        self.minimum = minimum
+        self.constraint = constraint
+        self.placed: list[str] = [pod.node for pod in pods if pod.node]
+        self.waiting = sorted((pod for pod in pods if not pod.node and not pod.is_gated), key=lambda pod: pod.name)
+        self.size = len(self.placed) + len(self.waiting)
+        self.gated = len(pods) - self.size
+
+    @property
+    def is_satisfied(self) -> bool:
+        """True if the minimum of pods runs."""
+        return len(self.placed) >= self.minimum
+
+    @property
+    def is_beyond(self) -> bool:
+        """True if more pods run than the minimum."""
+        return len(self.placed) > self.minimum
+
+    @property
+    def is_ready(self) -> bool:
+        """True if there are enough pods for the minimum."""
+        return self.size >= self.minimum
+
+    @property
+    def ratio(self) -> float:
+        """Pods that run, by those that must."""
+        return len(self.placed) / self.minimum if self.minimum else float("inf")
+
+    def due(self) -> list[Pod]:
+        """The pods to place next: those that lack, else one more."""
+        return self.waiting[: max(1, self.minimum - len(self.placed))]
+
+    def leaves(self) -> Iterator[PodPart]:
+        """The part itself."""
+        yield self
+
+
+class SetPart:
+    """A subgroup of subgroups, of which `minimum` must run."""
+
+    def __init__(self, name: str, minimum: int | None, constraint: LevelConstraint | None) -> None:
+        self.name = name
+        self._minimum = minimum
+        self.constraint = constraint
+        self.children: list[Part] = []
+
+    @property
+    def minimum(self) -> int:
+        """The number of children that must run."""
+        return len(self.children) if self._minimum is None else self._minimum
+
+    @property
+    def _running(self) -> int:
+        return sum(child.is_satisfied for child in self.children)
+
+    @property
+    def is_satisfied(self) -> bool:
+        """True if the minimum of children runs."""
+        return self._running >= self.minimum
+
+    @property
+    def is_ready(self) -> bool:
+        """True if enough children for the minimum have their pods."""
+        return sum(child.is_ready for child in self.children) >= self.minimum
+
+    @property
+    def ratio(self) -> float:
+        """Children that run, by those that must."""
+        return self._running / self.minimum if self.minimum else float("inf")
+
+    def order_children(self) -> list[Part]:
+        """The children: those below their minimum by name, then by how far they are above it."""
+        return sorted(
+            self.children,
+            key=lambda child: (child.is_satisfied, child.ratio if child.is_satisfied else 0.0, child.name),
+        )
+
+    def due(self) -> list[Pod]:
+        """The pods to place next: those of the children that lack, else what is next of the first child."""
+        lacking = self.minimum - self._running
+        due: list[Pod] = []
+        taken = 0
+        for child in self.order_children():
+            pods = child.due()
+            if not pods or not child.is_ready:
+                continue
+            due += pods
+            taken += 1
+            if taken >= lacking:
+                break
+        return due
+
+    def leaves(self) -> Iterator[PodPart]:
+        """All subgroups of pods below."""
+        for child in self.children:
+            yield from child.leaves()
+
+
+Part = SetPart | PodPart
+"""A node of a job's tree."""
+
+
+class JobTree:
+    """A job and its tree; `index` is its place in the order of creation."""
+
+    def __init__(self, job: Job, index: int) -> None:
+        self.job = job
+        self.index = index
+        constraint = job.constraint if job.constraint is not None and job.constraint.topology else None
+        self.root = SetPart("", job.min_sub_groups, constraint)
+        if job.sub_groups:
+            self._grow(job.sub_groups)
+        else:
+            self.root.children.append(PodPart(DEFAULT_POD_SET, max(job.min_members, 1), None, list(job.pods)))
+        self.leaves = {leaf.name: leaf for leaf in self.root.leaves()}
+
+    def _grow(self, sub_groups: tuple[SubGroupInfo, ...]) -> None:
+        parents = {group.parent for group in sub_groups if group.parent}
+        pods: dict[str, list[Pod]] = {}
+        for pod in self.job.pods:
+            pods.setdefault(pod.sub_group, []).append(pod)
+        sets = {
+            group.name: SetPart(group.name, group.min_sub_groups, group.constraint)
+            for group in sub_groups
+            if group.name in parents
+        }
+        for group in sub_groups:
+            part: Part = sets.get(group.name) or PodPart(
+                group.name, group.min_members or 0, group.constraint, pods.get(group.name, [])
+            )
+            (sets[group.parent] if group.parent else self.root).children.append(part)
+
+    @property
+    def waits(self) -> bool:
+        """True if pods wait for a node."""
+        return any(leaf.waiting for leaf in self.leaves.values())
+
+    @property
+    def is_gated(self) -> bool:
+        """True if scheduling gates hold pods back."""
+        return any(leaf.gated for leaf in self.leaves.values())
+
+    @property
+    def is_gang(self) -> bool:
+        """True if some subgroup needs more than one pod."""
+        return any(leaf.minimum > 1 for leaf in self.leaves.values())
+
+    @property
+    def standing(self) -> int:
+        """0 where a subgroup, needed or not, is below its minimum, 2 where one is above it, else 1.
+
+        The lower, the sooner is its turn.
+        """
+        leaves = self.leaves.values()
+        if not all(leaf.is_satisfied for leaf in leaves):
+            return 0
+        return 2 if any(leaf.is_beyond for leaf in leaves) else 1
+
+
+_NO_ROOM = "no nodes with enough resources were found"
+_NO_REASON = "Unable to schedule pod"
+
+
+class Attempt:
+    """One attempt to place the pods of a job that are due. `errors` and `silent` are those of all of its attempts.
+
+    `rejections` are those of nodes by pod, of all of the job's attempts: KAI adds them up.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        rankings: Rankings,
+        tree: JobTree,
+        rejections: dict[str, Counter[str]],
+    ) -> None:
+        self._cluster = cluster
+        self._rankings = rankings
+        self._tree = tree
+        self._job = tree.job
+        self._rejections = rejections
+        self._scores: dict[str, Scores] = {}
+        self._visits: list[tuple[Sequence[NodeState], Scores | None]] = []
+        self.errors: list[FitError] = []
+        self.silent: list[Silent] = []
+
+    def place(self, pods: Sequence[Pod]) -> bool:
+        """True if all of the pods found a node; otherwise the cluster is as before."""
+        return self._place(self._tree.root, pods, self._cluster.nodes, (), is_tried_again=False)
+
+    def _place(
+        self,
+        part: Part,
+        pods: Sequence[Pod],
+        nodes: Sequence[NodeState],
+        above: tuple[str, ...],
+        *,
+        is_tried_again: bool,
+    ) -> bool:
+        """`is_tried_again`: where the part finds no place here, another set of nodes is left to try."""
+        own = {leaf.name: leaf for leaf in part.leaves()}
+        due = [pod for pod in pods if self._leaf_name(pod) in own]
+        wanted = {self._leaf_name(pod) for pod in due}
+        running = [node for name in wanted for node in own[name].placed]
+        answer = candidates(self._cluster, Wanted(self._job, part.name, part.constraint, due, running), nodes)
+        self.errors += answer.errors
+        if answer.silent is not None and answer.silent not in self.silent:
+            self.silent.append(answer.silent)
+        if answer.scores is not None:
+            self._scores[part.name] = answer.scores
+        lineage = (part.name, *above)
+        for among, is_last in _with_last(answer.sets):
+            mark = len(self._cluster.placed)
+            is_repeated = is_tried_again or not is_last
+            if self._place_among(part, due, among, lineage, is_tried_again=is_repeated):
+                return True
+            self._roll_back(mark, is_counted=is_repeated)
+        return False
+
+    def _place_among(
+        self,
+        part: Part,
+        pods: Sequence[Pod],
+        nodes: Sequence[NodeState],
+        lineage: tuple[str, ...],
+        *,
+        is_tried_again: bool,
+    ) -> bool:
+        if isinstance(part, SetPart):
+            return all(
+                self._place(child, pods, nodes, lineage, is_tried_again=is_tried_again)
+                for child in part.order_children()
+            )
+        scores = next((self._scores[name] for name in lineage if name in self._scores), None)
+        ranking: Ranking | None = None
+        for index, pod in enumerate(pods):
+            text = unmet_conditions(self._job.namespace, pod, self._cluster.largest)
+            if text is None:
+                if not self._rankings.is_plain(pod):
+                    node = self._rankings.best(pod, nodes, scores)
+                else:
+                    if ranking is None or not ranking.serves(pod):
+                        ranking = self._rankings.of(pod, nodes, scores)
+                    node = ranking.best()
+                if node is not None:
+                    self._cluster.place(pod, node)
+                    self._visits.append((nodes, scores))
+                    continue
+                text = self._why_nowhere(pod, scored_nodes(nodes, scores))
+            self.errors.append(self._pod_error(part, pod, index, text))
+            return False
+        return True
+
+    def _roll_back(self, mark: int, *, is_counted: bool) -> None:
+        """Takes the pods away that were placed since; `is_counted`: what rejected them before counts in messages."""
+        while len(self._cluster.placed) > mark:
+            pod, node = self._cluster.placed[-1]
+            nodes, scores = self._visits.pop()
+            self._cluster.take_back()
+            if is_counted:
+                self._reject(pod, nodes_before(pod, nodes, scores, node))
+
+    def _leaf_name(self, pod: Pod) -> str:
+        return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
+
+    def _why_nowhere(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
+        """KAI's text about a pod that no node takes."""
+        self._reject(pod, nodes)
+        counted = self._rejections.get(pod.name)
+        if counted is None:
+            return _NO_REASON
+        lines = sorted(f"{count} {reason}" for reason, count in counted.items())
+        return _NO_ROOM + (f": {JOINT.join(lines)}." if lines else "")
+
+    def _reject(self, pod: Pod, nodes: Iterable[NodeState]) -> None:
+        """Counts why the nodes do not take the pod now."""
+        refusal = self._cluster.neighbours.judge(pod)
+        for node in nodes:
+            reasons = node_shortages(pod, node.node, node.idle) if not node.fits(pod) else None
+            if reasons is None and node.fits(pod):
+                reasons = refusals(pod, node.node, names_taints=self._cluster.names_taints)
+                reasons = reasons or tuple(filter(None, (refusal(node.node),)))
+            if reasons is not None:
+                self._rejections.setdefault(pod.name, Counter()).update(reasons)
+
+    def _pod_error(self, part: PodPart, pod: Pod, index: int, text: str) -> FitError:
+        if not self._tree.is_gang or part.is_satisfied:
+            return unschedulable(f"Resources were not found for pod {self._job.namespace}/{pod.name} due to: {text}")
+        if not self._job.sub_groups:
+            return unschedulable(
+                f"Resources were found for {index} pods while {part.minimum} are required for gang scheduling. "
+                f"Additional pods cannot be scheduled due to: {text}"
+            )
+        return unschedulable(
+            f"Resources were found for {index} pods from all sub-groups while sub-group {part.name} requires "
+            f"{part.minimum} pods for gang scheduling. "
+            f"Additional pods cannot be scheduled in this sub-group due to: {text}"
+        )
+
+
+def _with_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[NodeState], bool]]:
+    """The sets, each with whether it is the last one."""
+    remaining = iter(sets)
+    following = next(remaining, None)
+    while following is not None:
+        current, following = following, next(remaining, None)
+        yield current, following is None
+
+
+FITS = ("allocated", "partial")
+"""The states of a job that runs."""
+
+
+class JobAnswer(Record):
+    """The result for one job. `nodes` has the node of each pod by the pod's name, "" where there is none.
+
+    `state`: `allocated`, `partial` (the minimum runs, further pods do not), `pending` (nothing new runs) or `notready`
+    (KAI does not try it: there are too few pods). `silent` are mistakes that KAI only logs. `before` is how many pods
+    had been placed when it was tried last.
+    """
+
+    name: str
+    state: str
+    nodes: Mapping[str, str]
+    errors: tuple[FitError, ...] = ()
+    silent: tuple[Silent, ...] = ()
+    before: int = 0
+
+    @property
+    def message(self) -> str:
+        """The message that the PodGroup's status gets."""
+        return summary(self.errors)
+
+
+class SessionAnswer(Record):
+    """The answers for the jobs in the order of creation.
+
+    `attempts` are the names of jobs in the order of turns, `placed` the pods with their nodes in the order of placing.
+    """
+
+    jobs: tuple[JobAnswer, ...]
+    attempts: tuple[str, ...]
+    placed: tuple[tuple[Pod, str], ...] = ()
+
+
+def allocate(scene: Scene) -> SessionAnswer:
+    """Where KAI puts the pods of all jobs."""
+    return _Session(scene).run()
+
+
+class _Session:
+    def __init__(self, scene: Scene) -> None:
+        self._cluster = ClusterState(scene)
+        self._rankings = Rankings(self._cluster)
+        self._trees = [JobTree(job, index) for index, job in enumerate(scene.jobs)]
+        self._queues = Queues(scene)
+        self._nodes: list[dict[str, str]] = [{pod.name: pod.node for pod in job.pods} for job in scene.jobs]
+        self._errors: list[list[FitError]] = [[] for _ in scene.jobs]
+        self._silent: list[list[Silent]] = [[] for _ in scene.jobs]
+        self._rejections: list[dict[str, Counter[str]]] = [{} for _ in scene.jobs]
+        self._before = [0] * len(scene.jobs)
+        for tree in self._trees:
+            self._queues.count(tree.job, [(pod, pod.node) for pod in tree.job.pods if pod.node])
+            missing = self._queues.missing(tree.job.queue)
+            if missing is not None:
+                self._errors[tree.index].append(missing)
+
+    def run(self) -> SessionAnswer:
+        """Gives the jobs their turns until none is left."""
+        attempts: list[str] = []
+        tried = [
+            tree for tree in self._trees if tree.waits and tree.root.is_ready and self._queues.is_tried(tree.job.queue)
+        ]
+        turns = _Turns(tried, self._queues.used, self._cluster.total())
+        while (tree := turns.next()) is not None:
+            attempts.append(tree.job.name)
+            if self._try(tree) and tree.waits:
+                turns.add(tree)
+        placed = tuple((pod, node.name) for pod, node in self._cluster.placed)
+        return SessionAnswer(tuple(self._answer(tree) for tree in self._trees), tuple(attempts), placed)
+
+    def _try(self, tree: JobTree) -> bool:
+        pods = tree.root.due()
+        self._before[tree.index] = len(self._cluster.placed)
+        refused = self._queues.refusal(tree.job, pods)
+        if refused is not None:
+            self._errors[tree.index].append(refused)
+            return False
+        attempt = Attempt(self._cluster, self._rankings, tree, self._rejections[tree.index])
+        mark = len(self._cluster.placed)
+        placed = attempt.place(pods)
+        self._errors[tree.index] += attempt.errors
+        self._silent[tree.index] += attempt.silent
+        if placed:
+            self._keep(tree, mark)
+            self._queues.count(tree.job, [(pod, node.name) for pod, node in self._cluster.placed[mark:]])
+        return placed
+
+    def _keep(self, tree: JobTree, mark: int) -> None:
+        for pod, node in self._cluster.placed[mark:]:
+            leaf = tree.leaves[pod.sub_group] if tree.job.sub_groups else next(iter(tree.leaves.values()))
+            leaf.waiting.remove(pod)
+            leaf.placed.append(node.name)
+            self._nodes[tree.index][pod.name] = node.name
+
+    def _answer(self, tree: JobTree) -> JobAnswer:
+        index = tree.index
+        if not tree.waits and not tree.is_gated:
+            state = "allocated"
+        elif not tree.root.is_ready:
+            state = "notready"
+        else:
+            state = "partial" if tree.root.is_satisfied else "pending"
+        return JobAnswer(
+            tree.job.name,
+            state,
+            self._nodes[index],
+            tuple(self._errors[index]),
+            tuple(self._silent[index]),
+            self._before[index],
+        )
+
+
+class _Turns:
+    """The jobs that wait, by queue.
+
+    The queue is next whose largest share of the cluster's GPUs, CPU or memory is the smallest with its next job. KAI
+    divides by what is fair for a queue; that is the same for all queues of equal weight and no quota.
+    """
+
+    def __init__(
+        self, trees: Sequence[JobTree], used: Mapping[str, Mapping[str, float]], total: Mapping[str, int]
+    ) -> None:
+        self._used = used
+        self._total = total
+        self._order = {name: index for index, name in enumerate(used)}
+        self._waiting: dict[str, list[tuple[int, int, int, JobTree]]] = {}
+        for tree in trees:
+            self.add(tree)
+
+    def add(self, tree: JobTree) -> None:
+        """Lets the job wait for a turn."""
+        heappush(self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.standing, tree.index, tree))
+
+    def next(self) -> JobTree | None:
+        """The job whose turn it is; None where none waits."""
+        queues = [queue for queue, trees in self._waiting.items() if trees]
+        if not queues:
+            return None
+        return heappop(self._waiting[min(queues, key=self._rank) if len(queues) > 1 else queues[0]])[-1]
+
+    def _rank(self, queue: str) -> tuple[float, float, int, str]:
+        used = self._used.get(queue, {})
+        asked = requests_of(self._waiting[queue][0][-1].root.due(), 0)
+        wanted = {name: used.get(name, 0) + amount for name, amount in asked.items()}
+        order = self._order.get(queue, len(self._order))
+        return self._share(wanted), self._share(used), order, queue
+
+    def _share(self, amounts: Mapping[str, float]) -> float:
+        shares = [amounts.get(name, 0) / self._total[name] for name in (GPU, CPU, MEMORY) if self._total.get(name)]
+        return max(shares, default=0.0)

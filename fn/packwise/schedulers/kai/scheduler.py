@@ -1,0 +1,150 @@
+"""The KAI Scheduler: its Topology, PodGroup and Queue, the labels of its pods, and what it refuses."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.kinds import CONFIGURING, KAI_CONFIG, PODGROUP, QUEUE, TOPOLOGY
+from packwise.placement import Gang, GangPod, Grouper
+from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
+from packwise.schedulers.kai.topology import KAI_TOPOLOGY, RULES, scheduler_topologies
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.findings.finding import Rule
+    from packwise.objects.place import Generated
+    from packwise.placement import Cluster, Node
+    from packwise.settings.topologyrender import TopologyRender
+
+# The versions of KAI that packwise knows, and ranges of them. Source: spec/kai.md (v0.12 to v0.18).
+
+
+# KAI's Topology: one for every topology that workloads can name, its manifest, and what its CRDs refuse.
+#
+# Source: spec/grove.md#9, #10, spec/designs.md#1, spec/kai.md, spec/grove-releases.md#4, spec/podgrouper.md#9,
+# crds/kai-v0.12.0 to v0.17.0.
+
+
+# The KAI Scheduler, v0.12 and newer: all of its objects. Source: spec/kai.md.
+
+_PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
+
+
+class _Kai(Scheduler):
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """Topologies, the PodGroups of gangs, and what a service asks for; users' own objects are judged."""
+        items, placements = source.inventory.items, source.placements
+        topologies = scheduler_topologies(source)
+        findings = [*topologies.findings]
+        # What nothing of the input needs is not imported: the import of podgroups takes 18 million instructions, a run
+        # of ten workloads 273 (valgrind --tool=cachegrind, Python 3.11).
+        if any(items.of_kind(*kind.key) for kind in (TOPOLOGY, PODGROUP)):
+            from packwise.schedulers.kai.users_objects import check_users_objects
+
+            findings += check_users_objects(source, topologies.generated)
+        groups: list[Generated] = []
+        # Where none are rendered, KAI may refuse those that others make.
+        is_judged = _is_grouped if source.settings.emits(PODGROUP.name) else _is_suspect
+        judged = [placement for placement in placements if is_judged(placement.node)]
+        if judged:
+            from packwise.schedulers.kai.podgroups import scheduler_podgroups
+
+            groups, problems = scheduler_podgroups(judged, source, topologies.generated)
+            findings += problems
+        previews: list[Generated] = []
+        own = [placement for placement in placements if _is_own(placement.node)]
+        if own:
+            from packwise.schedulers.kai.podgroups import own_podgroups
+
+            previews, problems = own_podgroups(own, source, topologies.generated)
+            findings += problems
+        submitted: list[Generated] = []
+        asked = [each for each in placements if not _is_grouped(each.node) and not _is_own(each.node)]
+        if asked:
+            from packwise.schedulers.kai.service_objects import service_objects
+
+            submitted, problems = service_objects(asked, source)
+            findings += problems
+        if items.of_kind(*KAI_CONFIG.key) or any(_asks_for_share(each.node) for each in placements):
+            from packwise.schedulers.kai.pod_admission import check_pods
+
+            findings += check_pods(source)
+        if any(items.of_kind(*kind.key) for kind in (QUEUE, *CONFIGURING)):
+            from packwise.schedulers.kai.object_schemas import check_objects
+
+            findings += check_objects(source)
+        if source.cluster.nodes:
+            from packwise.schedulers.kai.cluster_rules import check_nodes
+
+            findings += check_nodes(source)
+        if any(items.of_kind(*kind) for kind in (QUEUE.key, _PRIORITY_CLASS)):
+            from packwise.schedulers.kai.cluster_rules import check_queues
+
+            findings += check_queues(source)
+        generated = (*topologies.generated, *submitted, *groups, *previews)
+        return SchedulerObjects(generated, tuple(findings), topologies.refusals, topologies.conditions)
+
+    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+        """A ClusterTopologyBinding, which gets the entry that its rendered Topology needs."""
+        if cluster.schedulers is None:
+            return item
+        from packwise.schedulers.kai.references import with_reference
+
+        return with_reference(item, cluster.schedulers, settings)
+
+
+_SHARES = frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"})
+"""The annotations of pods by which they ask for shares of GPUs."""
+
+
+def _asks_for_share(node: Node) -> bool:
+    if isinstance(node, Gang):
+        return any(not _SHARES.isdisjoint(leaf.annotations) for leaf in node.sets)
+    metadata = node.value.get("metadata") if isinstance(node, GangPod) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and not _SHARES.isdisjoint(annotations)
+
+
+def _is_suspect(node: Node) -> bool:
+    """True if the node is a gang, and the PodGroup that others make of it may be refused.
+
+    Of names that Grove's webhook takes, KAI refuses those with dots; and the topology may be none of the cluster's.
+    """
+    return _is_grouped(node) and ("." in node.workload or KAI_TOPOLOGY in node.annotations)
+
+
+def _is_grouped(node: Node) -> TypeGuard[Gang]:
+    """True if an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
+    return isinstance(node, Gang) and node.is_of_operator
+
+
+def _is_own(node: Node) -> bool:
+    """True if KAI itself makes a PodGroup of the object that owns the node's pods."""
+    return isinstance(node, Gang) and node.grouper is Grouper.OWNER
+
+
+KAI: Scheduler = _Kai()
+"""The KAI Scheduler."""
+
+
+def rule_table() -> tuple[Rule, ...]:
+    """Every rule of KAI's objects, in the order in which they are checked."""
+    from packwise.schedulers.kai.cluster_rules import NODE_RULES, QUEUE_RULES
+    from packwise.schedulers.kai.object_schemas import RULES as OBJECT_RULES
+    from packwise.schedulers.kai.pod_admission import RULES as POD_RULES
+    from packwise.schedulers.kai.podgroups import OWN_PODGROUP_RULES, PODGROUP_RULES
+    from packwise.schedulers.kai.references import RULES as REFERENCE_RULES
+    from packwise.schedulers.kai.service_objects import RULES as SERVICE_RULES
+
+    return (
+        *RULES,
+        *PODGROUP_RULES,
+        *OWN_PODGROUP_RULES,
+        *SERVICE_RULES,
+        *REFERENCE_RULES,
+        *NODE_RULES,
+        *QUEUE_RULES,
+        *OBJECT_RULES,
+        *POD_RULES,
+    )

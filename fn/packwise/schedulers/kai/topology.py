@@ -1,0 +1,312 @@
+"""KAI's Topology: written from the topologies that workloads name, and judged as KAI's API server does."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
+from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
+from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
+from packwise.objects.place import Generated
+from packwise.placement import Gang, Grouper
+from packwise.schedulers import SchedulerInput, SchedulerObjects
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, PROFILE, minor_of
+from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
+from packwise.validate.crds import judge as judge_object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.topology.known import ClusterTopology, KnownTopologies, KnownTopology
+    from packwise.validate.crds import Verdict
+
+
+def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | None = None) -> dict[str, Value]:
+    """`kai.scheduler/v1alpha1 Topology`, cluster-scoped, of these node label keys, broadest first."""
+    metadata: dict[str, Value] = {"name": name}
+    if labels is not None:
+        metadata["labels"] = dict(labels)
+    levels: list[Value] = [{"nodeLabel": key} for key in keys]
+    return {"apiVersion": TOPOLOGY.api_version, "kind": TOPOLOGY.name, "metadata": metadata, "spec": {"levels": levels}}
+
+
+KAI_TOPOLOGY = "kai.scheduler/topology"
+"""Annotation that names the Topology where Grove's own does not."""
+
+
+_ANNOTATIONS = ("grove.io/topology-name", KAI_TOPOLOGY)
+
+
+class MissingBindingError(ValueError):
+    """The operator makes no PodGroup, since the binding that an annotation names is not there; the text is its own."""
+
+    def __init__(self, binding: str, annotation: str) -> None:
+        kind = CLUSTER_TOPOLOGY_BINDING
+        super().__init__(f'get {kind.name} {binding}: {kind.name}.{kind.group} "{binding}" not found')
+        self.binding = binding
+        self.place: FieldPath = ("metadata", "annotations", annotation)
+
+
+def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
+    """The name for each gang, "" for none; raises MissingBindingError where the operator has none."""
+    if source.cluster.revision.follows_references:
+        return partial(_topology_name, source.topologies)
+    return annotated_topology
+
+
+def annotated_topology(gang: Gang) -> str:
+    """The Topology that the gang's annotations name, else the one of its bounds."""
+    if gang.grouper is Grouper.OWNER:
+        return gang.topology
+    return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
+
+
+def _topology_name(topologies: KnownTopologies, gang: Gang) -> str:
+    """The Topology that the binding which the gang names refers to for KAI, else the one of the binding's name."""
+    annotation = next((annotation for annotation in _ANNOTATIONS if gang.annotations.get(annotation)), None)
+    if annotation is None or gang.grouper is not Grouper.OPERATOR:
+        return annotated_topology(gang)
+    name = gang.annotations[annotation]
+    binding = topologies.by_name.get(name)
+    if binding is None:
+        raise MissingBindingError(name, annotation)
+    return binding.references.get(PROFILE) or name
+
+
+_SPEC, _LEVELS = ("spec",), ("spec", "levels")
+
+
+_MAX_LEVELS = 16
+
+
+_MAX_LABEL = 316
+
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+_LOWEST = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
+
+
+def topology_problems(
+    value: Mapping[str, Value],
+    before: Mapping[str, Value] | None = None,
+    *,
+    minor: int = KNOWN.last,
+    of_rules: Value = OMITTED,
+) -> list[Problem]:
+    """Violations of the CRD of KAI v0.`minor` in the Topology `value`, which was `before` the change.
+
+    `of_rules` is the value that texts about all levels print: older API servers print their type.
+    """
+    problems = list(_of_spec(value.get("spec")))
+    # The API server evaluates the rules once all values have the shape that these expect.
+    if all(problem.cause is not Cause.TYPE for problem in problems):
+        keys_before = None if before is None else node_labels(before)
+        problems += _of_rules(node_labels(value), keys_before, minor, of_rules)
+    return problems
+
+
+def _of_spec(spec: Value) -> Iterator[Problem]:
+    levels = spec.get("levels") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict):
+        yield _wrong_type(_SPEC, spec, "object")
+    elif not isinstance(levels, list):
+        yield _wrong_type(_LEVELS, levels, "array")
+    else:
+        if not levels:
+            detail = "spec.levels in body should have at least 1 items"
+            yield _refusal(_LEVELS, "must hold at least one level; got none", ErrorType.INVALID, 0, detail)
+        if len(levels) > _MAX_LEVELS:
+            message = f"must hold at most {_MAX_LEVELS} levels; got {len(levels)}"
+            detail = f"must have at most {_MAX_LEVELS} items"
+            problem = _refusal(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
+            yield problem.replace(cause=Cause.TYPE)
+        for position, level in enumerate(levels):
+            yield from _of_level((*_LEVELS, position), level)
+
+
+def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
+    field = (*at, "nodeLabel")
+    label = level.get("nodeLabel") if isinstance(level, dict) else None
+    if not isinstance(level, dict):
+        yield _wrong_type(at, level, "object")
+    elif not isinstance(label, str):
+        yield _wrong_type(field, label, "string")
+    elif len(label) > _MAX_LABEL or not LABEL.fullmatch(label):
+        message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
+        text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
+        if len(label) > _MAX_LABEL:
+            yield _refusal(field, message, ErrorType.TOO_LONG, label, detail).replace(cause=Cause.TYPE)
+            return
+        detail = f"{text} in body should " + (f"match '{LABEL_PATTERN}'" if label else "be at least 1 chars long")
+        yield _refusal(field, message, ErrorType.INVALID, label, detail)
+
+
+def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
+    """Violations of the rules in CEL about all levels, in their order; one a rule, however many levels break it."""
+    has_aliases = minor >= LEVEL_ALIASES
+    if before is not None and before != keys:
+        text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
+        message = f"must stay as they are; they were {', '.join(before)}: delete the Topology and create it anew"
+        yield _refusal(_LEVELS, message, ErrorType.INVALID, shown, text)
+    again = [
+        (position, f'must be unique among the levels; got "{key}" again')
+        for position, key in enumerate(keys)
+        if key in keys[:position]
+    ]
+    yield from _told_once(again, "nodeLabel must be unique" if has_aliases else "must be unique", shown)
+    above = [
+        (position, f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it')
+        for position, key in enumerate(keys[:-1])
+        if key == _HOSTNAME and keys[-1] != key
+    ]
+    yield from _told_once(above, _LOWEST, shown)
+
+
+def _told_once(levels: Iterable[tuple[int, str]], text: str, shown: Value) -> Iterator[Problem]:
+    answer: str | None = OperatorError("spec.levels", ErrorType.INVALID, shown, text).text()
+    for position, message in levels:
+        yield Problem((*_LEVELS, position, "nodeLabel"), message, answer, Stage.SCHEMA)
+        answer = None
+
+
+def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
+    if value is None:
+        problem = _refusal(at, "must be set", ErrorType.REQUIRED, None, "")
+    else:
+        message, error = type_error(format_path(at), value, wanted)
+        problem = Problem(at, message, error.text(), Stage.SCHEMA)
+    return problem.replace(cause=Cause.TYPE)
+
+
+def _refusal(at: FieldPath, message: str, kind: ErrorType, value: Value, detail: str) -> Problem:
+    return Problem(at, message, OperatorError(format_path(at), kind, value, detail).text(), Stage.SCHEMA)
+
+
+REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "spec/kai.md#1")
+
+
+RULES = (REFUSED,)
+"""Rules of Topologies."""
+
+
+def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
+    """The Topologies made of all topologies, without those that KAI refuses where that is no error."""
+    if source.cluster.schedulers is not None and source.cluster.revision.topology_backends:
+        # Only one API lets others keep the scheduler's objects.
+        from packwise.schedulers.kai.references import referenced_topologies
+
+        return referenced_topologies(source, source.cluster.schedulers)
+    revision = source.cluster.revision
+    generated: list[Generated] = []
+    findings: list[Finding] = [*users_topologies(source)]
+    refused: dict[str, str] = {}
+    makes = source.cluster.makes_topologies
+    rendered = makes and source.settings.emits(TOPOLOGY.name)
+    way_out = "`createTopologyResources: false`, or " if revision.scheduler_profiles else ""
+    fatal = revision.topology_status is None
+    for known in source.topologies.by_name.values():
+        name = known.topology.name
+        surely_valid = False
+        if known.valid:
+            judgement = judge_known(known, source, way_out=way_out if rendered else None, fatal=fatal)
+            findings += judgement.findings
+            surely_valid = judgement.surely_valid
+            if judgement.answer is not None:
+                refused[name] = judgement.answer
+        if makes and (fatal or name not in refused):
+            generated.append(_generate(known, f"ClusterTopology {name}", recreate=surely_valid))
+    return SchedulerObjects(tuple(generated), tuple(findings), refused)
+
+
+def _generate(known: KnownTopology, source: str, *, recreate: bool) -> Generated:
+    origins = partial(level_origins, known.levels, known.places, "key", "spec/grove.md#9.2")
+    return Generated(value_of(known.topology), source, known.item, origins, recreate=recreate)
+
+
+def value_of(topology: ClusterTopology) -> dict[str, Value]:
+    """The Topology of a topology, of the same name."""
+    return topology_value(topology.name, [level.key for level in topology.levels])
+
+
+class TopologyAnswer(Record):
+    """The answer of KAI's API server to a Topology: its `answer`, None where it takes it.
+
+    `surely_valid`: every rule of its CRD was checked, and is kept.
+    """
+
+    findings: tuple[Finding, ...]
+    answer: str | None
+    surely_valid: bool
+
+
+def judge_known(
+    known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True
+) -> TopologyAnswer:
+    """The answer of KAI's API server to the Topology made of `known`.
+
+    Refusals are errors, which say how else to have none rendered, `way_out` first; warnings where there is none anyway
+    (None), or where the operator goes on without it (not `fatal`).
+    """
+    verdict = judge_topology(value_of(known.topology), source)
+    refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]
+    findings = (*refusals, *verdict.unchecked)
+    answer = _answer(known.topology.name, verdict.problems) if verdict.problems else None
+    return TopologyAnswer(findings, answer, not findings)
+
+
+def _answer(name: str, problems: Iterable[Problem]) -> str:
+    """The error of the API server for the object: each of its texts once."""
+    texts = list(dict.fromkeys([problem.operator_message for problem in problems if problem.operator_message]))
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return f'{TOPOLOGY.name}.{TOPOLOGY.group} "{name}" is invalid: {text}'
+
+
+def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdict:
+    """Why KAI's API server would not take the Topology `value`: by its own CRD, where that is at hand."""
+    return judge_object(
+        value,
+        source.definitions.of_kind(*TOPOLOGY.key),
+        # What was run beside an operator that makes Topologies had an API server that prints the type.
+        lambda: [problem.replace(stage=None) for problem in topology_problems(value, of_rules="array")],
+        # A GitOps tool creates it anew, so that nothing need be the same as before.
+        before=None if source.settings.gitops else source.inventory.before(value),
+    )
+
+
+def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fatal: bool) -> Finding:
+    place = known.key_place(problem.path)
+    message = f"{problem.message}: {NAME} refuses the {TOPOLOGY.name} that is made of it"
+    stage = problem.stage
+    text = None if stage is None else problem.operator_message
+    if way_out is None or not fatal:
+        if way_out is not None:
+            message += "; it is left out, and the ClusterTopology is not Ready"
+        return place.finding(REFUSED, message, severity=Severity.WARNING, operator_message=text, stage=stage)
+    message += f"; or render none: {way_out}`emit` without {TOPOLOGY.name}"
+    return place.finding(REFUSED, message, operator_message=text, stage=stage)
+
+
+def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
+    """KAI's refusals of Topologies that users wrote."""
+    for item in source.inventory.items.of_kind(*TOPOLOGY.key):
+        before = source.inventory.before(item.value)
+        verdict = judge_object(
+            item.value,
+            source.definitions.of_kind(*TOPOLOGY.key),
+            partial(_own_problems, item.value, before, minor_of(source.settings.kai_version)),
+            before=before,
+        )
+        yield from verdict.findings(item, REFUSED)
+
+
+def _own_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None, minor: int) -> list[Problem]:
+    problems = topology_problems(value, before, minor=minor)
+    return [problem.replace(consequence=f"{NAME} refuses it") for problem in problems]

@@ -1,0 +1,71 @@
+"""Releases of KAI by what they read, as minor versions."""
+
+from __future__ import annotations
+
+from krmfn.record import Record
+
+
+class Versions(Record):
+    """The minor versions from `first` to `last`, both included: (15, 17) is v0.15 to v0.17."""
+
+    first: int
+    last: int
+
+    def within(self, other: Versions) -> Versions | None:
+        """The versions that both have in common; None where there are none."""
+        shared = Versions(max(self.first, other.first), min(self.last, other.last))
+        return shared if shared.first <= shared.last else None
+
+    @property
+    def text(self) -> str:
+        """The range as a message names it, in the singular: `KAI from v0.15 on`."""
+        if self == KNOWN:
+            return "KAI"
+        if self.last == KNOWN.last:
+            return f"KAI from v0.{self.first} on"
+        if self.first == self.last:
+            return f"KAI v0.{self.first}"
+        return f"KAI v0.{self.first} to v0.{self.last}"
+
+
+KNOWN = Versions(12, 18)
+"""All that are known. What holds for the last holds for newer ones as far as anybody can tell."""
+
+
+SUBGROUP_COUNTS = 15
+"""The first one that lets a PodGroup say how many subgroups it needs (minSubGroup)."""
+
+
+LEVEL_ALIASES = 17
+"""The first one whose Topologies have other names of levels, which alone may change (alias)."""
+
+
+SEGMENT_COUNTS = 16
+"""The first one whose own pod-grouper writes how many subgroups a group needs, and not how many pods."""
+
+
+NO_TAINT_NAMES = 17
+"""The first one whose messages do not name the taint that a pod does not tolerate."""
+
+
+def minor_of(version: str | None) -> int:
+    """The number of `version` (`v0.15`, as in `kai.version`); where none is named, that of the newest known one."""
+    return KNOWN.last if version is None else int(version.removeprefix("v0."))
+
+
+def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Versions:
+    """The versions that the output must suit: `version` (`v0.15`, as in `kai.version`) and newer ones; None: all.
+
+    A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: spec/packwise.md#2.
+    """
+    if version is not None:
+        return Versions(minor_of(version), KNOWN.last)
+    return Versions(SUBGROUP_COUNTS, KNOWN.last) if counts_subgroups else KNOWN
+
+
+NAME = "KAI"
+"""The scheduler's name in messages."""
+
+
+PROFILE = "kai-scheduler"
+"""The scheduler's name in Grove's scheduler profiles and in pods."""

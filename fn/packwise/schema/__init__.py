@@ -1,0 +1,1 @@
+"""JSON Schemas of what packwise reads, for editors."""

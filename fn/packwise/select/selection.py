@@ -1,0 +1,625 @@
+"""The configuration of a render, picked from its input: settings, revision, topology configuration, definitions.
+
+Source: spec/designs.md#2, spec/packwise.md#1.
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule, has_errors
+from packwise.objects.identity import identity
+from packwise.objects.index import Index, Inventory
+from packwise.objects.kinds import DYNAMO_GRAPH, GANGS, POD_CLIQUE_SET, kind_of
+from packwise.objects.place import place_text
+from packwise.placement import Cluster
+from packwise.revisions.grove import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
+from packwise.settings.configuration import (
+    KUBE_PROFILE,
+    SOURCES,
+    Configuration,
+    TopologySource,
+    check_levels,
+    chosen_source,
+    is_operator,
+    operators_of,
+    read_schedulers,
+    read_source,
+)
+from packwise.settings.topologyrender import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
+from packwise.topology.known import ConfiguredTopology, check_labels, known_topologies
+from packwise.validate.crds import NO_DEFINITIONS, Definitions, definitions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from krmfn.value import Value
+    from packwise.placement import Schedulers
+    from packwise.revisions.grove import Revision
+    from packwise.select.evidence import Evidence
+    from packwise.settings.configuration import Operator
+    from packwise.topology.known import KnownTopologies
+
+# The revision of a render, and what chose it. Source: spec/designs.md#2, spec/grove-releases.md#1.
+
+REVISION = Rule("revision", "The revision is one that packwise renders.", "spec/designs.md#1")
+NEWER = Rule("revision-newer", "The release is one that packwise knows.", "spec/grove-releases.md#1", Severity.WARNING)
+UNNAMED = Rule("revision-unnamed", "The release is named.", "spec/grove-releases.md#1.1", Severity.WARNING, once=True)
+"""Who reports it looks at what in the input tells a release: `packwise.select.evidence`."""
+
+DEPLOYING = frozenset({
+    ("apps", "Deployment"),
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+    ("helm.cattle.io", "HelmChart"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    ("kustomize.config.k8s.io", "Kustomization"),
+    ("source.toolkit.fluxcd.io", "OCIRepository"),
+})  # fmt: skip
+"""Kinds of objects that deploy operators."""
+
+
+class ChosenRevision(Record):
+    """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
+
+    `is_assumed`: whether the input tells no release, or no more than that it is a later one. `is_shared`: a design was
+    chosen by a key that releases have too, so that the input tells neither.
+    """
+
+    revision: Revision
+    reason: str
+    is_named: bool = False
+    is_assumed: bool = False
+    is_shared: bool = False
+
+
+def choose_revision(
+    settings: TopologyRender,
+    configuration: Configuration | None,
+    index: Index,
+    findings: list[Finding],
+    *,
+    has_levels: bool,
+) -> ChosenRevision:
+    """`spec.revision`, else the one that topologies, their section or workloads show, else the newest release."""
+    if settings.revision is not None:
+        revision = _revision_named(settings, settings.revision, configuration, findings)
+        return ChosenRevision(revision, "spec.revision", is_named=True)
+    for revision in RECORDS:
+        if revision.chosen_by_topologies and has_topologies(index, revision):
+            return ChosenRevision(revision, f"a {revision.topology_kind} in the input")
+    key = configuration.key if configuration is not None else None
+    for revision in RECORDS:
+        if revision.chosen_by_key and not revision.needs_levels and revision.configuration_key == key:
+            return ChosenRevision(revision, f"the key {key}")
+    return _shown_design(index, has_levels=has_levels) or _guess(index)
+
+
+def _guess(index: Index) -> ChosenRevision:
+    """The assumed revision where nothing chooses one."""
+    from packwise.select.evidence import has_designs_domain, has_later_fields
+
+    if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
+        return ChosenRevision(NEWEST, "workloads of a later API", is_assumed=True)
+    if has_designs_domain(index):
+        return ChosenRevision(GREP_244_MULTI, "the key packDomain", is_shared=True)
+    return ChosenRevision(NEWEST, "the default", is_assumed=True)
+
+
+def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
+    """The design, or the release with levels, whose own fields the input has."""
+    if has_levels and (key := _key_of(ALPHA_8, index)) is not None:
+        return ChosenRevision(ALPHA_8, f"levels in the configuration, and {key}")
+    for revision in RECORDS:
+        if not revision.needs_levels:
+            continue
+        if has_levels:
+            return ChosenRevision(revision, f"the key {revision.configuration_key}")
+        if has_topologies(index, revision):
+            return ChosenRevision(revision, f"a {revision.topology_kind} in the input")
+        if (key := _key_of(revision, index)) is not None:
+            return ChosenRevision(revision, f"the key {key}")
+    return None
+
+
+def _key_of(revision: Revision, index: Index) -> str | None:
+    """The first key of a workload that shows the revision."""
+    from packwise.select.evidence import owners
+
+    for item in index.of_kind(*POD_CLIQUE_SET.key):
+        for _, owner in owners(item):
+            for key in revision.workload_keys:
+                if key in owner:
+                    return key
+    return None
+
+
+def has_topologies(index: Index, revision: Revision) -> bool:
+    """True if topologies of the revision's kind stand in the input."""
+    return bool(index.of_kind(*kind_of(revision.topology_kind).key))
+
+
+def has_grove_workloads(index: Index) -> bool:
+    """True if something in the input is judged by a release of Grove."""
+    return any(index.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
+
+
+def revision_called(name: str) -> Revision:
+    """The record of a revision; of a release after all of them, the newest."""
+    known = REVISIONS.get(name)
+    if known is not None:
+        return known
+    # Few inputs name one, and a run need not read the tags of the others.
+    from packwise.revisions.tags import newest_as
+
+    return newest_as(name)
+
+
+def _revision_named(
+    settings: TopologyRender, name: str, configuration: Configuration | None, findings: list[Finding]
+) -> Revision:
+    revision = revision_called(name)
+    if name not in REVISIONS:
+        _tell_newer(settings, name, findings)
+    if configuration is not None and configuration.key != revision.configuration_key:
+        message = f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
+        findings.append(configuration.place.finding(REVISION, message, at_key=True))
+    return revision
+
+
+def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) -> None:
+    """Says that a release after all records is taken for the newest one, which the settings allow or not."""
+    from packwise.revisions.tags import NEWEST
+
+    place = settings_place(settings).below("revision")
+    if settings.newer_revision == "Warn":
+        message = f'is newer than "{NEWEST}", the newest release that packwise knows: it is taken for that one'
+        findings.append(place.finding(NEWER, message))
+    else:
+        message = (
+            f'must not be newer than "{NEWEST}", the newest release that packwise knows; got "{name}"; take a newer '
+            "packwise, or set `newerRevision: Warn` to have it taken for that one"
+        )
+        findings.append(place.finding(REVISION, message))
+
+
+class Configured(Record):
+    """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
+
+    function_config: KubeObject | None = None
+    context: tuple[KubeObject, ...] = ()
+
+    @classmethod
+    def of(cls, item: KubeObject) -> Configured:
+        """The configuration in an object: an operator's is read as an item."""
+        return cls(context=(item,)) if is_operator(item) else cls(item)
+
+
+class Package(Record):
+    """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
+
+    `baseline` holds the objects as they stood before the change under review, None where nobody gave any;
+    `configured_before` is their configuration where it stands beside them, None where today's counts. `crds` are
+    the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
+    `documents_before` those of the baseline. `values` are the command line's, for the templates of documents.
+    `context` are objects that are read and never written: definitions that stand around the items, a configuration
+    that was chosen. `is_part`: the items are judged without a configuration, since each of several clusters that take
+    them has its own. `nodes` are the objects of the cluster that the gangs come to, nodes, pods and topologies, where
+    these were given. `is_chosen`: the user named the configuration, which counts before what states a topology among
+    the items. `folder` is the one of these clusters, below which its objects are written; "" is the top.
+    """
+
+    items: tuple[KubeObject, ...]
+    function_config: KubeObject | None = None
+    baseline: tuple[KubeObject, ...] | None = None
+    crds: tuple[KubeObject, ...] = ()
+    documents: tuple[KubeObject, ...] = ()
+    documents_before: tuple[KubeObject, ...] = ()
+    values: Mapping[str, Value] = {}
+    context: tuple[KubeObject, ...] = ()
+    is_part: bool = False
+    nodes: tuple[Mapping[str, Value], ...] = ()
+    folder: str = ""
+    configured_before: Configured | None = None
+    is_chosen: bool = False
+
+    @property
+    def before(self) -> Package | None:
+        """The package as it stood before the change under review, its workloads as those that run; None without one."""
+        if self.baseline is None:
+            return None
+        earlier = self.replace(items=self.baseline, documents=self.documents_before)
+        if self.configured_before is None:
+            return earlier
+        chosen = self.configured_before
+        return earlier.replace(function_config=chosen.function_config, context=chosen.context, configured_before=None)
+
+
+SETTINGS = Rule(
+    "configuration-fields", "packwise's own configuration has known fields of the right type.", "spec/packwise.md#2.2"
+)
+UNSUPPORTED = Rule(
+    "configuration-unsupported", "A setting that has no effect.", "spec/packwise.md#2.8", Severity.WARNING
+)
+LEVELS_UNUSED = Rule(
+    "configuration-levels-unused", "Levels that this revision does not look at.", "spec/grove.md#9.3", Severity.WARNING
+)
+ABSENT = Rule(
+    "configuration-absent", "Some object configures the topology.", "spec/designs.md#2", Severity.WARNING, once=True
+)
+APPLY = Rule(
+    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "spec/grove-releases.md#3.4.6"
+)
+RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
+"""Rules of packwise's own configuration."""
+
+
+class Selection(Record):
+    """The configuration of a render: the settings, the revision, the topology configuration, the cluster's CRDs.
+
+    `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
+    `chosen_by` is what chose the revision, `is_named` whether somebody named it, `is_assumed` whether no more is known
+    than that it is a later one; `evidence` what in the input contradicts it,
+    None where somebody did. `absent` reports that nothing configures a topology. What is wrong with CRDs
+    among the items stands in `definitions`: it keeps nothing from being judged otherwise.
+    `configuration` is None where nothing configures a topology; `around` has the sections beside a topology also then,
+    None where there are none. `enabled` is whether TAS is; `schedulers`: where the
+    revision has them. `results` are krmfn's about packwise's own configuration.
+    """
+
+    settings: TopologyRender
+    revision: Revision
+    configuration: Configuration | None
+    enabled: bool
+    around: Configuration | None = None
+    definitions: Definitions = NO_DEFINITIONS
+    schedulers: Schedulers | None = None
+    findings: tuple[Finding, ...] = ()
+    results: tuple[Result, ...] = ()
+    chosen_by: str = ""
+    is_named: bool = False
+    is_assumed: bool = False
+    evidence: Evidence | None = None
+    absent: Finding | None = None
+    revision_before: Revision | None = None
+
+    @property
+    def is_configured(self) -> bool:
+        """True if something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
+        configured = self.settings.item is not None or self.configuration is not None
+        return configured or self.enabled or bool(self.results)
+
+    @property
+    def is_contested(self) -> bool:
+        """True if more than one object configures the same."""
+        return any(finding.rule == SOURCES.name for finding in self.findings)
+
+    @property
+    def files(self) -> list[str]:
+        """The files of what configures packwise and the topology, each once."""
+        items = [self.settings.item, None if self.configuration is None else self.configuration.place.item]
+        files = [item.location().file for item in items if item is not None]
+        return list(dict.fromkeys([file for file in files if file is not None]))
+
+
+def index_package(package: Package) -> Inventory:
+    """The objects of the package by what they are."""
+    baseline = None if package.baseline is None else Index.of(package.baseline)
+    before = () if baseline is None else package.documents_before
+    return Inventory(Index.of((*package.items, *package.context)), baseline, package.documents, before)
+
+
+def select(package: Package, inventory: Inventory, *, configured_otherwise: bool = False) -> Selection:
+    """The configuration of the render, with every finding about that; `inventory` is the package's.
+
+    `configured_otherwise`: whether documents among the input bring a topology, so that no configuration need do so.
+    """
+    index = inventory.items
+    definitions = definitions_of(package.crds, index)
+    findings = list(index.findings)
+    if package.crds:
+        # Without a definition that was asked for, every answer would be a guess.
+        asked = frozenset(package.crds)
+        findings += [finding for finding in definitions.findings if finding.subject in asked]
+        others = [finding for finding in definitions.findings if finding.subject not in asked]
+        definitions = definitions.replace(findings=tuple(others))
+    results: list[Result] = []
+    settings = _settings(package, index, findings, results)
+    operators = operators_of(index, findings)
+    if package.is_chosen:
+        settings, operators = _as_chosen(package, settings, operators)
+    source = chosen_source(settings, operators, findings)
+    shape: list[Finding] = []
+    configuration = read_source(source, shape) if source is not None and not results else None
+    choice = choose_revision(settings, configuration, index, findings, has_levels=_has_levels(source))
+    revision = choice.revision
+    findings += _shape_findings(operators, revision, shape)
+    evidence = None if choice.is_named or results else _evidence(package, choice, index, settings)
+    findings += _kai_evidence(index, settings)
+    findings += _without_effect(settings, configuration, revision)
+    findings += check_labels(index, settings.item)
+    if not choice.is_assumed or has_grove_workloads(index):
+        settings = _as_applied(settings, revision, findings)
+    name = configuration.name if configuration is not None else None
+    revision = revision.with_configuration(name, annotate_topology=settings.topology_name_annotation)
+    if configuration is not None and revision.default_topology is not None:
+        findings += check_levels(configuration, revision)
+    elif configuration is not None and configuration.levels:
+        findings.append(_levels_unused(configuration, revision))
+    around = configuration if source is not None else _around(settings, revision, index)
+    schedulers = _schedulers(around, revision, settings, findings, is_assumed=choice.is_assumed)
+    enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
+    absent = None
+    if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
+        absent = _absent(settings, revision)
+    return Selection(
+        settings=settings.with_values(package.values),
+        revision=revision,
+        configuration=configuration,
+        around=around,
+        enabled=enabled,
+        definitions=definitions,
+        schedulers=schedulers,
+        findings=tuple(findings),
+        results=tuple(results),
+        chosen_by=choice.reason,
+        is_named=choice.is_named,
+        is_assumed=choice.is_assumed,
+        evidence=evidence,
+        absent=absent,
+        revision_before=_revision_before(package, inventory, is_named=choice.is_named),
+    )
+
+
+def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies:
+    """The topologies that workloads can name."""
+    revision, configuration = selection.revision, selection.configuration
+    finalizers = (revision.finalizer,) if revision.finalizer is not None and selection.settings.finalizers else ()
+    configured = ConfiguredTopology(
+        configuration.topology(revision) if configuration is not None else None, configuration is not None, finalizers
+    )
+    enabled = selection.schedulers.names if selection.schedulers is not None else ()
+    return known_topologies(inventory, selection.definitions, revision, configured, enabled)
+
+
+def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
+    """The cluster that is rendered for; `nodes` are objects of it, its Nodes among them, where they were given."""
+    configuration, around, revision = selection.configuration, selection.around, selection.revision
+    # Without scheduler profiles the operator makes the scheduler's topologies.
+    profiles = around.makes_kai_topologies if around is not None else None
+    return Cluster(
+        revision=revision,
+        enabled=selection.enabled,
+        domains=configuration.domains if configuration is not None else (),
+        topologies={name: topology.topology for name, topology in known.by_name.items()},
+        auto_mnnvl=around is not None and around.auto_mnnvl,
+        knows_mnnvl=around is not None or not selection.is_assumed,
+        schedulers=selection.schedulers,
+        makes_topologies=not revision.scheduler_profiles or profiles is not False,
+        revision_before=selection.revision_before,
+        nodes=nodes,
+    )
+
+
+def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
+    """The warning of a release of KAI that the input deploys and the settings do not name."""
+    if DEPLOYING.isdisjoint(index.by_kind):
+        return ()
+    # What deploys nothing need not pay for the import.
+    from packwise.select.evidence import kai_evidence
+
+    return kai_evidence(index, settings)
+
+
+def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:
+    """The revision that the baseline was written for: what its own configuration names, else what it deploys.
+
+    None where it tells none. What it deploys counts only where today's revision `is_named`: assumed ones are the same.
+    """
+    if inventory.baseline is None:
+        return None
+    beside = package.configured_before
+    items = () if beside is None else (beside.function_config, *beside.context)
+    configurations = [item for item in (*items, *inventory.baseline.of_kind(GROUP, KIND)) if item is not None]
+    names = {name for item in configurations if (name := _name_in(item)) is not None}
+    if names:
+        return revision_called(names.pop()) if len(names) == 1 else None
+    if not is_named:
+        return None
+    from packwise.select.evidence import deployed_release
+
+    deployed = deployed_release(inventory.baseline)
+    return None if deployed is None else deployed.revision
+
+
+def _name_in(item: KubeObject) -> str | None:
+    """The revision that a configuration names; None where it names none, or cannot be read."""
+    try:
+        return load(item).revision
+    except (FieldError, ValueError):
+        return None
+
+
+def _as_chosen(
+    package: Package, settings: TopologyRender, operators: list[Operator]
+) -> tuple[TopologyRender, list[Operator]]:
+    """The configuration that the user named, without what else states a topology.
+
+    A TopologyRender without a topology is completed by an operator's configuration, as ever.
+    """
+    chosen = [operator for operator in operators if operator.place.item in package.context]
+    if package.function_config is None and chosen:
+        return settings.replace(sections={}), chosen
+    return settings, [] if settings.sections else operators
+
+
+def _has_levels(source: TopologySource | None) -> bool:
+    """True if a topology section has levels, of whatever type."""
+    sections = () if source is None else source.sections.values()
+    return any(isinstance(section, dict) and "levels" in section for section in sections)
+
+
+def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
+    """The evidence against a revision that nobody named; nothing is imported for one that somebody named."""
+    from packwise.select.evidence import evidence_against
+
+    # A part of several clusters' packages has their configurations, which may well name a release.
+    shared = choice.reason if choice.is_shared and not package.is_part else ""
+    return evidence_against(choice.revision, index, settings, is_guess=choice.is_assumed, shared=shared)
+
+
+def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
+    """packwise's own configuration: the function's, or the one among the items."""
+    function_config = function_config_of(package)
+    items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, function_config)]
+    chosen = function_config if function_config is not None else (items.pop(0) if items else None)
+    if chosen is None:
+        return no_configuration()
+    try:
+        settings = load(chosen)
+    except FieldError as error:
+        results.append(_with_rule(error.to_result()))
+        return no_configuration()
+    except ValueError as error:
+        errors: tuple[Result, ...] = getattr(error, "results", ())
+        if not errors:
+            raise
+        results += [_with_rule(result) for result in errors]
+        return no_configuration()
+    for other in items:
+        message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other)
+        findings.append(Finding.of(SOURCES, other, (), message))
+    return settings
+
+
+_BESIDE_CHOSEN = (
+    f"must be the only {KIND}; there is another, which functionConfig or --config gives for every object; keep one, or "
+    "give none there: each object is then judged by the one nearest to it"
+)
+
+
+def _second(chosen: KubeObject, other: KubeObject) -> str:
+    """The message about a second TopologyRender: in another folder it is another cluster's."""
+    folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
+    message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
+    if folders[0] == folders[1]:
+        return f"{message}; keep one, or move this one elsewhere"
+    clusters = " and ".join([f'"{folder or "."}"' for folder in folders])
+    return f"{message}; these are two clusters, which check and fn alone take together: name {clusters} one by one"
+
+
+def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
+    """Findings about the types of configurations: what Grove's decoder says, and the rest of `shape`."""
+    if not operators:
+        return shape
+    from packwise.settings.operator import operator_findings
+
+    findings = operator_findings(operators, revision)
+    decoded = {(finding.subject, finding.path, finding.location) for finding in findings}
+    rest = [finding for finding in shape if (finding.subject, finding.path, finding.location) not in decoded]
+    return [*findings, *rest]
+
+
+def function_config_of(package: Package) -> KubeObject | None:
+    """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
+    item = package.function_config
+    if item is not None and item.get(("kind",)) == "ConfigMap" and not item.get(("data",)):
+        return None
+    return item
+
+
+def _is_same(item: KubeObject, function_config: KubeObject | None) -> bool:
+    """True if `item` is the function's configuration too: kpt lists the file among the items."""
+    return function_config is not None and identity(item.value) == identity(function_config.value)
+
+
+def _with_rule(result: Result) -> Result:
+    return result.replace(tags={**result.tags, "rule": SETTINGS.name})
+
+
+def _without_effect(
+    settings: TopologyRender, configuration: Configuration | None, revision: Revision
+) -> Iterator[Finding]:
+    """Settings that are those of another revision."""
+    message = f'has no effect with revision "{revision.name}"; leave it out'
+    if settings.topology_name_annotation and revision.annotate_topology:
+        yield settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)
+    if settings.finalizers and revision.finalizer is None:
+        yield settings_place(settings).below("finalizers").finding(UNSUPPORTED, message)
+    if configuration is not None and configuration.name is not None and not revision.named_by_configuration:
+        yield configuration.place.below("name").finding(UNSUPPORTED, message)
+
+
+def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Finding]) -> TopologyRender:
+    """The settings; where PodGangs are built from PodGangMaps, nothing is applied unless they ask for it.
+
+    They must not ask for it where PodGangs are rendered.
+    """
+    if not revision.podgang_maps:
+        return settings
+    if not settings.apply_is_set:
+        return settings.replace(apply=False)
+    kinds = [word for word in dict.fromkeys([kind.emit_word for kind in GANGS]) if settings.emits(word)]
+    if settings.apply and kinds:
+        message = (
+            f'must not be true with revision "{revision.name}" where `emit` has {" and ".join(kinds)}: the operator '
+            "deletes PodGangs of its own that its PodGangMaps do not know, and those of others stay beside the ones "
+            "that it makes, with other names; leave it out, or emit other kinds only"
+        )
+        findings.append(settings_place(settings).below("apply").finding(APPLY, message))
+    return settings
+
+
+def _around(settings: TopologyRender, revision: Revision, index: Index) -> Configuration | None:
+    """The sections of the settings beside a topology that they do not have; None without any, or without Grove."""
+    if (settings.scheduler is None and settings.network is None) or not has_grove_workloads(index):
+        return None
+    place = settings_place(settings)
+    sections: dict[str, Value] = {revision.configuration_key: {}}
+    # Their types are right: `load` has looked at them.
+    return read_source(TopologySource(f"the {KIND}", place, sections, settings.scheduler, settings.network), [])
+
+
+def _schedulers(
+    configuration: Configuration | None,
+    revision: Revision,
+    settings: TopologyRender,
+    findings: list[Finding],
+    *,
+    is_assumed: bool,
+) -> Schedulers | None:
+    if not revision.scheduler_backends:
+        return None
+    schedulers, problems = read_schedulers(configuration, revision, settings.item)
+    findings += problems
+    if is_assumed and configuration is None:
+        # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
+        return schedulers.replace(default=KUBE_PROFILE)
+    return schedulers
+
+
+def _topologies_only(index: Index, revision: Revision) -> bool:
+    """True if user-created topologies alone say that TAS is on. Source: spec/designs.md#2."""
+    return revision.chooses_topology and has_topologies(index, revision)
+
+
+def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:
+    message = (
+        f'has no effect with revision "{revision.name}": its levels stand in {revision.topology_kind} objects, and the '
+        "operator passes over these; move them there"
+    )
+    return configuration.place.below("levels").finding(LEVELS_UNUSED, message, at_key=True)
+
+
+def _absent(settings: TopologyRender, revision: Revision) -> Finding:
+    where = f"a {KIND}" if settings.item is None else f"the {KIND}"
+    message = (
+        "no topology configuration was given, so topology-aware scheduling counts as disabled; give "
+        f"`{revision.configuration_key}` in {where}, or a Grove OperatorConfiguration among the input"
+    )
+    path = ("data",) if settings.embedded else ("spec",)
+    return Finding.of(ABSENT, settings.item, path if settings.item is not None else (), message)

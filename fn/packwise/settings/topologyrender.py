@@ -1,0 +1,483 @@
+"""packwise's own configuration, a TopologyRender: its fields with their types, defaults and meaning, and its records.
+
+What is wrong with a configuration, its JSON Schema and its page in the documentation come from the table `SPEC`; the
+steps see the frozen records. Source: spec/packwise.md#2.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.record import Record, field_names
+from packwise.fields import Array, Field, Flag, Number, Object, Open, Text, TextMap, TextOr, field_problems, kind_at
+from packwise.objects.place import Place
+from packwise.placement import MAX_GANGS
+from packwise.revisions.grove import REVISIONS
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeVar
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.fields import Kind
+
+    RecordT = TypeVar("RecordT", bound=Record)
+
+GROUP = "packwise.dev"
+API_VERSION = f"{GROUP}/v1alpha1"
+KIND = "TopologyRender"
+
+_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
+
+KAI_PROFILE = "kai-scheduler"
+"""The name of the KAI Scheduler in Grove's scheduler profiles, and in pods."""
+
+DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
+"""The keys of a topology section, one for each way that Grove spelt it."""
+
+
+class Osmo(Record):
+    """Settings of OSMO's front end: what OSMO knows of a submission and no file says.
+
+    `key_sets`: Uniform refuses unlike requirements as OSMO does, Pad puts them together as its design says.
+    `values` are those of the variables in templates of workflows.
+    """
+
+    namespace: str = "osmo-workflows"
+    priority: str = "NORMAL"
+    submitted_by: str = ""
+    key_sets: str = "Uniform"
+    values: Mapping[str, Value] = {}
+
+
+class Dynamo(Record):
+    """The configuration of Dynamo's operator, which no DynamoGraphDeployment states, and its release.
+
+    `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
+    `termination_delay` is the one of the PodCliqueSets it makes.
+    """
+
+    release: str | None = None
+    grove: bool = True
+    kai_scheduler: bool = True
+    termination_delay: str = "15m"
+
+
+class KueueFlavor(Record):
+    """A ResourceFlavor to write: nodes with these labels, in the topology that the settings have."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+
+
+class Kueue(Record):
+    """The release of Kueue that the output must suit, None: the assumed one; and the flavors to write."""
+
+    version: str | None = None
+    flavors: tuple[KueueFlavor, ...] = ()
+
+
+class RunLimits(Record):
+    """Limits of one run: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
+
+    gangs: int = MAX_GANGS
+
+
+class RuleEntry(Record):
+    """An entry of `rules`: `level` is the list it stands in, at `place`; no `paths`: it is for all files."""
+
+    level: str
+    place: int
+    rule: str
+    paths: tuple[str, ...] = ()
+
+
+class TopologyRender(Record):
+    """The settings of a TopologyRender. `sections` holds the topology sections by key, as written.
+
+    `scheduler` and `network` are those sections, as written. `exclude` are globs of files that are not read.
+
+    `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
+    data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`; `apply_is_set` and `podgang_epoch_is_set`
+    likewise. `kai_version` is the oldest KAI that the output must suit, None: every known one; `kai_name` is
+    the scheduler that pods of workloads name for it. `podgang_epoch` is the
+    first epoch where nothing tells those of the cluster; by default it has as many digits as they have.
+    """
+
+    item: KubeObject | None = None
+    embedded: bool = False
+    sections: Mapping[str, Value] = {}
+    scheduler: Value = None
+    revision: str | None = None
+    newer_revision: str = "Error"
+    unknown_fields: str = "Error"
+    admission: str = "Auto"
+    emit: tuple[str, ...] = ("ClusterTopology", "Topology", "PodGang")
+    gitops: tuple[str, ...] = ()
+    annotate: bool = True
+    apply: bool = True
+    topology_name_annotation: bool = False
+    finalizers: bool = False
+    osmo: Osmo = Osmo()
+    limits: RunLimits = RunLimits()
+    emit_is_set: bool = False
+    kai_version: str | None = None
+    kai_name: str = KAI_PROFILE
+    apply_is_set: bool = False
+    podgang_epoch: int = 1_000_000_000_000_000_000
+    podgang_epoch_is_set: bool = False
+    network: Value = None
+    exclude: tuple[str, ...] = ()
+    rules: tuple[RuleEntry, ...] = ()
+    dynamo: Dynamo = Dynamo()
+    kueue: Kueue = Kueue()
+
+    def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
+        """These settings where `values` count before those of `osmo.values`."""
+        return self.replace(osmo=self.osmo.replace(values={**self.osmo.values, **values})) if values else self
+
+    def emits(self, kind: str, *, by_default: bool = False) -> bool:
+        """True if objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
+        return kind in self.emit or (by_default and not self.emit_is_set)
+
+
+def no_configuration() -> TopologyRender:
+    """The settings where nobody configured packwise: the defaults, no topology."""
+    return TopologyRender()
+
+
+def _wrong_revision(name: str) -> str:
+    if name in REVISIONS:
+        return ""
+    # Known names are nearly all that is ever written.
+    from packwise.revisions.tags import wrong_name
+
+    return wrong_name(name)
+
+
+_LONGEST_GLOB = 500
+
+
+def _wrong_glob(glob: str) -> str:
+    if not glob.strip() or len(glob) > _LONGEST_GLOB:
+        return f'must be a glob of files of at most {_LONGEST_GLOB} characters, as in "examples/**"'
+    # Few configurations have globs.
+    from packwise.globs import Globs
+
+    return "" if Globs.read([glob]).patterns else f'must be a glob as in .gitignore; got "{glob}"'
+
+
+_DEFAULT, _OSMO, _DYNAMO = TopologyRender(), Osmo(), Dynamo()
+
+
+def _flag(summary: str, default: bool) -> Field:
+    return Field(Flag(), default=default, summary=summary)
+
+
+def _text(summary: str, default: str | None = None, kind: Text = Text()) -> Field:  # noqa: B008 (it is frozen)
+    return Field(kind, nullable=default is None, default=default, summary=summary)
+
+
+def _list(summary: str, item: Kind, default: tuple[str, ...] = ()) -> Field:
+    return Field(Array(item), default=list(default), summary=summary)
+
+
+def _section(summary: str, kind: Object) -> Field:
+    """A section that is always there: without it, its fields have their defaults."""
+    default = {name: field.default for name, field in kind.fields.items()}
+    return Field(kind, default=default, summary=summary)
+
+
+def _grove_section(summary: str, kind: Object) -> Field:
+    """A section of Grove's, which may be absent."""
+    return Field(kind, nullable=True, summary=summary)
+
+
+_CHOICE = Text(("Error", "Warn"))
+_LEVEL = Object("LevelModel", summary="One topology level.", fields={
+    "domain": _text("What workloads say: region, zone, datacenter, block, rack, host or numa.", ""),
+    "key": _text("Label key of the nodes that tells the domain's members apart.", ""),
+})  # fmt: skip
+_TOPOLOGY = Object("SectionModel", summary="Grove's own topology section.", fields={
+    "enabled": _flag("Whether topology-aware scheduling is on.", False),
+    "levels": _list("The levels; required while enabled.", _LEVEL),
+    "name": _text("Name of the ClusterTopology (design-1 and design-2 only)."),
+})  # fmt: skip
+_PROFILE = Object("ProfileModel", summary="A scheduler profile.", fields={
+    "name": Field(Text(), required=True, summary="kai-scheduler is the one that has topologies."),
+    "default": _flag("Whether pods without schedulerName get it.", False),
+    "config": _grove_section("The scheduler's own configuration.", Object(
+        "KaiConfigModel",
+        {"createTopologyResources": _flag("Whether KAI Topologies are made.", True)},
+        summary="The part of the profile's own configuration that packwise reads; the rest is the scheduler's.",
+        takes_others=True,
+    )),
+})  # fmt: skip
+_SCHEDULER = Object("SchedulerModel", summary="Grove's `scheduler` section.", fields={
+    "profiles": _list("Schedulers of the cluster; none means KAI.", _PROFILE),
+    "defaultProfileName": _text("Name of the default profile."),
+})  # fmt: skip
+_NETWORK = Object("NetworkModel", summary="Grove's `network` section.", fields={
+    "autoMNNVLEnabled": _flag("Whether Grove gives workloads ComputeDomains (MNNVL).", False),
+})  # fmt: skip
+_DYNAMO_SECTION = Object("DynamoModel", summary="What packwise must know of Dynamo's operator.", fields={
+    "release": _text(
+        "The release of Dynamo, as `1.4` or `1.4.2`; by default the newest that packwise knows.",
+        _DYNAMO.release,
+        Text(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$"),
+    ),
+    "grove": _flag("The operator's `orchestrators.grove.enabled`: without it, no PodCliqueSet.", _DYNAMO.grove),
+    "kaiScheduler": _flag(
+        "The operator's `orchestrators.kaiScheduler.enabled`: pods name KAI and their queue.", _DYNAMO.kai_scheduler
+    ),
+    "terminationDelay": _text(
+        "The operator's `orchestrators.grove.terminationDelay`.",
+        _DYNAMO.termination_delay,
+        Text(pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"),
+    ),
+})  # fmt: skip
+_OSMO_SECTION = Object("OsmoModel", summary="Settings of OSMO's front end.", fields={
+    "namespace": _text(
+        "Namespace of what is rendered: the backend's `k8s_namespace`.",
+        _OSMO.namespace,
+        Text(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63),
+    ),
+    "priority": _text(
+        "Priority of workflows; HIGH and NORMAL are not preempted.", _OSMO.priority, Text(("LOW", "NORMAL", "HIGH"))
+    ),
+    "submittedBy": _text("Who submits the workflows.", _OSMO.submitted_by),
+    "keySets": _text(
+        "Tasks with unlike topology keys: Uniform refuses them as OSMO does, Pad fills them up.",
+        _OSMO.key_sets,
+        Text(("Uniform", "Pad")),
+    ),
+    "values": Field(
+        Open("object"),
+        default={},
+        summary="Values of the variables in templates of workflows, as `osmo workflow submit --set` has them.",
+    ),
+})  # fmt: skip
+_KAI = Object("KaiModel", summary="The KAI Scheduler that the output must suit.", fields={
+    "version": _text(
+        "The release that runs, v0.12 to v0.18; of several clusters, the oldest. Unset: rendered objects "
+        "suit all of them, and the groups of workloads are those of v0.17.",
+        kind=Text(pattern=r"^v0\.1[2-8]$"),
+    ),
+    "schedulerName": _text(
+        "The name by which pods of workloads that KAI groups itself ask for it (`--scheduler-name`).",
+        KAI_PROFILE,
+        Text(min_length=1, max_length=253),
+    ),
+})  # fmt: skip
+_FLAVOR = Object("KueueFlavorModel", summary="A ResourceFlavor to write.", fields={
+    "name": Field(
+        Text(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253),
+        required=True,
+        summary="Name of the ResourceFlavor.",
+    ),
+    "nodeLabels": Field(
+        TextMap(least=1, most=8), required=True, summary="Labels of the nodes that the flavor stands for."
+    ),
+})  # fmt: skip
+_KUEUE = Object(
+    "KueueModel",
+    summary="Kueue, whose Topology and ResourceFlavors are written where `emit` names KueueTopology.",
+    fields={
+        "version": _text(
+            "The release of Kueue, v0.17 to v0.20; by default what v0.19 does counts.",
+            kind=Text(pattern=r"^v0\.(1[7-9]|20)$"),
+        ),
+        "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
+    },
+)
+_LIMITS = Object(
+    "LimitsModel",
+    summary="How much one run may render: more is an error, before memory and repository fill.",
+    fields={
+        "gangs": Field(
+            Number(bits=0, least=1),
+            default=MAX_GANGS,
+            summary="Gangs and entries of gangs of all workloads together: PodGangs and their podgroups, PodGroups and "
+            "their subgroups, Pods.",
+        ),
+    },
+)
+_RULE_ENTRY = TextOr(Object("RuleOfPathsModel", summary="A rule, for the findings in some files.", fields={
+    "rule": Field(Text(), required=True, summary="Name of the rule, as a finding ends with it."),
+    "paths": Field(
+        Array(Text(wrong=_wrong_glob), least=1),
+        required=True,
+        summary="Globs of files, as .gitignore spells them, from the folder of the configuration.",
+    ),
+}))  # fmt: skip
+_RULES = Object(
+    "RulesModel",
+    summary="What becomes of findings by their rules. An entry with paths counts before one without.",
+    fields={
+        "ignore": _list("Rules whose warnings and infos are not reported.", _RULE_ENTRY),
+        "warn": _list("Rules whose infos are warnings.", _RULE_ENTRY),
+        "error": _list("Rules whose warnings and infos are errors.", _RULE_ENTRY),
+    },
+)
+
+SPEC = Object(
+    "TopologyRenderSpec",
+    summary="`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields.",
+    fields={
+        "topologyAwareScheduling": _grove_section("The cluster's topology.", _TOPOLOGY),
+        "clusterTopology": _grove_section("The same, as design-2 spells it.", _TOPOLOGY),
+        "topology": _grove_section("The same, as design-1 spells it.", _TOPOLOGY),
+        "scheduler": _grove_section("The cluster's schedulers.", _SCHEDULER),
+        "network": _grove_section("The network of the cluster's nodes.", _NETWORK),
+        "revision": _text(
+            "Which Grove runs: a release's tag, or a design's name; unset: what the input shows decides, a "
+            "ClusterTopologyBinding or a design's own fields, and without these the newest is assumed, with a warning.",
+            kind=Text(wrong=_wrong_revision),
+        ),
+        "newerRevision": _text(
+            "What a tag newer than every known release is: Error, or Warn, and the newest known one is used.",
+            _DEFAULT.newer_revision,
+            _CHOICE,
+        ),
+        "topologyNameAnnotation": _flag(
+            "design-1 only: write grove.io/topology-name on PodGangs.", _DEFAULT.topology_name_annotation
+        ),
+        "unknownFields": _text(
+            "What fields of workloads are that no API server knows.", _DEFAULT.unknown_fields, _CHOICE
+        ),
+        "admission": _text(
+            "Whether workloads are new to the cluster; Auto looks at status, baseline and earlier output.",
+            _DEFAULT.admission,
+            Text(("Auto", "New", "Existing")),
+        ),
+        "emit": _list(
+            "Kinds to render; of OSMO by default Topology, PodGroup and Pod.",
+            Text((
+                "ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", "PodCliqueSet", "KueueTopology",
+            )),
+            _DEFAULT.emit,
+        ),
+        "gitops": _list(
+            "Tools that apply the output: generated objects get their annotations, `render -o` their layout.",
+            Text(("argocd", "flux")),
+            _DEFAULT.gitops,
+        ),
+        "finalizers": _flag(
+            "grep-244-multi only: whether ClusterTopologies carry the operator's finalizer.", _DEFAULT.finalizers
+        ),
+        "exclude": _list(
+            "Globs of files that are left out where a folder is read, spelt as in `.gitignore`, from this "
+            "file's folder on; what `.gitignore` names is left out anyway.",
+            Text(min_length=1),
+            _DEFAULT.exclude,
+        ),
+        "osmo": _section("OSMO's front end.", _OSMO_SECTION),
+        "kai": _section("The KAI Scheduler.", _KAI),
+        "kueue": _section("Kueue.", _KUEUE),
+        "dynamo": _section("The operator of DynamoGraphDeployments.", _DYNAMO_SECTION),
+        "limits": _section("How much one run may render.", _LIMITS),
+        "rules": _section(
+            "What becomes of warnings and infos, by rule and file. What a cluster refuses stays an error.", _RULES
+        ),
+        "annotate": _flag("Whether workloads get their conditions as annotations.", _DEFAULT.annotate),
+        "apply": _flag(
+            "false: generated objects are for review only, no tool applies them. From v0.1.0-alpha.12 on the "
+            "default is false, since the operator deletes PodGangs that its PodGangMaps do not know.",
+            _DEFAULT.apply,
+        ),
+        "podGangEpoch": Field(
+            Number(bits=64, least=1, most=9_223_372_036_854_775_804),
+            default=_DEFAULT.podgang_epoch,
+            summary="From v0.1.0-alpha.12 on: the first epoch of PodGangs where no PodGangMap tells it.",
+        ),
+    },
+)  # fmt: skip
+"""The fields of `spec`."""
+
+
+def load(item: KubeObject) -> TopologyRender:
+    """The TopologyRender that `item` is, or that the ConfigMap `item` spells in its data.
+
+    Raises krmfn's ConfigError with a result for each wrong field, and FieldError where `item` is neither of the two.
+    """
+    kind, version = item.kind, item.api_version
+    embedded = (version, kind) == ("v1", "ConfigMap")
+    if not embedded and (version, kind) != (API_VERSION, KIND):
+        wanted = f'must be a {KIND} ({API_VERSION}) or a ConfigMap; got "{version} {kind}"'
+        raise item.error(("kind",), f"the function's configuration {wanted}")
+    if not embedded:
+        _refuse_unknown(item)
+    spec, places = item.get(("spec",), {}), None
+    if embedded or not isinstance(spec, dict):
+        # Few configurations are ConfigMaps.
+        from krmfn.config import read_config
+
+        spec, places = read_config(item, _takes_text)
+    problems = list(field_problems(spec, SPEC))
+    if problems:
+        from krmfn.config import ConfigError, config_result
+
+        wrong = [config_result(item, problem.path, problem.message, places, problem.at_key) for problem in problems]
+        raise ConfigError(tuple(wrong))
+    return _build(item, embedded, spec)
+
+
+def _takes_text(path: FieldPath) -> bool:
+    """True if the text of an entry of a ConfigMap is the value of the field at `path`; any other is read as YAML."""
+    return isinstance(kind_at(SPEC, path), Text)
+
+
+def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> TopologyRender:
+    kai, kueue = spec.get("kai", {}), spec.get("kueue", {})
+    flavors = [KueueFlavor(flavor["name"], flavor["nodeLabels"]) for flavor in kueue.get("flavors", ())]
+    return _fill(TopologyRender(), spec).replace(
+        item=item,
+        embedded=embedded,
+        sections={key: spec[key] for key in DIALECTS if spec.get(key) is not None},
+        osmo=_fill(Osmo(), spec.get("osmo", {})),
+        limits=_fill(RunLimits(), spec.get("limits", {})),
+        emit_is_set="emit" in spec,
+        kai_version=kai.get("version"),
+        kai_name=kai.get("schedulerName", KAI_PROFILE),
+        apply_is_set="apply" in spec,
+        podgang_epoch=spec.get("podGangEpoch", _DEFAULT.podgang_epoch),
+        podgang_epoch_is_set="podGangEpoch" in spec,
+        rules=_rules(spec["rules"]) if spec.get("rules") else (),
+        dynamo=_fill(Dynamo(), spec.get("dynamo", {})),
+        kueue=Kueue(kueue.get("version"), tuple(flavors)),
+    )
+
+
+def _fill(default: RecordT, section: Mapping[str, Any]) -> RecordT:
+    """The record with the fields of a section that have its fields' names, as Python spells them."""
+    named = {"".join([f"_{c.lower()}" if c.isupper() else c for c in name]): name for name in section}
+    values = {field: section[named[field]] for field in field_names(default) if field in named}
+    lists = {field: tuple(cast("list[Any]", value)) for field, value in values.items() if isinstance(value, list)}
+    return default.replace(**values | lists)
+
+
+def _rules(section: Mapping[str, Any]) -> tuple[RuleEntry, ...]:
+    return tuple(
+        RuleEntry(level, place, entry)
+        if isinstance(entry, str)
+        else RuleEntry(level, place, entry["rule"], tuple(entry["paths"]))
+        for level in _RULES.fields
+        for place, entry in enumerate(section.get(level, ()))
+    )
+
+
+def _refuse_unknown(item: KubeObject) -> None:
+    for name in item.value:
+        if name not in _FIELDS:
+            message = f'must be a known field; got "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
+            raise item.error((name,), message, key=True)
+
+
+def settings_place(settings: TopologyRender) -> Place:
+    """The place of packwise's own settings. Raises ValueError where there are none."""
+    item = settings.item
+    if item is None:
+        raise ValueError("settings that nobody wrote have no place")
+    return Place(item, ("data",), texts=True) if settings.embedded else Place(item, ("spec",))

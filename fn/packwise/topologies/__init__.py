@@ -1,0 +1,1 @@
+"""The topologies of a package, and who uses them."""

@@ -1,0 +1,231 @@
+"""The topologies there are and the workloads that use them, as a table or JSON.
+
+Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
+none. Source: spec/packwise.md#3.
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import FieldError
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import exit_code, sort_results
+from packwise.check.judgement import is_of_release
+from packwise.console import json_text, say, shorten, show, table, visible
+from packwise.inputs.coverage import files_covered
+from packwise.inputs.groups import read_inputs
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KINDS
+from packwise.output.findings_text import say_results
+from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
+from packwise.pipeline.steps import read_package, results_of, unreadable
+from packwise.select.selection import topologies_of
+from packwise.topology.known import ListedTopology, Use
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krmfn.result import Result
+    from packwise.inputs.coverage import Coverage
+    from packwise.objects.index import Inventory
+    from packwise.select.selection import Package, Selection
+    from packwise.topologies.options import Topologies
+    from packwise.topology.known import KnownTopologies
+
+_NONE = "<none>"
+
+_LONGEST = 1000
+"""Characters of a cell that are shown; names in a cluster have 253 at most."""
+
+
+def topologies(command: Topologies) -> int:
+    """Prints the overview; returns the exit code. Raises UsageError."""
+    inputs = read_inputs(command.named)
+    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
+    results = sort_results([*inputs.results, *listing.results])
+    say_results(results)
+    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
+    if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
+        return 1
+    say([coverage.line])
+    return exit_code(results)
+
+
+class _Row(Record):
+    """A line of the table of uses; `exists` is whether there is a topology of that name."""
+
+    topology: str | None
+    exists: bool
+    use: Use | None
+
+
+def _rows(listing: Overview) -> list[_Row]:
+    """Each topology with its workloads, then names that no topology has, then workloads without one."""
+    names = list(dict.fromkeys([topology.name for topology in listing.topologies]))
+    by_name: dict[str | None, list[Use]] = {}
+    for use in sorted(listing.uses, key=lambda use: _name_parts(use)[1:]):
+        by_name.setdefault(use.topology, []).append(use)
+    missing = sorted(name for name in by_name if name is not None and name not in names)
+    rows: list[_Row] = []
+    for name in (*names, *missing):
+        uses = by_name.get(name, [])
+        rows += [_Row(name, name in names, use) for use in uses] or [_Row(name, name in names, None)]
+    return rows + [_Row(None, False, use) for use in by_name.get(None, ())]
+
+
+def _as_text(listing: Overview) -> str:
+    lines: list[str] = [] if listing.enabled else ["topology-aware scheduling is disabled", ""]
+    if listing.topologies:
+        listed = [(entry.name, entry.kind, _origin(entry), _levels(entry)) for entry in listing.topologies]
+        lines += [*_lines(("TOPOLOGY", "KIND", "FROM", "LEVELS"), listed), ""]
+    rows = _rows(listing)
+    if rows:
+        lines += _lines(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), [_cells(row) for row in rows])
+    else:
+        lines.append("no topologies and no workloads")
+    return "".join([f"{line}\n" for line in lines])
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    name = _NONE if row.topology is None else row.topology
+    if row.topology is not None and not row.exists:
+        name += " (does not exist)"
+    use = row.use
+    if use is None:
+        return name, _NONE, "", ""
+    chosen = "" if row.topology is None else _choice_text(use)
+    _, namespace, workload = _name_parts(use)
+    return name, f"{namespace}/{workload}", chosen, "" if use.scheduled is None else str(use.scheduled)
+
+
+def _choice_text(use: Use) -> str:
+    if use.queue:
+        return f"by queue {use.queue}"
+    return "by name" if use.explicit else "by default"
+
+
+def _origin(topology: ListedTopology) -> str:
+    place = topology.item.location()
+    return f"{place.file or '<stdin>'}:{place.line}{' (configuration)' if topology.generated else ''}"
+
+
+def _levels(topology: ListedTopology) -> str:
+    return ", ".join([f"{level.domain}={level.key}" if level.domain else level.key for level in topology.levels])
+
+
+def _name_parts(use: Use) -> tuple[str, str, str]:
+    """Kind, namespace and name of the workload."""
+    return use.document or identity(use.workload.value)[1:]
+
+
+def _lines(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    return table([head, *([visible(shorten(cell, _LONGEST)) for cell in row] for row in rows)])
+
+
+def _as_json(listing: Overview, coverage: Coverage) -> str:
+    uses: dict[str | None, list[Use]] = {}
+    for row in _rows(listing):
+        if row.use is not None:
+            uses.setdefault(row.topology, []).append(row.use)
+    names = {topology.name for topology in listing.topologies}
+    whole = {
+        "enabled": listing.enabled,
+        "topologies": [_topology(topology, uses.get(topology.name, [])) for topology in listing.topologies],
+        "missing": [
+            {"name": name, "workloads": [_use(use) for use in users]}
+            for name, users in uses.items()
+            if name is not None and name not in names
+        ],
+        "withoutTopology": [_use(use) for use in uses.get(None, [])],
+        "coverage": coverage.fields,
+    }
+    return json_text(whole)
+
+
+def _topology(topology: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
+    place = topology.item.location()
+    return {
+        "kind": topology.kind,
+        "name": topology.name,
+        "generated": topology.generated,
+        "file": place.file,
+        "line": place.line,
+        "levels": [{"domain": level.domain, "key": level.key} for level in topology.levels],
+        "workloads": [_use(use) for use in uses],
+    }
+
+
+def _use(use: Use) -> dict[str, Any]:
+    kind, namespace, name = _name_parts(use)
+    return {
+        "kind": kind,
+        "namespace": namespace,
+        "name": name,
+        "explicit": use.explicit and use.topology is not None,
+        "scheduledPods": use.scheduled,
+    }
+
+
+def has_sources(package: Package) -> bool:
+    """True if something among the package is to be rendered: a configuration, a topology or a workload."""
+    inventory, selection = read_package(package)
+    # TAS is enabled by users' topologies alone, too.
+    if selection.is_configured or brings_topologies(inventory):
+        return True
+    settings, revision = selection.settings, selection.revision
+    return any(True for front_end in front_ends(inventory) for _ in front_end.uses(inventory, settings, revision))
+
+
+class Overview(Record):
+    """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
+
+    `results` are about the configuration and the CRDs; `is_known` is whether the rest could be told all the same.
+    """
+
+    topologies: tuple[ListedTopology, ...] = ()
+    uses: tuple[Use, ...] = ()
+    enabled: bool = False
+    results: tuple[Result, ...] = ()
+    is_known: bool = True
+
+
+def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
+    """The workloads that a scheduler queues itself, by the topologies of their queues."""
+    for queued_pods in queued_sources():
+        for pods in queued_pods(inventory, known, selection.settings):
+            for name in pods.topologies:
+                yield Use(name, pods.workload, explicit=False, queue=pods.queue)
+
+
+def overview(package: Package) -> Overview:
+    """The topologies of the package, and who uses them."""
+    inventory, selection = read_package(package)
+    settings, revision = selection.settings, selection.revision
+    refusing = results_of(selection.findings, selection.results)
+    evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
+    assumed = [result for result in evidence if is_of_release(result)]
+    results = (*refusing, *results_of(selection.definitions.findings), *assumed)
+    if exit_code(refusing):
+        return Overview(results=results, is_known=False)
+    chosen = front_ends(inventory)
+    try:
+        known = topologies_of(inventory, selection)
+        topologies = tuple(
+            topology
+            for front_end in chosen
+            for topology in front_end.topologies(inventory, settings, revision, known)
+        )  # fmt: skip
+    except FieldError as error:
+        return Overview(results=(*results, unreadable(error)), is_known=False)
+    # Nobody but the author makes these; those that are rendered are of the topologies above.
+    for kind in [kind for kind in KINDS if kind.is_listed]:
+        own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
+        topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
+    uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
+    uses += tuple(dict.fromkeys(_queued_uses(inventory, known, selection)))
+    if selection.enabled or selection.configuration is not None or not topologies:
+        absent = [] if selection.absent is None else [selection.absent]
+        return Overview(topologies, uses, selection.enabled, results_of(absent, results))
+    # An export of a cluster shows its topologies, and needs no configuration that says so.
+    return Overview(topologies, uses, enabled=True, results=results)

@@ -1,0 +1,227 @@
+"""Objects by the CRDs at hand, as the cluster's API server validates them; without a CRD, packwise's own table judges.
+
+Beside it: values as decoders take them, by packwise's tables of fields.
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.extras import CRDS
+from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
+from packwise.objects.identity import format_identity, identity
+from packwise.objects.index import ONCE
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CONFIGURING, GANGS, KINDS
+from packwise.objects.place import place_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.index import Index, Inventory
+    from packwise.objects.place import Generated
+    from packwise.validate.definition import Definition
+
+UNCHECKED = Rule(
+    "crd-rule", "Every rule of a CRD is one that packwise can evaluate.", "spec/kubernetes.md#3.2", Severity.WARNING
+)
+VERDICT_RULES = (UNCHECKED,)
+"""Rules of CRDs that show where objects are checked by them."""
+
+
+class Verdict(Record):
+    """The problems of an object, in the API server's order.
+
+    `unchecked` are findings about rules of the CRD that cannot be evaluated here; `by_definition`: whether a CRD was
+    at hand.
+    """
+
+    problems: tuple[Problem, ...]
+    unchecked: tuple[Finding, ...] = ()
+    by_definition: bool = False
+
+    def findings(
+        self, subject: KubeObject, rule: Rule, unknown: tuple[Rule, Severity] | None = None
+    ) -> tuple[Finding, ...]:
+        """The findings about `subject`, by `rule`; `unknown` is another rule for unknown fields, and their severity."""
+        unknown_rule, severity = (rule, None) if unknown is None else unknown
+        by_rule = [(unknown_rule if problem.effect is Effect.UNKNOWN else rule, problem) for problem in self.problems]
+        return (*findings_of(by_rule, subject, severity), *self.unchecked)
+
+
+def judge(
+    value: Mapping[str, Value],
+    definition: Definition | None,
+    own_table: Callable[[], Iterable[Problem]],
+    *,
+    before: Mapping[str, Value] | None = None,
+    written: Mapping[str, Value] | None = None,
+) -> Verdict:
+    """The API server's refusals of `value`, which was `before` the change: by `definition`, else by `own_table`.
+
+    `written` is the object as its author wrote it, where a webhook has filled in something since.
+    """
+    if definition is None:
+        return Verdict(tuple(own_table()))
+    problems: list[Problem] = []
+    unchecked: list[Finding] = []
+    for problem in definition.problems(value, before, written):
+        if problem.effect is Effect.UNCHECKED:
+            unchecked.append(Finding.about(problem, definition.item, UNCHECKED))
+        else:
+            problems.append(problem)
+    return Verdict(tuple(problems), tuple(unchecked), by_definition=True)
+
+
+def no_table() -> Iterable[Problem]:
+    """The table of a kind that is judged by the cluster's CRD only."""
+    return ()
+
+
+_GROUP = "apiextensions.k8s.io"
+_KIND = "CustomResourceDefinition"
+
+_KINDS = frozenset(kind.key for kind in (*KINDS, *CONFIGURING) if kind.checked_by_crd)
+
+SCHEMA = Rule("crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "spec/kubernetes.md#3.1")
+RULES = (SCHEMA,)
+"""Rules of CRDs."""
+
+
+class Definitions(Record):
+    """The CRDs of the kinds that packwise reads or writes, by group and kind; and what is wrong with them.
+
+    A kind of which the CRD is wrong is judged by packwise's own table, and everything else is judged as ever.
+    """
+
+    by_kind: Mapping[tuple[str, str], Definition]
+    findings: tuple[Finding, ...] = ()
+
+    def of_kind(self, group: str, kind: str) -> Definition | None:
+        """The CRD of a kind, where there is one."""
+        return self.by_kind.get((group, kind))
+
+
+NO_DEFINITIONS = Definitions({})
+"""No CRD at all, which is the usual case."""
+
+
+def is_definition(item: KubeObject) -> bool:
+    """True if `item` is the CRD of a kind that packwise reads or writes."""
+    value = item.value
+    group, _, _ = str(value.get("apiVersion")).partition("/")
+    return (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in _KINDS
+
+
+def _kind_of(item: KubeObject) -> tuple[str, str]:
+    """Group and name of the kind that a CRD defines."""
+    return str(item.get("spec.group")), str(item.get("spec.names.kind"))
+
+
+def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
+    """The CRDs among `beside`; and of the other kinds, those among the items."""
+    among = [item for item in index.of_kind(_GROUP, _KIND) if is_definition(item)]
+    if not beside and not among:
+        return NO_DEFINITIONS
+    chosen = [item for item in beside if is_definition(item)]
+    kinds = {_kind_of(item) for item in chosen}
+    by_kind: dict[tuple[str, str], list[KubeObject]] = {}
+    for item in (*chosen, *[item for item in among if _kind_of(item) not in kinds]):
+        by_kind.setdefault(_kind_of(item), []).append(item)
+    findings: list[Finding] = []
+    definitions = {kind: definition for kind, items in by_kind.items() if (definition := _one_of(items, findings))}
+    return Definitions(definitions, tuple(findings))
+
+
+def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition | None:
+    """The definition that all `items`, CRDs of one kind, give; None, with what is wrong, where they give no single one.
+
+    A chart's copy of an operator's CRD is the same definition, whatever its labels and descriptions are.
+    """
+    # Only where there are any, is what reads and checks them imported.
+    from packwise.validate.definition import read_definition
+    from packwise.validate.schema import SchemaError
+
+    definition: Definition | None = None
+    is_wrong = False
+    for item in items:
+        if definition is not None and item.get("spec") == definition.item.get("spec"):
+            continue
+        try:
+            other = read_definition(item)
+        except SchemaError as error:
+            findings.append(Finding.of(SCHEMA, item, error.path, error.message))
+            is_wrong = True
+            continue
+        if definition is None:
+            definition = other
+        elif definition.schemas != other.schemas:
+            findings.append(_different(other, definition))
+            is_wrong = True
+    if definition is None or is_wrong:
+        return None
+    if definition.needs_expressions and not CRDS.is_installed:
+        message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
+        findings.append(Finding.of(UNCHECKED, definition.item, ("spec", "versions"), message, severity=Severity.ERROR))
+        return None
+    return definition
+
+
+def _different(other: Definition, first: Definition) -> Finding:
+    message = (
+        f"must stand in the input once, or say the same; it also stands at {place_text(first.item)} with another "
+        f"schema, so that no {first.kind} is judged by either: remove one, leave it out with --exclude GLOB, or name "
+        "the cluster's with --crds"
+    )
+    return Finding.of(ONCE, other.item, ("metadata", "name"), message)
+
+
+OBJECT = Rule(
+    "object-schema",
+    "Rendered objects, and users' own of the same kinds, keep the schema of their CRD.",
+    "spec/packwise.md#3.7",
+)
+OBJECT_RULES = (OBJECT,)
+"""Rules of the objects that no front end sees to."""
+
+_OWN = tuple(kind.key for kind in GANGS)
+_RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
+
+
+def check_objects(
+    generated: Iterable[Generated], inventory: Inventory, definitions: Definitions, unknown: Severity
+) -> Iterator[Finding]:
+    """Violations of CRDs in gangs and rendered ClusterTopologies; others are checked where they are read.
+
+    Of the objects of one kind from one source only the first that is refused has findings: the others are like it.
+    `unknown` is the severity of unknown fields.
+    """
+    for group, kind in _OWN:
+        definition = definitions.of_kind(group, kind)
+        for item in inventory.items.of_kind(group, kind):
+            verdict = judge(item.value, definition, no_table, before=inventory.before(item.value))
+            yield from verdict.findings(item, OBJECT, (OBJECT, unknown))
+    refused = set[tuple[str, str]]()
+    for rendered in generated:
+        group, kind, _, _ = identity(rendered.value)
+        if (group, kind) not in _RENDERED or rendered.judged or (kind, rendered.source) in refused:
+            continue
+        verdict = judge(
+            rendered.value, definitions.of_kind(group, kind), no_table, before=inventory.before(rendered.value)
+        )
+        if verdict.problems:
+            refused.add((kind, rendered.source))
+        yield from (_about(rendered, problem, order, unknown) for order, problem in enumerate(verdict.problems))
+        yield from verdict.unchecked
+
+
+def _about(rendered: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
+    where = format_identity(identity(rendered.value))
+    message = f"becomes {where}, which its CRD refuses: {format_path(problem.path)} {problem.message}"
+    severity = unknown if problem.effect is Effect.UNKNOWN else None
+    # The field is one of the rendered object, and the finding is about what it is made from.
+    refusal = problem.replace(path=(), message=message, effect=Effect.REFUSED)
+    return Finding.about(refusal, rendered.subject, OBJECT, order=order, severity=severity)
