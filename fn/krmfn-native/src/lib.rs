@@ -7,6 +7,8 @@
 #[allow(unsafe_code)]
 mod events;
 mod memory;
+#[allow(unsafe_code)]
+mod numbers;
 mod source;
 mod spell;
 mod strings;

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 use crate::events::{Kind, Place, Style};
 use crate::memory::{OutOfMemory, ensure};
+use crate::numbers::{Plain, float, integer};
 use crate::strings::Strings;
 use crate::tape::{Node, Tape};
 
@@ -323,10 +324,11 @@ impl<'py> Builder<'py, '_> {
             "" | "~" | "null" | "Null" | "NULL" => py.None().into_bound(py),
             "true" | "True" | "TRUE" => PyBool::new(py, true).to_owned().into_any(),
             "false" | "False" | "FALSE" => PyBool::new(py, false).to_owned().into_any(),
-            _ if !may_be_number(text.as_bytes()) => self.strings.get(py, text)?.into_any(),
-            _ => match small_integer(text) {
-                Some(number) => integer(py, number)?,
-                None => ask_scalars(py, "resolve", (text,))?,
+            _ => match Plain::of(text) {
+                Plain::Text => self.strings.get(py, text)?.into_any(),
+                Plain::Integer(number) => integer(py, number)?,
+                Plain::Float(number) => float(py, number)?,
+                Plain::Odd => ask_scalars(py, "resolve", (text,))?,
             },
         })
     }
@@ -342,37 +344,11 @@ pub fn is_merge(tape: &Tape, key: &Node) -> bool {
     key.kind == Kind::Scalar && tape.value(key) == MERGE && (is_plain || tape.tag(key) == Some(MERGE_TAG))
 }
 
-/// Whether `text` may be a number to some reader; `krmfn.yamltext.scalars.resolve` knows.
-fn may_be_number(text: &[u8]) -> bool {
-    let Some(b'+' | b'-' | b'.' | b'0'..=b'9') = text.first() else {
-        return false;
-    };
-    let is_of_number =
-        |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'_' | b'+' | b'-' | b'.' | b'x' | b'X' | b'o' | b'O');
-    // `.inf`, `-.NaN`.
-    text.iter().all(is_of_number) || (text.len() <= 5 && text.contains(&b'.'))
-}
-
 /// Whether a plain text is the string that it shows.
 pub fn is_plain_string(text: &str) -> bool {
     let is_constant =
         matches!(text, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
-    !is_constant && !may_be_number(text.as_bytes())
-}
-
-/// A decimal integer of at most 18 digits, without a zero or a plus at its start.
-fn small_integer(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (1..=18).contains(&digits.len());
-    if is_plain && !digits.starts_with('0') || text == "0" { text.parse().ok() } else { None }
-}
-
-/// A number as Python's. Raises MemoryError, where PyO3 panics: Python keeps those up to 256, and calculates the others.
-fn integer(py: Python<'_>, number: i64) -> PyResult<Bound<'_, PyAny>> {
-    if (-5..=256).contains(&number) {
-        return Ok(PyInt::new(py, number).into_any());
-    }
-    integer(py, number >> 8)?.lshift(8)?.bitor(number & 0xff)
+    !is_constant && matches!(Plain::of(text), Plain::Text)
 }
 
 /// The answer of `krmfn.yamltext.scalars`, which says what scalars mean, to the question `name`.

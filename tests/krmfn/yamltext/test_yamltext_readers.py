@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from yamltext_documents import ANCHORS, LINES, TEXT, VALUES, documents, lines
 
 from krmfn.yamltext import native, reader, write
@@ -60,6 +61,15 @@ def test_of_documents_in_any_style(text: str) -> None:
 @given(ANCHORS)
 def test_of_anchors_tags_and_brackets(text: str) -> None:
     assert_told_alike(text)
+
+
+NUMBERS = st.text("0123456789_+-.eExXoObBafnNI", max_size=9) | st.from_regex(r"[-+]?[0-9]*\.?[0-9]*(e[-+]?[0-9]+)?\Z")
+
+
+@needs_core
+@given(NUMBERS | st.floats().map(repr) | st.integers().map(str))
+def test_of_what_looks_like_a_number(plain: str) -> None:
+    assert_told_alike(f"a: {plain}\n{plain}: 1\n")
 
 
 @needs_core

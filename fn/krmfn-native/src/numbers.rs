@@ -1,0 +1,73 @@
+//! Plain texts that look like numbers: what most of them mean, and Python's numbers.
+//!
+//! Its `unsafe` is the call that makes a number: PyO3 panics where Python has no memory for one.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+/// What a text without quotes is, which is neither empty nor one of the words for null and the booleans.
+pub enum Plain {
+    Text,
+    Integer(i64),
+    Float(f64),
+    /// `krmfn.yamltext.scalars.resolve` knows: another base, an underscore, an integer of many digits, infinity.
+    Odd,
+}
+
+impl Plain {
+    pub fn of(text: &str) -> Plain {
+        let Some(b'+' | b'-' | b'.' | b'0'..=b'9') = text.bytes().next() else {
+            return Plain::Text;
+        };
+        if text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-' | b'e' | b'E')) {
+            return decimal(text);
+        }
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text).as_bytes();
+        let may_be_number = match digits {
+            [b'0', b'x' | b'X' | b'b' | b'B' | b'o' | b'O', ..] => true,
+            // `.inf`, `-.NaN`.
+            [b'.', _, _, _] => true,
+            _ => digits.contains(&b'_'),
+        };
+        if may_be_number { Plain::Odd } else { Plain::Text }
+    }
+}
+
+/// A text of digits, signs, points and `e`.
+fn decimal(text: &str) -> Plain {
+    const MOST_DIGITS: usize = 18;
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, exponent) =
+        unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(before, after)| (before, Some(after)));
+    let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(before, after)| (before, Some(after)));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_exponent = |text: &str| {
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        !digits.is_empty() && is_digits(digits)
+    };
+    let has_digits = !whole.is_empty() || fraction.is_some_and(|fraction| !fraction.is_empty());
+    if !has_digits || !is_digits(whole) || !fraction.is_none_or(is_digits) || !exponent.is_none_or(is_exponent) {
+        return Plain::Text;
+    }
+    if fraction.is_none() && exponent.is_none() {
+        let is_usual = whole.len() <= MOST_DIGITS && (!whole.starts_with('0') || whole == "0");
+        return if is_usual { text.parse().map_or(Plain::Odd, Plain::Integer) } else { Plain::Odd };
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Plain::Float(number),
+        Ok(_) => Plain::Text,
+        Err(_) => Plain::Odd,
+    }
+}
+
+/// Raises MemoryError.
+pub fn integer(py: Python<'_>, number: i64) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the interpreter is attached; the call gives a new reference, or none with an error set.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(number)) }
+}
+
+/// Raises MemoryError.
+pub fn float(py: Python<'_>, number: f64) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: as above.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyFloat_FromDouble(number)) }
+}
