@@ -44,6 +44,7 @@ spec:
   dynamo: {release: "1.5", grove: true, kaiScheduler: true, terminationDelay: 15m}
   podGangEpoch: 1700000000000000000
   kai: {version: v0.15}
+  kubernetes: {version: v1.37.2, featureGates: {GenericWorkload: true}}
   kueue: {version: v0.19, flavors: [{name: gpu, nodeLabels: {example.com/pool: gpu}}]}
   rules: {ignore: [queue-missing], warn: [], error: [{rule: namespace-missing, paths: ["apps/**"]}]}
   annotate: true

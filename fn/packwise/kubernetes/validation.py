@@ -11,13 +11,14 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from krmfn.fieldpath import describe
+from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
 
@@ -72,9 +73,9 @@ def is_dns_subdomain(value: str) -> bool:
 
 
 @_remembered
-def dns_label(value: str) -> tuple[str, ...]:
-    """Errors of `value` as a DNS-1123 label of at most 63 bytes."""
-    errors = _too_long(value, 63)
+def dns_label(value: str, unit: str = "characters") -> tuple[str, ...]:
+    """Errors of `value` as a DNS-1123 label of at most 63 bytes; `unit` is what the text counts in."""
+    errors = _too_long(value, 63, unit)
     if not _LABEL_RE.fullmatch(value):
         dotted = _SUBDOMAIN_RE.fullmatch(value)
         errors.append("must not contain dots" if dotted else _regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc"))
@@ -123,6 +124,13 @@ def env_name(value: str) -> tuple[str, ...]:
     elif value.startswith(".."):
         errors.append("must not start with '..'")
     return tuple(errors)
+
+
+def path_segment(value: str) -> tuple[str, ...]:
+    """Errors of `value` as a part of the path of a URL."""
+    if value in {".", ".."}:
+        return (f"may not be '{value}'",)
+    return tuple([f"may not contain '{char}'" for char in "/%" if char in value])
 
 
 def mask_trailing_dash(prefix: str) -> str:
@@ -192,6 +200,69 @@ class OperatorError(Record):
         if self.detail:
             body += f": {self.detail}"
         return f"{self.field}: {body}"
+
+
+class MetadataError(Record):
+    """An error about a part of an object's metadata, at `path`, with packwise's own message."""
+
+    path: FieldPath
+    message: str
+    error: OperatorError
+
+
+def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[MetadataError]:
+    """Errors of the metadata of a namespaced object whose name is a DNS subdomain, as `ValidateObjectMeta` has them."""
+    texts = {key: value for key, value in metadata.items() if isinstance(value, str)}
+    prefix, name, namespace = texts.get("generateName", ""), texts.get("name", ""), texts.get("namespace", "")
+    path: FieldPath = ("metadata", "generateName")
+    for wrong in dns_subdomain(mask_trailing_dash(prefix)) if prefix else ():
+        yield _invalid(path, prefix, wrong, f'must be the beginning of a DNS subdomain; got "{prefix}"')
+    path = ("metadata", "name")
+    if not name and not prefix:
+        required = OperatorError("metadata.name", ErrorType.REQUIRED, None, "name or generateName is required")
+        yield MetadataError(path, "must name the object", required)
+    for wrong in dns_subdomain(name) if name else ():
+        yield _invalid(path, name, wrong, f'must be a DNS subdomain; got "{name}"')
+    for wrong in dns_label(namespace) if namespace else ():
+        yield _invalid(("metadata", "namespace"), namespace, wrong, f'must be a DNS label; got "{namespace}"')
+    for part, errors in (("labels", label_errors), ("annotations", annotation_errors)):
+        entries = metadata.get(part)
+        if isinstance(entries, dict):
+            written = {key: value for key, value in entries.items() if isinstance(value, str)}
+            yield from errors(written, ("metadata", part), version)
+
+
+def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
+    """Errors of the labels at `path`; `version` is that of apimachinery."""
+    field = format_path(path)
+    for key, value in labels.items():
+        for wrong in qualified_name(key, version):
+            yield _invalid((*path, key), key, wrong, f'key "{key}" must be a valid label key', field=field)
+        for wrong in label_value(value, version):
+            message = f'label "{key}" must have a valid label value; got "{value}"'
+            yield _invalid((*path, key), value, wrong, message, field=field)
+
+
+def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
+    """Errors of the annotations at `path`; `version` is that of apimachinery."""
+    field = format_path(path)
+    for key in annotations:
+        for wrong in qualified_name(key.lower(), version):
+            yield _invalid((*path, key), key, wrong, f'key "{key}" must be a valid annotation key', field=field)
+    size, limit = sum(_bytes(key) + _bytes(value) for key, value in annotations.items()), MAX_ANNOTATION_BYTES
+    if size > limit:
+        error = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
+        message = f"keys and values must not be more than {limit} bytes together; got {size}"
+        yield MetadataError(path, message, error)
+
+
+def _invalid(path: FieldPath, value: str, wrong: str, message: str, *, field: str = "") -> MetadataError:
+    error = OperatorError(field or format_path(path), ErrorType.INVALID, value, wrong)
+    return MetadataError(path, f"{message}: {wrong}", error)
+
+
+def _bytes(value: str) -> int:
+    return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
 
 
 JSON_NOUNS = {

@@ -236,6 +236,11 @@ VOLCANO_PODGROUP = Kind(
     gang=GangFields(2, pod_lists=("subGroupPolicy",), scheduler="volcano"),
 )
 POD = Kind("", "Pod", "v1", write_order=6, checked_by_crd=False)
+KUBERNETES_WORKLOAD = Kind("scheduling.k8s.io", "Workload", "v1beta1", compared=False, checked_by_crd=False)
+KUBERNETES_PODGROUP = Kind(
+    "scheduling.k8s.io", "PodGroup", "v1beta1", compared=False, checked_by_crd=False, title="KubernetesPodGroup"
+)
+KUBERNETES_COMPOSITE = Kind("scheduling.k8s.io", "CompositePodGroup", "v1alpha3", compared=False, checked_by_crd=False)
 PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
 DYNAMO_GRAPH = Kind("nvidia.com", "DynamoGraphDeployment", "v1beta1", compared=False, previewed=True)
 
@@ -249,6 +254,9 @@ KINDS = (
     PODGANG,
     PODGROUP,
     VOLCANO_PODGROUP,
+    KUBERNETES_WORKLOAD,
+    KUBERNETES_COMPOSITE,
+    KUBERNETES_PODGROUP,
     POD,
     POD_CLIQUE_SET,
     PODGANG_MAP,
@@ -314,8 +322,10 @@ _OTHERS = {
     ("kueue.x-k8s.io", "Topology"): ("v1beta1", "v1beta2"),
     ("kueue.x-k8s.io", "ResourceFlavor"): ("v1beta1", "v1beta2"),
     **{("kueue.x-k8s.io", kind): () for kind in _KUEUE},
-    # Its front end judges the version itself.
+    # Their front ends judge the version themselves.
     ("nvidia.com", "DynamoGraphDeployment"): (),
+    **{kind.key: () for kind in KINDS if kind.group == KUBERNETES_WORKLOAD.group},
+    ("scheduling.k8s.io", "PriorityClass"): (),
     ("nvidia.com", "DynamoGraphDeploymentRequest"): (),
 }
 """Kinds of the same groups beside those of the table of kinds, with their versions; none: any will do."""

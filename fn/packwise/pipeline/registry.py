@@ -47,7 +47,7 @@ class FrontEndEntry(Record):
     may_be_document: Callable[[str], bool] | None = None
     has_documents: Callable[[Inventory], bool] | None = None
     kind: tuple[str, str] | None = None
-    has_objects: Callable[[Index], bool] | None = None
+    has_objects: Callable[[Inventory], bool] | None = None
     omissions: Callable[[], OmissionsOf] | None = None
 
     def has_workloads(self, inventory: Inventory) -> bool:
@@ -55,7 +55,7 @@ class FrontEndEntry(Record):
         if self.kind is not None:
             return bool(inventory.items.of_kind(*self.kind))
         if self.has_objects is not None:
-            return self.has_objects(inventory.items)
+            return self.has_objects(inventory)
         return self.has_documents is None or self.has_documents(inventory)
 
 
@@ -108,6 +108,20 @@ def _has_osmo_documents(inventory: Inventory) -> bool:
     return bool(recognition.document_places(inventory))
 
 
+def _has_kubernetes_gangs(inventory: Inventory) -> bool:
+    """True if objects of group scheduling are there, pods that name a group, or Jobs that may be groups."""
+    return any(index is not None and _has_gangs(index) for index in (inventory.items, inventory.baseline))
+
+
+def _has_gangs(index: Index) -> bool:
+    if any(group == "scheduling.k8s.io" and kind != "PriorityClass" for group, kind in index.by_kind):
+        return True
+    # The names of Jobs that the Job controller makes no group of: spec/kubernetes-gangs.md#8.18.
+    jobs = index.of_kind("batch", "Job")
+    is_grouped = any("." in job.name or len(job.name) > 57 or job.get(("spec", "scheduling")) for job in jobs)
+    return is_grouped or index.has_word("schedulingGroup")
+
+
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(
         load=lambda: grove.GROVE,
@@ -129,9 +143,14 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         omissions=_dynamo_omissions,
     ),
     FrontEndEntry(
+        load=_importer("frontends.kubernetes.frontend:KUBERNETES"),
+        rules=_importer("frontends.kubernetes.rules:RULES"),
+        has_objects=_has_kubernetes_gangs,
+    ),
+    FrontEndEntry(
         load=_importer("frontends.workloads.frontend:WORKLOADS"),
         rules=_importer("frontends.workloads.rules:RULES"),
-        has_objects=has_candidates,
+        has_objects=lambda inventory: has_candidates(inventory.items),
     ),
 )
 """Every front end, in the order in which their workloads are rendered."""

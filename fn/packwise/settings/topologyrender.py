@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record, field_names
-from packwise.fields import Array, Field, Flag, Number, Object, Open, Text, TextMap, TextOr, field_problems, kind_at
+from packwise.fields import (
+    Array,
+    ByName,
+    Field,
+    Flag,
+    Number,
+    Object,
+    Open,
+    Text,
+    TextMap,
+    TextOr,
+    field_problems,
+    kind_at,
+)
 from packwise.objects.place import Place
 from packwise.placement import MAX_GANGS
 from packwise.revisions.grove import REVISIONS
@@ -79,6 +92,17 @@ class Kueue(Record):
     flavors: tuple[KueueFlavor, ...] = ()
 
 
+class Kubernetes(Record):
+    """The release of the API server, and its feature gates; None where nobody names them.
+
+    `unreleased`: whether what no release of an operator makes yet is rendered.
+    """
+
+    version: str | None = None
+    feature_gates: Mapping[str, bool] | None = None
+    unreleased: bool = False
+
+
 class RunLimits(Record):
     """Limits of one run: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
 
@@ -133,6 +157,7 @@ class TopologyRender(Record):
     rules: tuple[RuleEntry, ...] = ()
     dynamo: Dynamo = Dynamo()
     kueue: Kueue = Kueue()
+    kubernetes: Kubernetes = Kubernetes()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
         """These settings where `values` count before those of `osmo.values`."""
@@ -292,6 +317,19 @@ _KUEUE = Object(
         "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
     },
 )
+_KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes' own gangs.", fields={
+    "version": _text(
+        "The release of the API server, v1.35 to v1.38, with or without a patch; by default v1.37. It must also serve "
+        "the alpha and beta versions of scheduling.k8s.io (`--runtime-config`), which packwise cannot see.",
+        kind=Text(pattern=r"^v1\.3[5-8](\.[0-9]+)?$"),
+    ),
+    "featureGates": Field(
+        ByName(Flag()),
+        nullable=True,
+        summary="The API server's `--feature-gates`; one that is left out has the default of the release. Unset: every "
+        "gate that the objects need counts as on.",
+    ),
+})  # fmt: skip
 _LIMITS = Object(
     "LimitsModel",
     summary="How much one run may render: more is an error, before memory and repository fill.",
@@ -376,6 +414,7 @@ SPEC = Object(
         "osmo": _section("OSMO's front end.", _OSMO_SECTION),
         "kai": _section("The KAI Scheduler.", _KAI),
         "kueue": _section("Kueue.", _KUEUE),
+        "kubernetes": _section("Kubernetes itself.", _KUBERNETES),
         "dynamo": _section("The operator of DynamoGraphDeployments.", _DYNAMO_SECTION),
         "limits": _section("How much one run may render.", _LIMITS),
         "rules": _section(
@@ -447,6 +486,7 @@ def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> Topolog
         rules=_rules(spec["rules"]) if spec.get("rules") else (),
         dynamo=_fill(Dynamo(), spec.get("dynamo", {})),
         kueue=Kueue(kueue.get("version"), tuple(flavors)),
+        kubernetes=_fill(Kubernetes(), spec.get("kubernetes", {})),
     )
 
 

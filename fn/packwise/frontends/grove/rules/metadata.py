@@ -23,7 +23,7 @@ from packwise.frontends.grove.rules.book import (
     required_value,
 )
 from packwise.kubernetes import validation as kubernetes
-from packwise.kubernetes.validation import ErrorType, OperatorError, dns_label, go_quote
+from packwise.kubernetes.validation import dns_label, go_quote
 from packwise.revisions.grove import ALPHA_8, ALPHA_9
 
 if TYPE_CHECKING:
@@ -65,26 +65,13 @@ def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
-    version = context.revision.apimachinery
-    for key, value in labels.items():
-        for text in kubernetes.qualified_name(key, version):
-            message = f'key "{key}" must be a valid label key: {text}'
-            yield invalid((*path, key), key, text, message, field=format_path(path))
-        for text in kubernetes.label_value(value, version):
-            message = f'label "{key}" must have a valid label value; got "{value}": {text}'
-            yield invalid((*path, key), value, text, message, field=format_path(path))
+    errors = kubernetes.label_errors(labels, path, context.revision.apimachinery)
+    return (refusal(each.path, each.message, each.error) for each in errors)
 
 
 def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
-    for key in annotations:
-        for text in kubernetes.qualified_name(key.lower(), context.revision.apimachinery):
-            message = f'key "{key}" must be a valid annotation key: {text}'
-            yield invalid((*path, key), key, text, message, field=format_path(path))
-    size = sum(_bytes(key) + _bytes(value) for key, value in annotations.items())
-    limit = kubernetes.MAX_ANNOTATION_BYTES
-    if size > limit:
-        error = OperatorError(format_path(path), ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
-        yield refusal(path, f"keys and values must not be more than {limit} bytes together; got {size}", error)
+    errors = kubernetes.annotation_errors(annotations, path, context.revision.apimachinery)
+    return (refusal(each.path, each.message, each.error) for each in errors)
 
 
 def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -125,10 +112,6 @@ def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     if {"orphan", "foregroundDeletion"} <= set(names):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         yield invalid(path, names, text, 'must not hold both "orphan" and "foregroundDeletion"')
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _mappings(value: Value) -> list[Mapping[str, Value]]:

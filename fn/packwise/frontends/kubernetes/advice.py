@@ -1,0 +1,364 @@
+"""Advice on objects that the API server accepts: groups that never start, constraints that constrain nothing.
+
+Each rule is a function over the groups, the pods and the Jobs of the input. Source: spec/kubernetes-gangs.md#8.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding
+from packwise.frontends.kubernetes import rules
+from packwise.frontends.kubernetes.groups import FIELD, is_controlled, job_pods
+from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at
+from packwise.objects.identity import identity
+from packwise.objects.workload_kinds import QUEUE_NAME
+from packwise.revisions.kubernetes import JOBS
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.frontends.kubernetes.groups import Group, Pods
+    from packwise.revisions.kubernetes import KubernetesRelease
+
+_HOSTNAME = "kubernetes.io/hostname"
+WELL_KNOWN_LEVELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", _HOSTNAME)
+"""The node labels whose order Kubernetes itself says, the broadest first."""
+
+_KAI_KEYS, _KUEUE_KEYS = ("kai.scheduler/",), (QUEUE_NAME, "kueue.x-k8s.io/podset-")
+_LONGEST_JOB = 57
+_PGT = "-pgt-0"
+
+
+class Scene(Record):
+    """The input as advice reads it.
+
+    `templates` are those of each Workload, by its namespace and name, `groups` the PodGroups and CompositePodGroups.
+    `users` are the pods that name a group, by its namespace and name, `jobs` all Jobs with what their API server keeps.
+    `known` are the names of all groups of the input by kind, also of those that are refused. `levels` are lists of node
+    labels, each from the broadest level; `nodes` the labels of the nodes, none where nobody knows these.
+    """
+
+    release: KubernetesRelease
+    gates: frozenset[str]
+    templates: Mapping[tuple[str, str], Sequence[Group]]
+    groups: Sequence[Group]
+    users: Mapping[tuple[str, str], Sequence[Pods]]
+    jobs: Sequence[tuple[KubeObject, Mapping[str, Value]]]
+    known: frozenset[tuple[str, str, str]]
+    levels: Sequence[tuple[str, ...]]
+    nodes: Sequence[Mapping[str, str]]
+    kai_name: str
+
+
+def advise(scene: Scene) -> Iterator[Finding]:
+    """Yield the findings of every rule."""
+    for templates in scene.templates.values():
+        for group in templates:
+            yield from _about_group(group, scene)
+        yield from _two_roots(templates)
+    for group in scene.groups:
+        yield from _about_group(group, scene)
+        yield from _about_references(group, scene)
+    yield from _about_pods(scene)
+    for item, value in scene.jobs:
+        yield from _about_job(item, value, scene)
+
+
+def _about_group(group: Group, scene: Scene) -> Iterator[Finding]:
+    for rule in _GROUP_RULES:
+        yield from rule(group, scene)
+
+
+def _min_group_count(group: Group, _scene: Scene) -> Iterator[Finding]:
+    needed, has = group.minimum, group.children
+    # Of an object without children in the input, the children may be somewhere else.
+    if group.is_composite and needed is not None and has and needed > has:
+        path = group.below("schedulingPolicy", "gang", group.count_field)
+        message = f"Needs {needed} child {'groups' if needed > 1 else 'group'} and has {has}: it never starts."
+        yield Finding.of(rules.MIN_GROUP_COUNT, group.item, path, message)
+
+
+def _basic_under_gang(group: Group, scene: Scene) -> Iterator[Finding]:
+    if group.parent is not None and group.parent.gang is not None and group.gang is None:
+        message = (
+            "A basic group below a gang: Kubernetes 1.38 refuses it, and here one pod of it is enough. "
+            f"Write gang: {{{group.count_field}: …}}."
+        )
+        path = group.below("schedulingPolicy")
+        yield Finding.of(rules.BASIC_UNDER_GANG, group.item, path, message, severity=_refused_later(group, scene))
+
+
+def _disruption_mode(group: Group, scene: Scene) -> Iterator[Finding]:
+    path = group.below("disruptionMode") if "disruptionMode" in group.value else group.path
+    severity = _refused_later(group, scene)
+    if group.is_whole and group.gang is None:
+        message = 'Kubernetes 1.38 refuses "all" without gang. Write single: {}, or a gang.'
+        severity = Severity.ERROR if scene.release.refuses_mixed_modes else None
+        yield Finding.of(rules.DISRUPTION_MODE, group.item, path, message, severity=severity)
+    elif group.parent is not None and group.parent.is_whole and not group.is_whole:
+        message = "The group above is disrupted as a whole: a child of it must be too. Write disruptionMode: {all: {}}."
+        yield Finding.of(rules.DISRUPTION_MODE, group.item, path, message, severity=severity)
+
+
+def _refused_later(group: Group, scene: Scene) -> Severity | None:
+    """An error where the release refuses a template for what goes before it; objects are not compared there."""
+    is_template = group.path != ("spec",)
+    return Severity.ERROR if is_template and scene.release.refuses_mixed_modes else None
+
+
+def _no_constraint(group: Group, _scene: Scene) -> Iterator[Finding]:
+    constraints = group.value.get("schedulingConstraints")
+    if isinstance(constraints, dict) and not group.key:
+        path = group.below("schedulingConstraints")
+        yield Finding.of(rules.NO_CONSTRAINT, group.item, path, "Constrains nothing: no key is named.")
+
+
+def _coarser_child(group: Group, scene: Scene) -> Iterator[Finding]:
+    above = group.constrained_ancestors[:1]
+    if group.key and above and _is_broader(group.key, above[0].key, scene):
+        message = f"{group.key} is broader than its parent's {above[0].key}: the parent has decided already."
+        yield Finding.of(rules.COARSER_CHILD, group.item, _key_path(group), message)
+
+
+def _is_broader(key: str, other: str, scene: Scene) -> bool:
+    lists = [levels for levels in scene.levels if key in levels and other in levels]
+    return any(levels.index(key) < levels.index(other) for levels in lists)
+
+
+def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
+    key = group.key
+    if not key or key == _HOSTNAME or not scene.nodes:
+        return
+    above = {each.key for each in group.constrained_ancestors}
+    for levels in scene.levels:
+        if key not in levels:
+            continue
+        place = levels.index(key)
+        for position, broader in enumerate(levels[:place]):
+            if above.isdisjoint(levels[position:place]) and (split := _split_value(key, broader, scene)) is not None:
+                value, first, second = split
+                message = (
+                    f"{value} is in {first} and in {second}. For Kubernetes that is one domain: pods may be spread "
+                    f"over both. Make the values of {key} unique."
+                )
+                yield Finding.of(rules.DOMAIN_SPLIT, group.item, _key_path(group), message)
+                return
+
+
+def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] | None:
+    """The first value of a label that occurs under two values of a broader one, with the two."""
+    above: dict[str, str] = {}
+    for labels in scene.nodes:
+        value, outer = labels.get(key), labels.get(broader)
+        if value is None or outer is None:
+            continue
+        if above.setdefault(value, outer) != outer:
+            return value, above[value], outer
+    return None
+
+
+def _key_unknown(group: Group, scene: Scene) -> Iterator[Finding]:
+    if group.key and scene.nodes and not any(group.key in labels for labels in scene.nodes):
+        message = f"No node has the label {group.key}: the group never starts."
+        yield Finding.of(rules.KEY_UNKNOWN, group.item, _key_path(group), message)
+
+
+_GROUP_RULES: tuple[Callable[[Group, Scene], Iterator[Finding]], ...] = (
+    _min_group_count, _basic_under_gang, _disruption_mode, _no_constraint, _coarser_child, _domain_split, _key_unknown,
+)  # fmt: skip
+"""The rules of one group, template or object."""
+
+
+def _two_roots(templates: Sequence[Group]) -> Iterator[Finding]:
+    roots = [group for group in templates if group.is_composite and group.parent is None]
+    if len(roots) > 1:
+        message = "Two roots are two gangs, which start without one another. Put them below one template."
+        yield Finding.of(rules.TWO_ROOTS, roots[1].item, roots[1].path, message)
+
+
+# References of objects to others.
+
+
+def _about_references(group: Group, scene: Scene) -> Iterator[Finding]:
+    namespace = identity(group.item.value)[2]
+    parent = text(group.value.get("parentCompositePodGroupName"))
+    if parent and (namespace, "CompositePodGroup", parent) not in scene.known:
+        message = f"The pods wait until a CompositePodGroup {parent} exists. The input has none of that name."
+        yield Finding.of(rules.PARENT_MISSING, group.item, group.below("parentCompositePodGroupName"), message)
+    reference = mapping(group.value.get("workloadRef"))
+    workload, name = text(reference.get("workloadName")), text(reference.get("templateName"))
+    if workload and name:
+        yield from _about_template(group, workload, name, scene)
+    if not group.is_composite:
+        yield from _about_users(group, scene.users.get((namespace, group.name), ()))
+
+
+def _about_template(group: Group, workload: str, name: str, scene: Scene) -> Iterator[Finding]:
+    at = (identity(group.item.value)[2], workload)
+    templates = [each for each in scene.templates.get(at, ()) if each.is_composite == group.is_composite]
+    template = next((each for each in templates if each.name == name), None)
+    path = group.below("workloadRef", "templateName")
+    if template is not None:
+        yield from _template_differs(group, template)
+    elif at in scene.templates or (at[0], "Workload", workload) not in scene.known:
+        known = list_known([each.name for each in templates]) if templates else ""
+        hint = f" It has {known}." if known else ""
+        message = f"No Workload {workload} with a template {name}.{hint}"
+        yield Finding.of(rules.WORKLOAD_MISSING, group.item, path, message)
+
+
+def _template_differs(group: Group, template: Group) -> Iterator[Finding]:
+    for field, read in _COMPARED:
+        own, other = read(group), read(template)
+        if own != other:
+            path = group.below(field) if field in group.value else group.path
+            message = f"The template says {other or 'nothing of ' + field}. The group says {own or 'nothing'}."
+            yield Finding.of(rules.TEMPLATE_DIFFERS, group.item, path, message)
+
+
+def _policy_text(group: Group) -> str:
+    if group.gang is not None:
+        return f"{group.count_field} {group.minimum}"
+    return "basic" if value_at(group.value, "schedulingPolicy", "basic") is not None else ""
+
+
+def _priority_text(group: Group) -> str:
+    priority = group.value.get("priority")
+    return "" if priority is None else f"priority {priority}"
+
+
+_COMPARED: tuple[tuple[str, Callable[[Group], str]], ...] = (
+    ("schedulingPolicy", _policy_text),
+    ("schedulingConstraints", lambda group: f"key {group.key}" if group.key else ""),
+    ("disruptionMode", lambda group: "all" if group.is_whole else "single"),
+    ("priorityClassName", lambda group: f"priorityClassName {group.priority_class}" if group.priority_class else ""),
+    ("priority", _priority_text),
+)
+"""The fields in which a group and its template are compared, each with the words for its value."""
+
+
+def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:
+    if not users:
+        yield Finding.of(rules.GROUP_UNUSED, group.item, ("metadata", "name"), "No pod names this PodGroup.")
+        return
+    counts = [pods.count for pods in users]
+    known = [count for count in counts if count is not None]
+    needed = group.minimum
+    if needed is not None and len(known) == len(counts) and sum(known) < needed:
+        message = f"Needs {needed} pods, and the workloads that name it have {sum(known)}: it never starts."
+        yield Finding.of(rules.MIN_COUNT_PODS, group.item, group.below("schedulingPolicy", "gang", "minCount"), message)
+
+
+# Pods that name a group.
+
+
+def _about_pods(scene: Scene) -> Iterator[Finding]:
+    classes = {(identity(each.item.value)[2], each.name): each for each in scene.groups if not each.is_composite}
+    for (namespace, name), users in scene.users.items():
+        for pods in users:
+            yield from _two_gangs(pods.item, pods.path, pods.spec, pods.holders, scene)
+        if (namespace, "PodGroup", name) not in scene.known:
+            message = f"The pods wait until a PodGroup {name} exists. The input has none of that name in {namespace}."
+            for pods in users:
+                yield Finding.of(rules.GROUP_MISSING, pods.item, (*pods.path, FIELD, "podGroupName"), message)
+        yield from _pods_differ(users, classes.get((namespace, name)))
+
+
+def _pods_differ(users: Sequence[Pods], group: Group | None) -> Iterator[Finding]:
+    differences = (
+        ("schedulerName", "one scheduler", [pods.scheduler for pods in users]),
+        ("priorityClassName", "one priority", [pods.priority_class for pods in users]),
+        ("preemptionPolicy", "one preemption policy", [pods.preemption for pods in users]),
+    )
+    for field, what, values in differences:
+        odd = next((place for place, value in enumerate(values) if value != values[0]), None)
+        if odd is not None:
+            message = f"All pods of a group must have {what}; got {values[0] or 'none'} and {values[odd] or 'none'}."
+            yield Finding.of(rules.PODS_DIFFER, users[odd].item, _field(users[odd], field), message)
+            return
+    if group is not None and users[0].priority_class != group.priority_class:
+        message = (
+            f"All pods of a group must have the priority of the group, {group.priority_class or 'none'}; "
+            f"got {users[0].priority_class or 'none'}."
+        )
+        yield Finding.of(rules.PODS_DIFFER, users[0].item, _field(users[0], "priorityClassName"), message)
+
+
+def _field(pods: Pods, name: str) -> FieldPath:
+    return (*pods.path, name) if name in pods.spec else pods.path
+
+
+def _two_gangs(
+    item: KubeObject, path: FieldPath, spec: Mapping[str, Value], holders: Iterable[FieldPath], scene: Scene
+) -> Iterator[Finding]:
+    """Pods of a group that KAI or Kueue groups too."""
+    if text(spec.get("schedulerName")) == scene.kai_name:
+        yield Finding.of(rules.TWO_GANGS, item, (*path, "schedulerName"), _KAI_TEXT)
+        return
+    for holder in holders:
+        metadata = mapping(item.get(holder))
+        for form in ("labels", "annotations"):
+            for key in mapping(metadata.get(form)):
+                kai, kueue = key.startswith(_KAI_KEYS), key.startswith(_KUEUE_KEYS)
+                if kai or kueue:
+                    message = _KAI_TEXT if kai else _KUEUE_TEXT
+                    yield Finding.of(rules.TWO_GANGS, item, (*holder, form, key), message, at_key=True)
+                    return
+
+
+_KAI_TEXT = "KAI does not read this group and makes one of its own. Remove one of the two."
+_KUEUE_TEXT = "Kueue admits these pods by rules of its own, whatever the group says. Remove one of the two."
+
+
+# Jobs.
+
+
+def _about_job(item: KubeObject, value: Mapping[str, Value], scene: Scene) -> Iterator[Finding]:
+    spec = mapping(value.get("spec"))
+    pod_spec, scheduling = mapping_at(spec, "template", "spec"), spec.get("scheduling")
+    template: FieldPath = ("spec", "template", "spec")
+    group = text(value_at(pod_spec, FIELD, "podGroupName"))
+    if isinstance(scheduling, dict):
+        if group:
+            message = f"spec.scheduling has no effect: the pods are in the group {group}. Remove one of the two."
+            yield Finding.of(rules.JOB_IGNORED, item, ("spec", "scheduling"), message, at_key=True)
+        else:
+            holders = (("metadata",), ("spec", "template", "metadata"))
+            yield from _two_gangs(item, template, pod_spec, holders, scene)
+        yield from _job_minimum(item, spec, scheduling)
+    if JOBS in scene.gates and not group and not is_controlled(item):
+        name = item.name
+        if is_odd_job_name(name):
+            message = (
+                f"The controller cannot make a Workload: {name}{_PGT} is no DNS label. The Job gets no pods. Write a "
+                f"name without dots, of at most {_LONGEST_JOB} characters."
+            )
+            yield Finding.of(rules.JOB_NAME, item, ("metadata", "name"), message)
+
+
+def _job_minimum(item: KubeObject, spec: Mapping[str, Value], scheduling: Mapping[str, Value]) -> Iterator[Finding]:
+    gang = value_at(scheduling, "schedulingPolicy", "gang")
+    has, parallelism = job_pods(spec), spec.get("parallelism")
+    if not isinstance(gang, dict) or has is None:
+        return
+    needed = gang.get("minCount")
+    needed = (1 if parallelism is None else parallelism) if needed is None else needed
+    if type(needed) is int and needed > has:
+        message = f"Needs {needed} pods, and the Job has {has}, its completions: it never starts."
+        yield Finding.of(rules.MIN_COUNT_PODS, item, ("spec", "scheduling", "schedulingPolicy", "gang"), message)
+
+
+def is_odd_job_name(name: str) -> bool:
+    """Return True if the Job controller cannot name a Workload's template after a Job of that name."""
+    return "." in name or len(name) > _LONGEST_JOB
+
+
+def _key_path(group: Group) -> FieldPath:
+    constraints = mappings_by_place(value_at(group.value, "schedulingConstraints", "topology"))
+    return group.below("schedulingConstraints", "topology", constraints[0][0], "key")

@@ -1,0 +1,205 @@
+"""The front end of Kubernetes' own gangs: each object judged as its API server does, then advice over all of them.
+
+Source: spec/kubernetes-gangs.md.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding
+from packwise.frontends.frontend import FrontEnd
+from packwise.frontends.kubernetes import rules
+from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
+from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, unmet_gates
+from packwise.frontends.kubernetes.groups import FIELD, Group, link, pods_of, templates_of
+from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_group, judge_job, judge_pods
+from packwise.frontends.kubernetes.schema import POD_GATE
+from packwise.lenient import mapping, texts, value_at
+from packwise.objects.identity import identity
+from packwise.objects.kinds import KUEUE_TOPOLOGY, TOPOLOGY
+from packwise.placement import WorkloadPlan
+from packwise.revisions.kubernetes import GROUP, kubernetes_release
+from packwise.settings.topologyrender import settings_place
+from packwise.topology.known import node_labels
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.frontends.kubernetes.gates import Gates
+    from packwise.frontends.kubernetes.groups import Pods
+    from packwise.frontends.kubernetes.judge import Judged
+    from packwise.objects.index import Index, Inventory
+    from packwise.placement import Cluster
+    from packwise.revisions.grove import Revision
+    from packwise.revisions.kubernetes import KubernetesRelease
+    from packwise.settings.topologyrender import TopologyRender
+    from packwise.topology.known import Use
+    from packwise.validate.crds import Definitions
+
+_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
+_JOB = ("batch", "Job")
+
+
+class GangObjects(Record):
+    """The objects of an input that have to do with group scheduling."""
+
+    groups: tuple[KubeObject, ...]
+    jobs: tuple[KubeObject, ...]
+    pods: tuple[Pods, ...]
+
+    @property
+    def items(self) -> list[KubeObject]:
+        """Every object once, in the order in which they are judged."""
+        return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods]]))
+
+
+class _Kubernetes(FrontEnd):
+    def plans(
+        self,
+        inventory: Inventory,
+        cluster: Cluster,
+        settings: TopologyRender,
+        definitions: Definitions,  # noqa: ARG002
+    ) -> Iterable[WorkloadPlan]:
+        """The plan of each object: it is written as it stands, and makes no other."""
+        objects = read_objects(inventory)
+        release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
+        unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
+        judged = judge_objects(objects, inventory, Server(release, gates.on, unknown))
+        findings: dict[KubeObject, list[Finding]] = {item: [] for item in objects.items}
+        for each in judged:
+            findings[each.item] += each.findings
+        if release.is_validated:
+            for finding in advise(_scene(judged, objects, gates, inventory.items, cluster, settings)):
+                if finding.subject is not None:
+                    findings[finding.subject].append(finding)
+        about_run = [*_about_gates(settings, release), *_unnamed_gates(objects, gates)]
+        for item, about in findings.items():
+            is_workload = identity(item.value)[0] == GROUP or item.get(SCHEDULING) is not None
+            if about or about_run or is_workload:
+                yield WorkloadPlan(item, (*about_run, *about))
+                about_run = []
+
+    def uses(
+        self,
+        inventory: Inventory,  # noqa: ARG002
+        settings: TopologyRender,  # noqa: ARG002
+        revision: Revision,  # noqa: ARG002
+    ) -> Iterable[Use]:
+        """None: a group names node labels and no topology."""
+        return ()
+
+
+def read_objects(inventory: Inventory) -> GangObjects:
+    """Return the objects of the input that have to do with group scheduling."""
+    index = inventory.items
+    groups = [item for kind in _KINDS for item in index.of_kind(GROUP, kind)]
+    pods = [
+        pods
+        for items in index.by_kind.values()
+        for item in items
+        if not item.written or FIELD in item.source.text
+        for pods in pods_of(item)
+    ]
+    jobs = [item for item in index.of_kind(*_JOB) if _is_grouped(item, inventory)]
+    return GangObjects(tuple(groups), tuple(jobs), tuple(pods))
+
+
+def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
+    """True if a Job says or said how it is scheduled, or has a name of which no group can be made."""
+    was = None if inventory.baseline is None else value_at(inventory.before(item.value), *SCHEDULING)
+    return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
+
+
+def gates_for(objects: GangObjects, settings: TopologyRender) -> Gates:
+    """Return the gates of the settings; if they name none, those that the objects need."""
+    release = kubernetes_release(settings.kubernetes.version)
+    needed: list[str] = []
+    if settings.kubernetes.feature_gates is None:
+        needed += [POD_GATE] if objects.pods else []
+        for item in objects.groups if release.is_validated else ():
+            needed += needed_gates(item.kind, item.value, release)
+        for item in objects.jobs if release.is_validated else ():
+            needed += job_gates(item.value)
+    return gates_of(settings.kubernetes, release, needed)
+
+
+def judge_objects(objects: GangObjects, inventory: Inventory, server: Server) -> list[Judged]:
+    """Judge every object as its API server does."""
+    judged = [judge_group(item, inventory.before(item.value), server) for item in objects.groups]
+    if server.release.is_validated:
+        judged += [judge_job(item, inventory.before(item.value), server) for item in objects.jobs]
+        judged += [judge_pods(pods, inventory.before(pods.item.value), server) for pods in objects.pods]
+    return judged
+
+
+def _scene(  # noqa: PLR0917
+    judged: Sequence[Judged],
+    objects: GangObjects,
+    gates: Gates,
+    index: Index,
+    cluster: Cluster,
+    settings: TopologyRender,
+) -> Scene:
+    """The input as advice reads it: what the API server keeps of it."""
+    kept = [(each.item, each.kept) for each in judged if each.kept is not None]
+    users: dict[tuple[str, str], list[Pods]] = {}
+    for pods in objects.pods if POD_GATE in gates.on else ():
+        if pods.group:
+            users.setdefault(pods.key, []).append(pods)
+    return Scene(
+        release=kubernetes_release(settings.kubernetes.version),
+        gates=gates.on,
+        templates={
+            identity(item.value)[2:]: templates_of(item, mapping(value.get("spec")))
+            for item, value in kept
+            if item.kind == "Workload"
+        },
+        groups=link(_groups(kept)),
+        users=users,
+        jobs=[(item, value) for item, value in kept if identity(item.value)[:2] == _JOB],
+        known=frozenset([(identity(item.value)[2], item.kind, item.name) for item in objects.groups]),
+        levels=_levels(index, cluster),
+        nodes=[texts(value_at(node, "metadata", "labels")) for node in cluster.nodes],
+        kai_name=settings.kai_name,
+    )
+
+
+def _groups(kept: Iterable[tuple[KubeObject, Mapping[str, Value]]]) -> list[Group]:
+    return [
+        Group(item, ("spec",), item.name, mapping(value.get("spec")), is_composite=item.kind == "CompositePodGroup")
+        for item, value in kept
+        if item.kind in ("PodGroup", "CompositePodGroup")
+    ]
+
+
+def _levels(index: Index, cluster: Cluster) -> list[tuple[str, ...]]:
+    """The lists of levels that are known, each from the broadest on."""
+    topologies = [item for kind in (TOPOLOGY, KUEUE_TOPOLOGY) for item in index.of_kind(*kind.key)]
+    written = [tuple(node_labels(item.value)) for item in topologies]
+    configured = [tuple([level.key for level in topology.levels]) for topology in cluster.topologies.values()]
+    return [WELL_KNOWN_LEVELS, *written, *configured]
+
+
+def _about_gates(settings: TopologyRender, release: KubernetesRelease) -> Iterator[Finding]:
+    for gate, need in unmet_gates(settings.kubernetes, release):
+        place = settings_place(settings).below("kubernetes", "featureGates", gate)
+        yield place.finding(rules.GATES, f"{gate} needs {need}: the API server does not start with these gates.")
+
+
+def _unnamed_gates(objects: GangObjects, gates: Gates) -> Iterator[Finding]:
+    if gates.needed:
+        noun = "gate" if len(gates.needed) == 1 else "gates"
+        message = (
+            f"Needs the feature {noun} {list_known(gates.needed)}. Name the cluster's in spec.kubernetes.featureGates."
+        )
+        yield Finding.of(rules.GATES_UNNAMED, objects.items[0], ("apiVersion",), message)
+
+
+KUBERNETES: FrontEnd = _Kubernetes()
+"""The front end of Kubernetes' own gangs."""

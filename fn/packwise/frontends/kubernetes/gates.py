@@ -1,0 +1,147 @@
+"""Objects as the API server prepares them for validation: fields without their gate go, defaults come.
+
+Source: spec/kubernetes-gangs.md#3, #7.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.frontends.kubernetes.schema import JOB_GATE, POD_GATE, Listing, Struct, job_scheduling, spec_of
+from packwise.lenient import mapping, mapping_at
+from packwise.revisions.kubernetes import COMPOSITE, GENERIC, NEEDS, PREEMPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.revisions.kubernetes import KubernetesRelease
+    from packwise.settings.topologyrender import Kubernetes
+
+_DEFAULT_MODE: Mapping[str, Value] = {"single": {}}
+_DEFAULT_PREEMPTION = "PreemptLowerPriority"
+
+
+class Dropped(Record):
+    """A field that the API server drops without a word, and the gate that is off."""
+
+    path: FieldPath
+    gate: str
+
+
+class Prepared(Record):
+    """An object as the API server validates it, and what it dropped of it."""
+
+    value: Mapping[str, Value]
+    dropped: tuple[Dropped, ...] = ()
+
+
+def prepare_group(kind: str, value: Mapping[str, Value], release: KubernetesRelease, gates: frozenset[str]) -> Prepared:
+    """Return an object of the group without the fields whose gates are off."""
+    dropped: list[Dropped] = []
+    spec = _without(mapping(value.get("spec")), spec_of(kind, release), ("spec",), gates, dropped)
+    return Prepared({**value, "spec": spec}, tuple(dropped))
+
+
+def prepare_job(value: Mapping[str, Value], gates: frozenset[str]) -> Prepared:
+    """Return a Job without `spec.scheduling` if its gate is off.
+
+    Otherwise the parts of it are stored whatever the other gates say, and the Workload that the controller makes of it
+    loses them.
+    """
+    spec = mapping(value.get("spec"))
+    scheduling = spec.get("scheduling")
+    path = ("spec", "scheduling")
+    if scheduling is None:
+        return Prepared(value)
+    if JOB_GATE not in gates:
+        rest = {name: entry for name, entry in spec.items() if name != "scheduling"}
+        return Prepared({**value, "spec": rest}, (Dropped(path, JOB_GATE),))
+    dropped: list[Dropped] = []
+    _without(mapping(scheduling), job_scheduling(), path, gates, dropped)
+    return Prepared(value, tuple(dropped))
+
+
+def with_defaults(kind: str, value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:
+    """Return an object of the group with the defaults that the API server stores; templates get none."""
+    if kind == "Workload":
+        return value
+    defaults: dict[str, Value] = {"disruptionMode": dict(_DEFAULT_MODE)}
+    if PREEMPTION in gates:
+        defaults["preemptionPolicy"] = _DEFAULT_PREEMPTION
+    spec = mapping(value.get("spec"))
+    return {**value, "spec": {**spec, **{name: text for name, text in defaults.items() if spec.get(name) is None}}}
+
+
+def _without(
+    value: Mapping[str, Value], table: Struct, path: FieldPath, gates: frozenset[str], dropped: list[Dropped]
+) -> dict[str, Value]:
+    kept: dict[str, Value] = {}
+    for name, entry in value.items():
+        member, at = table.members.get(name), (*path, name)
+        if member is None or entry is None:
+            kept[name] = entry
+        elif member.gate and member.gate not in gates:
+            # An empty list is none to Go, an empty mapping is one.
+            if entry != []:
+                dropped.append(Dropped(at, member.gate))
+        elif isinstance(member.of, Struct) and isinstance(entry, dict):
+            kept[name] = _without(entry, member.of, at, gates, dropped)
+        elif isinstance(member.of, Listing) and isinstance(entry, list):
+            item = member.of.item()
+            kept[name] = [
+                _without(each, item, (*at, place), gates, dropped) if isinstance(each, dict) else each
+                for place, each in enumerate(entry)
+            ]
+        else:
+            kept[name] = entry
+    return kept
+
+
+# The gates that a run counts with.
+
+
+class Gates(Record):
+    """The gates that are on. `needed` are those that the objects need, if the settings name none."""
+
+    on: frozenset[str]
+    needed: tuple[str, ...] = ()
+
+
+def gates_of(settings: Kubernetes, release: KubernetesRelease, needed: Iterable[str]) -> Gates:
+    """Return the gates of the settings; if they name none, those that the objects need."""
+    if settings.feature_gates is not None:
+        return Gates(release.effective([gate for gate, is_on in settings.feature_gates.items() if is_on]))
+    wanted = set(needed)
+    wanted |= {before for gate in wanted for before in NEEDS[gate]}
+    return Gates(release.effective(wanted), tuple(gate for gate in NEEDS if gate in wanted))
+
+
+def unmet_gates(settings: Kubernetes, release: KubernetesRelease) -> Iterator[tuple[str, str]]:
+    """Yield each gate that is on with a gate that it needs and that is off."""
+    wanted = settings.feature_gates or {}
+    for gate, is_on in wanted.items():
+        if is_on and gate in release.gates:
+            yield from ((gate, need) for need in NEEDS[gate] if not wanted.get(need, False))
+
+
+def needed_gates(kind: str, value: Mapping[str, Value], release: KubernetesRelease) -> Iterator[str]:
+    """Yield the gates that an object of the group needs."""
+    yield GENERIC
+    if kind == "CompositePodGroup":
+        yield COMPOSITE
+    # What is below a dropped field shows only where that field is kept.
+    for kept in (frozenset[str](), frozenset({COMPOSITE})):
+        yield from (each.gate for each in prepare_group(kind, value, release, kept).dropped)
+
+
+def job_gates(value: Mapping[str, Value]) -> Iterator[str]:
+    """Yield the gates that `spec.scheduling` of a Job needs."""
+    if mapping_at(value, "spec").get("scheduling") is not None:
+        yield JOB_GATE
+        yield from (each.gate for each in prepare_job(value, frozenset({JOB_GATE})).dropped)
+
+
+POD_NEEDS = (POD_GATE,)
+"""The gates that a pod needs which names a group."""

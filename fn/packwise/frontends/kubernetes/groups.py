@@ -1,0 +1,260 @@
+"""Groups as the default scheduler reads them: templates and objects, the trees that they are, the pods that name them.
+
+Source: spec/kubernetes-gangs.md#3, #5, #8.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.lenient import mapping_at, mappings_by_place, text, text_at, value_at
+from packwise.objects.identity import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+
+_LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
+_MOST_DEPTH = 16
+"""No deeper tree is read: the API server refuses it for its depth."""
+
+DEFAULT_SCHEDULER = "default-scheduler"
+_DEFAULT_PREEMPTION = "PreemptLowerPriority"
+
+
+class Group(Record):
+    """A template or an object: `value` is its fields, at `path` of `item`.
+
+    `parent` is the one above it, None at the root or where that is not in the input. `children` are how many there are
+    below it, None where nobody knows.
+    """
+
+    item: KubeObject
+    path: FieldPath
+    name: str
+    value: Mapping[str, Value]
+    is_composite: bool
+    parent: Group | None = None
+    children: int | None = None
+
+    @property
+    def gang(self) -> Mapping[str, Value] | None:
+        """The policy of a gang; None for a basic group."""
+        gang = value_at(self.value, "schedulingPolicy", "gang")
+        return gang if isinstance(gang, dict) else None
+
+    @property
+    def count_field(self) -> str:
+        """The field of the gang that says how many it needs."""
+        return "minGroupCount" if self.is_composite else "minCount"
+
+    @property
+    def minimum(self) -> int | None:
+        """The number of pods or groups that the gang needs; None for a basic group."""
+        count = None if self.gang is None else self.gang.get(self.count_field)
+        return count if type(count) is int else None
+
+    @property
+    def key(self) -> str:
+        """The node label within one value of which its pods are placed, "" for none."""
+        constraints = mappings_by_place(value_at(self.value, "schedulingConstraints", "topology"))
+        return text(constraints[0][1].get("key")) if constraints else ""
+
+    @property
+    def is_whole(self) -> bool:
+        """True if its pods are disrupted all together."""
+        return value_at(self.value, "disruptionMode", "all") is not None
+
+    @property
+    def priority_class(self) -> str:
+        """The name of its PriorityClass, "" for none."""
+        return text(self.value.get("priorityClassName"))
+
+    def below(self, *steps: str | int) -> FieldPath:
+        """The path of a field."""
+        return (*self.path, *steps)
+
+    @property
+    def constrained_ancestors(self) -> list[Group]:
+        """The groups above it that have a key, the nearest first."""
+        nearest: list[Group] = []
+        above = self.parent
+        while above is not None and len(nearest) < _MOST_DEPTH:
+            if above.key:
+                nearest.append(above)
+            above = above.parent
+        return nearest
+
+
+def templates_of(item: KubeObject, spec: Mapping[str, Value]) -> list[Group]:
+    """Return the templates of a Workload, parents before children; `spec` is what its API server keeps."""
+    return list(_templates(item, spec, ("spec",), None, 1))
+
+
+def _templates(
+    item: KubeObject, owner: Mapping[str, Value], path: FieldPath, parent: Group | None, depth: int
+) -> Iterator[Group]:
+    for place, value in mappings_by_place(owner.get(_LEAVES)):
+        yield Group(item, (*path, _LEAVES, place), text(value.get("name")), value, is_composite=False, parent=parent)
+    if depth > _MOST_DEPTH:
+        return
+    for place, value in mappings_by_place(owner.get(_COMPOSITES)):
+        number = sum([len(mappings_by_place(value.get(name))) for name in (_LEAVES, _COMPOSITES)])
+        at = (*path, _COMPOSITES, place)
+        group = Group(item, at, text(value.get("name")), value, is_composite=True, parent=parent, children=number)
+        yield group
+        yield from _templates(item, value, at, group, depth + 1)
+
+
+class Pods(Record):
+    """Pods of one template that name a group: `spec` at `path` of `item`, `count` of them, None where nobody knows.
+
+    `holders` are the paths of the metadata of the workload and of its pods.
+    """
+
+    item: KubeObject
+    path: FieldPath
+    group: str
+    spec: Mapping[str, Value]
+    count: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
+    holders: tuple[FieldPath, ...]
+
+    @property
+    def scheduler(self) -> str:
+        """The name of the scheduler of the pods."""
+        return text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER
+
+    @property
+    def priority_class(self) -> str:
+        """The name of their PriorityClass, "" for none."""
+        return text(self.spec.get("priorityClassName"))
+
+    @property
+    def preemption(self) -> str:
+        """Their preemption policy."""
+        return text(self.spec.get("preemptionPolicy")) or _DEFAULT_PREEMPTION
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The namespace and the name of the group."""
+        return identity(self.item.value)[2], self.group
+
+
+FIELD = "schedulingGroup"
+"""The field of a pod that names its group."""
+
+
+def pods_of(item: KubeObject) -> Iterator[Pods]:
+    """Yield the pods of an object that name a group, template by template, whatever its kind."""
+    for path, spec in _specs(item.value, (), 0):
+        name = text_at(spec, FIELD, "podGroupName")
+        own = path[:-1]
+        holders = dict.fromkeys([("metadata",), (*own, "metadata")])
+        yield Pods(item, path, name, spec, pod_count(item.value, path), tuple(holders))
+
+
+def _specs(value: Value, path: FieldPath, depth: int) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
+    """The specs of pods that have the field: one stands below `spec`, beside the containers."""
+    if depth > 2 * _MOST_DEPTH:
+        return
+    if isinstance(value, dict):
+        if isinstance(value.get(FIELD), dict) and path[-1:] == ("spec",):
+            yield path, value
+            return
+        for name, entry in value.items():
+            if isinstance(entry, dict | list):
+                yield from _specs(entry, (*path, name), depth + 1)
+    elif isinstance(value, list):
+        for place, entry in enumerate(value):
+            yield from _specs(entry, (*path, place), depth + 1)
+
+
+_TEMPLATE: FieldPath = ("spec", "template", "spec")
+
+
+def pod_count(value: Mapping[str, Value], path: FieldPath) -> int | None:
+    """Return the number of pods that an object makes of its template at `path`; None if nobody knows."""
+    count = _COUNTS.get(identity(value)[:2])
+    return None if count is None else count(value, path)
+
+
+def job_pods(spec: Mapping[str, Value]) -> int | None:
+    """Return the number of pods of a Job that run at the same time; None if its fields say nothing readable."""
+    parallelism, completions = spec.get("parallelism"), spec.get("completions")
+    numbers = [1 if parallelism is None else parallelism, *([] if completions is None else [completions])]
+    whole = [number for number in numbers if type(number) is int]
+    return min(whole) if len(whole) == len(numbers) else None
+
+
+def _bare_pod(_value: Mapping[str, Value], path: FieldPath) -> int | None:
+    return 1 if path == ("spec",) else None
+
+
+def _replicas(value: Mapping[str, Value], path: FieldPath) -> int | None:
+    replicas = value_at(value, "spec", "replicas")
+    count = 1 if replicas is None else replicas
+    return count if type(count) is int and path == _TEMPLATE else None
+
+
+def _of_job(value: Mapping[str, Value], path: FieldPath) -> int | None:
+    return job_pods(mapping_at(value, "spec")) if path == _TEMPLATE else None
+
+
+def _of_job_set(value: Mapping[str, Value], path: FieldPath) -> int | None:
+    if len(path) != 7 or path[1] != "replicatedJobs" or not isinstance(path[2], int):
+        return None
+    jobs = dict(mappings_by_place(value_at(value, "spec", "replicatedJobs")))
+    job = jobs.get(path[2], {})
+    replicas, each = job.get("replicas", 1), job_pods(mapping_at(job, "template", "spec"))
+    return replicas * each if type(replicas) is int and each is not None else None
+
+
+_COUNTS: Mapping[tuple[str, str], Callable[[Mapping[str, Value], FieldPath], int | None]] = {
+    ("", "Pod"): _bare_pod,
+    ("apps", "Deployment"): _replicas,
+    ("apps", "ReplicaSet"): _replicas,
+    ("apps", "StatefulSet"): _replicas,
+    ("batch", "Job"): _of_job,
+    ("jobset.x-k8s.io", "JobSet"): _of_job_set,
+}
+"""The kinds of which it is known how many pods they make of a template. A DaemonSet's pods depend on nodes."""
+
+
+def is_controlled(item: KubeObject) -> bool:
+    """Return True if a controller made the object."""
+    owners = mappings_by_place(value_at(item.value, "metadata", "ownerReferences"))
+    return any(owner.get("controller") is True for _, owner in owners)
+
+
+def link(groups: Iterable[Group]) -> list[Group]:
+    """Return the objects, each with the one that it names as its parent, and with the number of its children."""
+    by_name = {(identity(each.item.value)[2], each.name, each.is_composite): each for each in groups}
+    children: dict[tuple[str, str], int] = {}
+    for (namespace, _, _), group in by_name.items():
+        parent = _parent_name(group)
+        children[namespace, parent] = children.get((namespace, parent), 0) + 1
+    counted = {
+        key: group.replace(children=children.get(key[:2], 0)) if group.is_composite else group
+        for key, group in by_name.items()
+    }
+    return [_with_ancestors(key, counted) for key in counted]
+
+
+def _with_ancestors(key: tuple[str, str, bool], groups: Mapping[tuple[str, str, bool], Group]) -> Group:
+    """The group with those above it. Groups that name one another have no root: the chain ends where it closes."""
+    chain = [key]
+    above = (key[0], _parent_name(groups[key]), True)
+    while above in groups and above not in chain and len(chain) < _MOST_DEPTH:
+        chain.append(above)
+        above = (key[0], _parent_name(groups[above]), True)
+    group = groups[chain[-1]]
+    for each in reversed(chain[:-1]):
+        group = groups[each].replace(parent=group)
+    return group
+
+
+def _parent_name(group: Group) -> str:
+    return text(group.value.get("parentCompositePodGroupName"))

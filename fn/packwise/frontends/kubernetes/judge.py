@@ -1,0 +1,178 @@
+"""One object of group scheduling as its API server judges it: version, types, gates, validation, update.
+
+Source: spec/kubernetes-gangs.md#2 to #7.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, has_errors
+from packwise.frontends.kubernetes import rules
+from packwise.frontends.kubernetes.gates import prepare_group, prepare_job, with_defaults
+from packwise.frontends.kubernetes.groups import FIELD
+from packwise.frontends.kubernetes.schema import POD_GATE, SCHEDULING_GROUP, job_scheduling, spec_of
+from packwise.frontends.kubernetes.validation import decode, group_problems, job_problems, pod_problems
+from packwise.lenient import mapping, mapping_at, value_at
+from packwise.objects.identity import identity
+from packwise.revisions.kubernetes import COMPOSITE, GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.findings.finding import Problem
+    from packwise.frontends.kubernetes.gates import Dropped
+    from packwise.frontends.kubernetes.groups import Pods
+    from packwise.frontends.kubernetes.schema import Struct
+    from packwise.revisions.kubernetes import KubernetesRelease
+
+SCHEDULING: FieldPath = ("spec", "scheduling")
+"""The field of a Job that says how its pods are scheduled."""
+_POD = ("", "Pod")
+
+
+class Judged(Record):
+    """An object with what is wrong with it. `kept` is what its API server stores of it, None where it is refused."""
+
+    item: KubeObject
+    findings: tuple[Finding, ...]
+    kept: Mapping[str, Value] | None = None
+
+
+class Server(Record):
+    """The API server: its release, the gates that are on, and how severe unknown fields are."""
+
+    release: KubernetesRelease
+    gates: frozenset[str]
+    unknown: Severity = Severity.ERROR
+
+
+def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
+    """Judge a Workload, PodGroup or CompositePodGroup, which was `before` the change."""
+    kind, value, release, gates = item.kind, item.value, server.release, server.gates
+    version = item.api_version.rpartition("/")[2]
+    wrong = version_message(kind, version, server)
+    if wrong is not None:
+        return Judged(item, (Finding.of(rules.VERSION, item, ("apiVersion",), wrong),))
+    if not release.is_validated:
+        message = f"packwise knows no rules of Kubernetes {release.short_name} for it: nothing in it was checked."
+        return Judged(item, (Finding.of(rules.UNCHECKED, item, ("apiVersion",), message),))
+    table = spec_of(kind, release)
+    decoded = _decode(item, version, ("spec",), table, server)
+    if has_errors(decoded):
+        return Judged(item, decoded)
+    if before is not None and decode(kind, version, before.get("spec"), table, ("spec",)).decode:
+        before = None
+    prepared = prepare_group(kind, value, release, gates)
+    new = with_defaults(kind, prepared.value, gates)
+    old = None
+    if before is not None:
+        old = with_defaults(kind, prepare_group(kind, before, release, gates).value, gates)
+    verdict = _verdict(item, lambda stored: group_problems(kind, new, stored, release), old)
+    findings = (*decoded, *[_drop_finding(item, each) for each in prepared.dropped], *verdict)
+    return Judged(item, findings, None if has_errors(findings) else prepared.value)
+
+
+def judge_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
+    """Judge a Job by its `spec.scheduling`."""
+    table = job_scheduling()
+    decoded = _decode(item, "v1", SCHEDULING, table, server)
+    if has_errors(decoded):
+        return Judged(item, decoded)
+    if before is not None and decode("Job", "v1", value_at(before, *SCHEDULING), table, SCHEDULING).decode:
+        before = None
+    prepared = prepare_job(item.value, server.gates)
+    old = None if before is None else prepare_job(before, server.gates).value
+    verdict = _verdict(item, lambda stored: job_problems(prepared.value, stored), old)
+    findings = (*decoded, *[_drop_finding(item, each) for each in prepared.dropped], *verdict)
+    return Judged(item, findings, None if has_errors(findings) else _without_group(prepared.value, server.gates))
+
+
+def judge_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -> Judged:
+    """Judge the `schedulingGroup` of a pod, or of a template of pods."""
+    item, path, group = pods.item, (*pods.path, FIELD), mapping(pods.spec.get(FIELD))
+    if POD_GATE not in server.gates:
+        return Judged(item, (Finding.of(rules.GATE_DROPPED, item, path, _drop_text(POD_GATE), at_key=True),))
+    decoded = _decode(item, "v1", path, SCHEDULING_GROUP, server)
+    if has_errors(decoded):
+        return Judged(item, decoded)
+    findings = [Finding.about(problem, item, rules.OBJECT) for problem in pod_problems(group, path)]
+    if not findings and before is not None and identity(item.value)[:2] == _POD:
+        findings += _pod_change(pods, before)
+    return Judged(item, (*decoded, *findings))
+
+
+def version_message(kind: str, version: str, server: Server) -> str | None:
+    """Return why the API server does not serve a kind in a version; None if it does."""
+    release = server.release
+    served, name = release.served.get(kind, ()), f"Kubernetes {release.short_name}"
+    if version not in served:
+        instead = f"; write {GROUP}/{served[0]}." if served else ", nor in another version."
+        return f"{name} does not serve {kind} in {GROUP}/{version}{instead}"
+    gate = COMPOSITE if kind == "CompositePodGroup" else POD_GATE
+    if release.is_validated and gate not in server.gates:
+        return f"{name} serves {kind} only with the feature gate {gate}."
+    return None
+
+
+def _decode(item: KubeObject, version: str, path: FieldPath, table: Struct, server: Server) -> tuple[Finding, ...]:
+    decoded = decode(item.kind, version, item.get(path), table, path)
+    about = [(rules.DECODE, problem, None) for problem in decoded.decode]
+    about += [(rules.UNKNOWN, problem, server.unknown) for problem in decoded.unknown]
+    return tuple(
+        Finding.about(problem, item, rule, order=order, severity=severity)
+        for order, (rule, problem, severity) in enumerate(about)
+    )
+
+
+def _verdict(
+    item: KubeObject,
+    problems: Callable[[Mapping[str, Value] | None], Sequence[Problem]],
+    old: Mapping[str, Value] | None,
+) -> Iterator[Finding]:
+    """The refusals of an object, which was `old`; and whether it can be created instead of changed."""
+    refused, as_new = problems(old), problems(None) if old is not None else None
+    fresh = refused if as_new is None else [problem for problem in refused if problem in as_new]
+    for order, problem in enumerate(refused):
+        rule = rules.OBJECT if problem in fresh else rules.UPDATE
+        yield Finding.about(problem, item, rule, order=order)
+    if refused and as_new is not None and not as_new:
+        yield _replacement(item)
+
+
+def _replacement(item: KubeObject) -> Finding:
+    message = "This cannot be changed in place: delete the object and create it again."
+    return Finding.of(rules.REPLACED, item, ("metadata", "name"), message)
+
+
+def _pod_change(pods: Pods, before: Mapping[str, Value]) -> Iterable[Finding]:
+    path = (*pods.path, FIELD, "podGroupName")
+    was = value_at(before, *path)
+    if was == pods.group:
+        return ()
+    message = f"The group of a pod cannot change; it was {was or 'none'}: delete the pod and create it again."
+    return (Finding.of(rules.UPDATE, pods.item, path, message), _replacement(pods.item))
+
+
+def _drop_finding(item: KubeObject, dropped: Dropped) -> Finding:
+    message = _drop_text(dropped.gate)
+    if len(dropped.path) > len(SCHEDULING) and dropped.path[: len(SCHEDULING)] == SCHEDULING:
+        message = f"The Workload that is made of the Job loses this field: the feature gate {dropped.gate} is off."
+    return Finding.of(rules.GATE_DROPPED, item, dropped.path, message, at_key=True)
+
+
+def _drop_text(gate: str) -> str:
+    return f"The API server drops this field without a word: the feature gate {gate} is off."
+
+
+def _without_group(value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:
+    """A Job, whose pods have no group if the gate of that is off."""
+    if POD_GATE in gates:
+        return value
+    spec, template = mapping_at(value, "spec"), mapping_at(value, "spec", "template")
+    pods: dict[str, Value] = {name: entry for name, entry in mapping(template.get("spec")).items() if name != FIELD}
+    return {**value, "spec": {**spec, "template": {**template, "spec": pods}}}

@@ -1,0 +1,265 @@
+"""The fields of group scheduling: types, what the API server asks of them, what may change, the gate that drops them.
+
+One table for each kind. Its rows are what Kubernetes writes as `+k8s:` tags beside the fields of its Go types; the
+decoder's table of `packwise.fields` is made of the same rows. Source: spec/kubernetes-gangs.md#3, #4, #6, #7.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from functools import cache, partial
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.fields import Array, Field, Number, Object, Text
+from packwise.kubernetes.validation import V35, dns_label, dns_subdomain, path_segment, qualified_name
+from packwise.revisions.kubernetes import CLAIMS, COMPOSITE, GENERIC, JOBS, PREEMPTION, TOPOLOGY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from packwise.fields import Kind
+    from packwise.revisions.kubernetes import KubernetesRelease
+
+_BYTES = "bytes"
+MOST_TEMPLATES = 8
+"""The largest number of templates in one list."""
+MOST_DEPTH = 4
+"""The largest depth of a tree of templates, the leaves included."""
+_MOST_CLAIMS = 4
+
+
+class Change(Enum):
+    """The changes that an update may make to a field."""
+
+    FREE = auto()
+    """Change it, or what is below."""
+    FIXED = auto()
+    """Nothing."""
+    ONCE = auto()
+    """Change what is below; it is set at creation or never."""
+
+
+class Leaf(Record):
+    """A text or a number. `texts` are the API server's errors about a text, `enum` the texts that it takes.
+
+    `is_pointer`: an empty text or 0 is a value; otherwise it counts as absent.
+    """
+
+    kind: Kind = Text()
+    texts: Callable[[str], tuple[str, ...]] | None = None
+    enum: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    is_pointer: bool = False
+
+
+class Struct(Record):
+    """A mapping, by its Go type. Exactly one member of its `union` is set.
+
+    `is_embedded`: Go has no pointer to it, so that an absent one is an empty one. `variant` is the API server's text
+    about an update that sets another member of the union; "" if it speaks of the members.
+    """
+
+    name: str
+    members: Mapping[str, Member] = {}
+    union: tuple[str, ...] = ()
+    is_embedded: bool = False
+    variant: str = ""
+
+
+class Listing(Record):
+    """A list of at most `most` items; `is_map`: the name of an item tells it from the others. 0: any number."""
+
+    item: Callable[[], Struct]
+    go: str
+    most: int = 0
+    is_map: bool = False
+
+
+class Member(Record):
+    """A field. `gate` is the gate without which the API server drops it."""
+
+    of: Leaf | Struct | Listing
+    is_required: bool = False
+    change: Change = Change.FREE
+    gate: str = ""
+
+
+def _text(texts: Callable[[str], tuple[str, ...]], *, is_pointer: bool = False) -> Leaf:
+    return Leaf(texts=texts, is_pointer=is_pointer)
+
+
+_subdomain = partial(dns_subdomain, unit=_BYTES)
+_label = partial(dns_label, unit=_BYTES)
+_key = partial(qualified_name, version=V35)
+_FIXED = partial(Member, change=Change.FIXED)
+_VARIANT = (
+    "the basic/gang policy variant is immutable after creation; only schedulingPolicy.gang.minCount may be updated"
+)
+_GANG_TYPES = {"CompositePodGroup": "CompositeGangSchedulingPolicy"}
+
+_CONTROLLER = Struct("TypedLocalObjectReference", {
+    "apiGroup": Member(_text(_subdomain)),
+    "kind": Member(_text(path_segment), is_required=True),
+    "name": Member(_text(path_segment), is_required=True),
+})  # fmt: skip
+_CONSTRAINT = Struct("TopologyConstraint", {"key": Member(_text(_key), is_required=True)})
+_CLAIM = Struct(
+    "PodGroupResourceClaim",
+    {
+        "name": Member(_text(_label), is_required=True),
+        "resourceClaimName": Member(_text(_subdomain, is_pointer=True)),
+        "resourceClaimTemplateName": Member(_text(_subdomain, is_pointer=True)),
+    },
+    union=("resourceClaimName", "resourceClaimTemplateName"),
+)
+_PREEMPTION = Leaf(Text(go="{0}.PreemptionPolicy"), enum=("Never", "PreemptLowerPriority"), is_pointer=True)
+_REFERENCE = Struct("WorkloadReference", {
+    "workloadName": Member(_text(_subdomain), is_required=True),
+    "templateName": Member(_text(_label), is_required=True),
+})  # fmt: skip
+_PARENT = _FIXED(_text(_subdomain, is_pointer=True), gate=COMPOSITE)
+
+
+def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
+    """A scheduling policy; that of a Job may be absent, and so may its count, which the API server fills in."""
+    minimum = Leaf(Number(), least=1, is_pointer=of_job)
+    basic = Member(Struct("BasicSchedulingPolicy"), change=Change.FREE if of_job else Change.FIXED)
+    gang = Struct(_GANG_TYPES.get(group, "GangSchedulingPolicy"), {count: Member(minimum, is_required=not of_job)})
+    return Struct(
+        f"{group}SchedulingPolicy",
+        {"basic": basic, "gang": Member(gang, change=Change.FREE if of_job else Change.ONCE)},
+        union=("basic", "gang"),
+        is_embedded=not of_job,
+        variant=_VARIANT if of_job else "",
+    )
+
+
+def _common_members(
+    prefix: str, policy: Member, most_priority: int | None, *, claims: bool, has_priority: bool = True
+) -> dict[str, Member]:
+    """The fields that templates, groups and Jobs have alike, in the order of the types."""
+    constraints = Struct(f"{prefix}SchedulingConstraints", {
+        "topology": Member(Listing(lambda: _CONSTRAINT, "[]{0}.TopologyConstraint", most=1)),
+    })  # fmt: skip
+    mode = Struct(
+        f"{prefix}DisruptionMode",
+        {"single": Member(Struct("SingleDisruptionMode")), "all": Member(Struct("AllDisruptionMode"))},
+        union=("single", "all"),
+    )
+    claim_list = Listing(lambda: _CLAIM, "[]{0}.PodGroupResourceClaim", most=_MOST_CLAIMS, is_map=True)
+    members = {"schedulingPolicy": policy, "schedulingConstraints": _FIXED(constraints, gate=TOPOLOGY)}
+    if claims:
+        members["resourceClaims"] = _FIXED(claim_list, gate=CLAIMS)
+    members["disruptionMode"] = _FIXED(mode)
+    if has_priority:
+        members |= {
+            "priorityClassName": _FIXED(_text(_subdomain)),
+            "priority": _FIXED(Leaf(Number(), most=most_priority, is_pointer=True)),
+            "preemptionPolicy": _FIXED(_PREEMPTION, gate=PREEMPTION),
+        }
+    return members
+
+
+@cache
+def _templates(most_priority: int | None) -> tuple[Listing, Listing]:
+    """The lists of templates of groups of pods, and of groups of groups."""
+    name = Member(_text(_label), is_required=True)
+    leaf_policy = Member(_policy("PodGroup", "minCount"))
+    leaf = Struct(
+        "PodGroupTemplate", {"name": name, **_common_members("PodGroup", leaf_policy, most_priority, claims=True)}
+    )
+    leaves = Listing(lambda: leaf, "[]{0}.PodGroupTemplate", MOST_TEMPLATES, is_map=True)
+    composites = Listing(lambda: composite, "[]{0}.CompositePodGroupTemplate", MOST_TEMPLATES, is_map=True)
+    policy = Member(_policy("CompositePodGroup", "minGroupCount"))
+    composite = Struct(
+        "CompositePodGroupTemplate",
+        {
+            "name": name,
+            **_common_members("CompositePodGroup", policy, most_priority, claims=False),
+            "podGroupTemplates": Member(leaves),
+            "compositePodGroupTemplates": Member(composites),
+        },
+    )
+    return leaves, composites
+
+
+def spec_of(kind: str, release: KubernetesRelease) -> Struct:
+    """Return the table of `spec` of a kind of the group."""
+    return _spec(kind, release.most_priority, release.fixes_group_count)
+
+
+@cache
+def _spec(kind: str, most_priority: int | None, fixes_group_count: bool) -> Struct:
+    leaves, composites = _templates(most_priority)
+    if kind == "Workload":
+        return Struct(
+            "WorkloadSpec",
+            {
+                "controllerRef": _FIXED(_CONTROLLER),
+                "podGroupTemplates": Member(leaves),
+                "compositePodGroupTemplates": Member(composites, gate=COMPOSITE),
+            },
+            union=("podGroupTemplates", "compositePodGroupTemplates"),
+            is_embedded=True,
+        )
+    if kind == "PodGroup":
+        policy = Member(_policy("PodGroup", "minCount"))
+        return Struct(
+            "PodGroupSpec",
+            {
+                "parentCompositePodGroupName": _PARENT,
+                "workloadRef": _FIXED(_REFERENCE),
+                **_common_members("PodGroup", policy, most_priority, claims=True),
+            },
+            is_embedded=True,
+        )
+    change = Change.FIXED if fixes_group_count else Change.FREE
+    policy = Member(_policy("CompositePodGroup", "minGroupCount"), change=change)
+    return Struct(
+        "CompositePodGroupSpec",
+        {
+            "parentCompositePodGroupName": _PARENT,
+            "workloadRef": _FIXED(_REFERENCE, is_required=True),
+            **_common_members("CompositePodGroup", policy, most_priority, claims=False),
+        },
+        is_embedded=True,
+    )
+
+
+@cache
+def job_scheduling() -> Struct:
+    """Return the table of `spec.scheduling` of a Job."""
+    policy = Member(_policy("Job", "minCount", of_job=True), change=Change.ONCE)
+    return Struct("JobSchedulingConfiguration", _common_members("Job", policy, None, claims=True, has_priority=False))
+
+
+POD_GROUP_NAME = _text(dns_subdomain, is_pointer=True)
+"""The name of the group in `spec.schedulingGroup` of a pod."""
+SCHEDULING_GROUP = Struct("PodSchedulingGroup", {"podGroupName": Member(POD_GROUP_NAME)})
+"""The table of `spec.schedulingGroup` of a pod."""
+JOB_GATE, POD_GATE = JOBS, GENERIC
+"""The gates of `spec.scheduling` of Jobs and of `spec.schedulingGroup` of pods."""
+
+
+def decoder_table(struct: Struct, version: str, known: dict[str, Object] | None = None) -> Object:
+    """The types of a struct for a decoder, whose messages name types of an API `version`; `known` are those so far."""
+    known = {} if known is None else known
+    if struct.name in known:
+        return known[struct.name]
+    # Templates of groups of groups hold templates of their own kind: the table is known before its fields are.
+    fields: dict[str, Field] = {}
+    known[struct.name] = table = Object(struct.name, fields, version)
+    for name, member in struct.members.items():
+        fields[name] = Field(_kind(member.of, version, known))
+    return table
+
+
+def _kind(of: Leaf | Struct | Listing, version: str, known: dict[str, Object]) -> Kind:
+    if isinstance(of, Leaf):
+        kind = of.kind
+        return kind.replace(go=kind.go.format(version)) if isinstance(kind, Text) else kind
+    if isinstance(of, Struct):
+        return decoder_table(of, version, known)
+    return Array(decoder_table(of.item(), version, known), of.go.format(version))

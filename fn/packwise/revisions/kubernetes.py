@@ -1,0 +1,135 @@
+"""The differences between releases of Kubernetes in group scheduling, as data. Source: spec/kubernetes-gangs.md#2.
+
+A minor release is one record, and a feature gate one row. Kubernetes v1.37.2 was run; what is said of v1.38 was read in
+its first beta.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+GROUP = "scheduling.k8s.io"
+"""The API group of Workloads, PodGroups and CompositePodGroups."""
+
+GENERIC = "GenericWorkload"
+"""The gate of the kinds themselves, and of `spec.schedulingGroup` of pods."""
+TOPOLOGY = "TopologyAwareWorkloadScheduling"
+"""The gate of `schedulingConstraints`."""
+COMPOSITE = "CompositePodGroup"
+"""The gate of groups of groups."""
+CLAIMS = "DRAWorkloadResourceClaims"
+"""The gate of `resourceClaims`."""
+PREEMPTION = "PodGroupPreemptionPolicy"
+"""The gate of `preemptionPolicy`."""
+JOBS = "WorkloadWithJob"
+"""The gate of `spec.scheduling` of Jobs."""
+
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    GENERIC: (),
+    TOPOLOGY: (GENERIC,),
+    COMPOSITE: (GENERIC, TOPOLOGY),
+    CLAIMS: (GENERIC,),
+    PREEMPTION: (GENERIC,),
+    JOBS: (GENERIC,),
+}
+"""Every gate of group scheduling, and the gates without which the API server does not start with it."""
+
+
+class KubernetesRelease(Record):
+    """One minor release of Kubernetes: what it serves of group scheduling, and which gates it has."""
+
+    name: str
+    """The minor release, as `v1.37`."""
+
+    served: Mapping[str, tuple[str, ...]]
+    """The versions of the group by kind, the one to write first."""
+
+    is_validated: bool = True
+    """True if packwise knows the rules of its objects. Earlier releases have objects of another shape."""
+
+    gates: Mapping[str, str] = {}
+    """The gates that it has, all of them off by default, each with its stage."""
+
+    always_on: frozenset[str] = frozenset()
+    """The gates that it no longer has, whose fields it always keeps."""
+
+    is_run: bool = True
+    """True if the texts of its API server were printed by its own code; otherwise a rule of its own has no text."""
+
+    most_priority: int | None = 1_000_000_000
+    """The highest priority of a group, None for no limit."""
+
+    refuses_mixed_modes: bool = False
+    """True if policies and disruption modes that do not go together are refused, which v1.37 accepts."""
+
+    compares_preemption: bool = False
+    """True if the templates of a Workload must agree on their `preemptionPolicy`, as on their priority."""
+
+    fixes_group_count: bool = True
+    """True if `minGroupCount` of a CompositePodGroup cannot change."""
+
+    empty_is_domain: bool = True
+    """True if nodes whose label has an empty value are a domain of their own."""
+
+    looks_at_all: bool = True
+    """True if the scheduler looks at every candidate domain before it chooses."""
+
+    @property
+    def short_name(self) -> str:
+        """The release without its v, as messages name it."""
+        return self.name.removeprefix("v")
+
+    def effective(self, wanted: Iterable[str]) -> frozenset[str]:
+        """The gates of `wanted` that count: those that the release has, and whose own needs are met."""
+        has = {gate for gate in wanted if gate in self.gates} | self.always_on
+        return frozenset(gate for gate in has if has.issuperset(NEEDS[gate]) or gate in self.always_on)
+
+
+_WORKLOAD, _POD_GROUP, _COMPOSITE_GROUP = "Workload", "PodGroup", "CompositePodGroup"
+_BOTH = ("v1beta1", "v1alpha3")
+_ALPHA, _BETA = "alpha", "beta"
+
+RELEASES = (
+    KubernetesRelease("v1.35", served={_WORKLOAD: ("v1alpha1",)}, is_validated=False, gates={GENERIC: _ALPHA}),
+    KubernetesRelease(
+        "v1.36",
+        served={_WORKLOAD: ("v1alpha2",), _POD_GROUP: ("v1alpha2",)},
+        is_validated=False,
+        gates={GENERIC: _ALPHA},
+    ),
+    KubernetesRelease(
+        "v1.37",
+        served={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: ("v1alpha3",)},
+        gates={
+            GENERIC: _BETA, TOPOLOGY: _ALPHA, COMPOSITE: _ALPHA, CLAIMS: _BETA, PREEMPTION: _ALPHA, JOBS: _ALPHA,
+        },
+    ),
+    KubernetesRelease(
+        "v1.38",
+        served={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: _BOTH},
+        gates={GENERIC: _BETA, TOPOLOGY: _BETA, COMPOSITE: _BETA, CLAIMS: _BETA, JOBS: _ALPHA},
+        always_on=frozenset({PREEMPTION}),
+        is_run=False,
+        most_priority=None,
+        refuses_mixed_modes=True,
+        compares_preemption=True,
+        fixes_group_count=False,
+        empty_is_domain=False,
+        looks_at_all=False,
+    ),
+)  # fmt: skip
+"""The releases, the oldest first."""
+
+_BY_NAME = {release.name: release for release in RELEASES}
+
+NEWEST = _BY_NAME["v1.37"]
+"""The one that counts where the settings name none: the newest that was run."""
+
+
+def kubernetes_release(version: str | None) -> KubernetesRelease:
+    """Return the release that the settings name, whatever its patch; the newest that was run if they name none."""
+    return NEWEST if version is None else _BY_NAME[".".join(version.split(".")[:2])]
