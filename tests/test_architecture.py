@@ -355,7 +355,7 @@ print(len(modules), len(files))
 """
 """The modules that `packwise fn` loads for ten workloads, and the files whose functions one of them runs through."""
 
-MODULES_LOADED, FILES_WALKED = 80, 51
+MODULES_LOADED, FILES_WALKED = 81, 51
 """Lower them as modules become fewer: a reader follows a workload through so many files."""
 
 
@@ -413,7 +413,7 @@ except SystemExit:
     print(sum(name.partition(".")[0] in ("krmfn", "packwise") for name in sys.modules), file=sys.stderr)
 """
 
-MODULES_OF_A_HELP = 24
+MODULES_OF_A_HELP = 25
 """The modules that the help of a command, or its answer to wrong usage, loads: what runs is not among them."""
 
 

@@ -19,6 +19,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast, overload
 from krmfn.resourcelist import ResourceList, ResourceListError, decode
 from krmfn.result import Result, Severity, exit_code, sort_results
+from krmfn.terminal import inert, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -209,8 +210,14 @@ def _divide(
     """The results that came in and were handed on, and the function's own, which may say the same once more."""
     handed_on = {id(result) for result in answered}
     came = {id(result) for result in read} if keeps_old else set[int]()
-    new = sort_results([result for result in answered if id(result) not in came])
+    new = sort_results([_inert(result) for result in answered if id(result) not in came])
     return [result for result in read if (not keeps_old or id(result) in handed_on) and result not in new], new
+
+
+def _inert(result: Result) -> Result:
+    """Return `result` with a message that clients such as kpt can print in a log of CI."""
+    message = inert(result.message)
+    return result if message == result.message else result.replace(message=message)
 
 
 def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[str], int]:
@@ -241,7 +248,7 @@ def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
 def _say(stderr: IO[str], lines: Sequence[str]) -> None:
     if not lines:
         return
-    text = "".join([f"{_visible(line)}\n" for line in lines])
+    text = inert("".join([f"{visible(line)}\n" for line in lines]))
     try:
         stderr.write(text.encode("utf-8", "replace").decode("utf-8"))
         stderr.flush()
@@ -250,13 +257,6 @@ def _say(stderr: IO[str], lines: Sequence[str]) -> None:
         stderr.flush()
     except OSError:
         return
-
-
-def _visible(line: str) -> str:
-    """`line` with escapes for control characters, which a terminal would obey."""
-    if line.isprintable():
-        return line
-    return "".join([char if char.isprintable() else char.encode("unicode_escape").decode() for char in line])
 
 
 def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.terminal import HASH, inert, visible
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -20,20 +21,19 @@ if TYPE_CHECKING:
 _NOT_ASCII = re.compile(r"[^\n -~]")
 
 
-def visible(text: str) -> str:
-    """`text` with escapes in the place of what does not print: control characters, odd spaces, changes of direction."""
-    if text.isprintable():
-        return text
-    return "".join([character if character.isprintable() else _escape(character) for character in text])
-
-
 def json_text(value: Any) -> str:
-    """`value` as JSON, which reads as before, with escapes for what does not print."""
+    """Return `value` as JSON, which reads as before, with escapes for what does not print and for runners' commands."""
     # Text for people needs none.
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-    return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
+    text = _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
+    return HASH.sub(r"\\u0023", text)
+
+
+def markup_text(text: str) -> str:
+    """Return the XML or HTML `text`, which reads as before, with escapes for runners' commands."""
+    return HASH.sub("&#35;", text)
 
 
 def width(text: str) -> int:
@@ -57,10 +57,6 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
-
-
 def _columns(character: str) -> int:
     import unicodedata
 
@@ -74,9 +70,12 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def show(text: str) -> bool:
-    """Writes `text` to stdout; False where that takes no more, which stderr says unless its reader went away."""
-    error = _write(sys.stdout, text)
+def show(text: str, *, is_data: bool = False) -> bool:
+    """Write `text` to stdout. Return False if that failed, which stderr reports unless the reader went away.
+
+    Data are bytes for programs, as they are: the user's own objects, and commands to a runner that packwise means.
+    """
+    error = _write(sys.stdout, text if is_data else inert(text))
     if error is not None and not isinstance(error, BrokenPipeError):
         say([f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
     return error is None
@@ -84,7 +83,7 @@ def show(text: str) -> bool:
 
 def say(lines: Iterable[str], *, as_they_are: bool = False) -> None:
     """Writes `lines` to stderr, where that takes them; what does not print as escapes, unless they hold colours."""
-    _write(sys.stderr, "".join([f"{line if as_they_are else visible(line)}\n" for line in lines]))
+    _write(sys.stderr, inert("".join([f"{line if as_they_are else visible(line)}\n" for line in lines])))
 
 
 def open_closed() -> None:

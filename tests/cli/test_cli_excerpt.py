@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from packwise.console import visible, width
+from krmfn.terminal import visible
+from packwise.console import width
 from packwise.output.findings_text import LineAndColumn, excerpt
 
 RED = 31

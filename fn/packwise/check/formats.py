@@ -19,7 +19,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.console import json_text, visible
+from krmfn.terminal import inert, visible
+from packwise.console import json_text, markup_text
 from packwise.findings.known import fingerprints
 from packwise.output.findings_text import as_lines, count, sentence
 from packwise.output.markdown import CommentPart, Section, code, comment
@@ -120,7 +121,7 @@ def _command(result: Result) -> str:
 
 
 def _data(text: str) -> str:
-    return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+    return inert(visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")))
 
 
 def _property(text: str) -> str:
@@ -167,7 +168,7 @@ def as_junit(checked: Checked) -> str:
         suite = SubElement(root, "testsuite", _counts(_SUITE, 1, 0))
         SubElement(suite, "testcase", classname=_SUITE, name="no findings", time="0")
     indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+    return markup_text(f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n')
 
 
 def _file(result: Result) -> str:

@@ -13,7 +13,7 @@ from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.check.judgement import judge
 from packwise.check.options import CheckOptions, FindingChoice, Fix, Output
-from packwise.console import cannot_write, encode_text, is_coloured, say, show
+from packwise.console import cannot_write, encode_text, is_coloured, json_text, say, show
 from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.reader import contents_of, edited_text
@@ -192,7 +192,7 @@ def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
 
 def _findings_text(results: Sequence[Result]) -> str:
     """The file of known findings that has `results`."""
-    return json.dumps(content_of(results), ensure_ascii=False, indent=2) + "\n"
+    return json_text(content_of(results))
 
 
 def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
@@ -326,7 +326,9 @@ def _print_all(outputs: Iterable[Output], checked: Checked) -> bool:
 
 def _print(output: Output, checked: Checked) -> bool:
     text = _printer(output.format)(checked)
-    return show(text) if output.file is None else write_text(output.file, text)
+    # Its lines are commands to GitHub's runner.
+    is_data = output.format == "github"
+    return show(text, is_data=is_data) if output.file is None else write_text(output.file, text, is_data=is_data)
 
 
 def _printer(name: Format) -> Callable[[Checked], str]:

@@ -13,6 +13,7 @@ from importlib import import_module
 from krmfn import NO_MEMORY
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from krmfn.terminal import inert, visible
 from packwise.console import say, show
 from packwise.inputs.request import STDIN, UsageError
 
@@ -189,7 +190,11 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exits with the reason, and the name that a misspelt one is near to."""
-        super().error(message + self._nearest(message))
+        super().error(visible(message + self._nearest(message)))
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write help, or a usage error, which may quote the name of a file from a pull request."""
+        super()._print_message(inert(message), file)
 
     def _nearest(self, message: str) -> str:
         from packwise.wording import closest

@@ -10,9 +10,10 @@ from itertools import groupby
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
+from krmfn.terminal import visible
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import is_of_release
-from packwise.console import is_coloured, json_text, say, shorten, show, visible
+from packwise.console import is_coloured, json_text, say, shorten, show
 from packwise.diff.change import Action, NamedEntry, format_steps, kind_of, workload_of
 from packwise.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
 from packwise.diff.difference import diff as compare

@@ -11,9 +11,10 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record, as_dict
 from krmfn.result import Severity, sort_results
+from krmfn.terminal import visible
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
-from packwise.console import json_text, say, show, visible
+from packwise.console import json_text, say, show
 from packwise.discovery import summary
 from packwise.doctor.clients import (
     CLIENT_FILES,

@@ -15,9 +15,10 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
+from krmfn.terminal import visible
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import is_of_release, layers_rendered, results_of
-from packwise.console import is_coloured, json_text, say, shorten, show, visible, width
+from packwise.console import is_coloured, json_text, say, shorten, show, width
 from packwise.explain.explanation import (
     ValueCause,
     at_line,

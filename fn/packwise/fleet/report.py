@@ -9,8 +9,9 @@ from textwrap import indent
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import ResultFile
+from krmfn.terminal import visible
 from packwise.check.formats import finding_fields
-from packwise.console import json_text, visible
+from packwise.console import json_text
 from packwise.discovery import count_unjudged
 from packwise.fleet.result import PackageStatus
 from packwise.output.findings_text import as_lines, tint

@@ -12,7 +12,8 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
-from packwise.console import show, visible
+from krmfn.terminal import visible
+from packwise.console import show
 from packwise.inputs.request import UsageError
 from packwise.objects.identity import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY

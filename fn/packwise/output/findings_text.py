@@ -11,7 +11,8 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
-from packwise.console import is_coloured, say, visible, width
+from krmfn.terminal import visible
+from packwise.console import is_coloured, say, width
 from packwise.findings.known import causes
 from packwise.inputs.coverage import Coverage
 from packwise.inputs.request import Verbosity

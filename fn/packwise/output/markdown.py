@@ -7,7 +7,8 @@ from html import escape
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.console import shorten, visible
+from krmfn.terminal import visible
+from packwise.console import shorten
 from packwise.wording import count_text
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from krmfn.terminal import inert
 from packwise.console import cannot_write, encode_text, naming, say
 from packwise.inputs.paths import real
 
@@ -200,16 +201,19 @@ def lock_folder(folder: Path) -> Generator[None]:
         os.close(file)
 
 
-def write_text(name: str, text: str) -> bool:
-    """Writes `text` into the file `name`. False if the disk refuses, which stderr says; it is as it was then."""
-    path = Path(name)
+def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
+    """Write `text` into the file `name`, as `show` writes it to stdout.
+
+    Return False if the disk refuses, which stderr reports; the file is as it was then.
+    """
+    path, content = Path(name), encode_text(text if is_data else inert(text))
     try:
         with naming(path):
             if path.exists() and not path.is_file():
                 # A pipe, or a terminal: nothing can take its place.
-                path.write_bytes(encode_text(text))
+                path.write_bytes(content)
             else:
-                replace_file(path, encode_text(text))
+                replace_file(path, content)
     except OSError as error:
         say([cannot_write(error)])
         return False

@@ -9,7 +9,8 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
-from packwise.console import is_coloured, json_text, say, show, table, visible
+from krmfn.terminal import visible
+from packwise.console import is_coloured, json_text, say, show, table
 from packwise.extras import SOLVER
 from packwise.inputs.coverage import Coverage, coverage_of
 from packwise.inputs.groups import read_inputs

@@ -17,7 +17,8 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import PATH_KEYS, KubeObject, Location
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, sort_results
-from packwise.console import encode_text, visible
+from krmfn.terminal import visible
+from packwise.console import encode_text
 from packwise.findings.finding import Finding, Rule
 from packwise.generated import LOCAL_CONFIG, PATH, file_of
 from packwise.inputs.reader import Document, InputFile

@@ -83,7 +83,7 @@ def render(command: Render) -> int:
     except FieldError as error:
         return report.refuse(rendered.results, error)
     report.list_findings(rendered.results)
-    if not show(text):
+    if not show(text, is_data=True):
         return 1
     report.end(rendered.results)
     return 0

@@ -18,8 +18,9 @@ from urllib.parse import quote
 
 from krmfn.record import Record
 from krmfn.result import Severity
+from krmfn.terminal import HASH, visible
 from packwise.check.formats import finding_fields
-from packwise.console import shorten, visible, width
+from packwise.console import markup_text, shorten, width
 from packwise.inputs.groups import COMMIT
 from packwise.output.findings_text import sentence
 from packwise.schedulers.kai.allocate.session import FITS
@@ -365,7 +366,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(visible(text))
+    return markup_text(escape(visible(text)))
 
 
 LIMIT = 48_000
@@ -521,7 +522,7 @@ def _hash(text: str) -> str:
 
 def _script_json(value: Any) -> str:
     """JSON that ends no script element, and begins no comment in it."""
-    text = json.dumps(value, separators=(",", ":"))
+    text = HASH.sub(r"\\u0023", json.dumps(value, separators=(",", ":")))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

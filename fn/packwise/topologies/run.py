@@ -10,8 +10,9 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
+from krmfn.terminal import visible
 from packwise.check.judgement import is_of_release
-from packwise.console import json_text, say, shorten, show, table, visible
+from packwise.console import json_text, say, shorten, show, table
 from packwise.inputs.coverage import files_covered
 from packwise.inputs.groups import read_inputs
 from packwise.objects.identity import identity

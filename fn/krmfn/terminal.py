@@ -1,0 +1,36 @@
+"""Text that acts on nothing that shows it: neither on a terminal nor on the runner of a CI job.
+
+Runners look for commands in what a job prints. Source: actions/runner, `src/Runner.Common/ActionCommand.cs`
+(`::name …::` at the start of a line, `##[name …]` anywhere); microsoft/azure-pipelines-agent, `Command.cs`
+(`##vso[area.event …]` anywhere); TeamCity's service messages (`##teamcity[name …]`).
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["HASH", "inert", "visible"]
+
+HASH = re.compile(r"#(?=#\w{0,40}\[)")
+"""The character that begins a command anywhere in a line; a format with escapes of its own replaces it by one."""
+
+# A runner ends lines at a carriage return too, and skips white space before a command.
+_COMMAND = re.compile(rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH.pattern}", re.MULTILINE)
+
+
+def visible(line: str) -> str:
+    """Return `line` with escapes in place of control characters, odd spaces and changes of direction."""
+    if line.isprintable():
+        return line
+    return "".join([char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in line])
+
+
+def inert(text: str) -> str:
+    """Return `text` with an escape at the start of each command that a runner would obey."""
+    if "::" not in text and "##" not in text:
+        return text
+    return _COMMAND.sub(_escape, text)
+
+
+def _escape(command: re.Match[str]) -> str:
+    return rf"{command[1]}\x3a" if command[0].endswith(":") else r"\x23"
