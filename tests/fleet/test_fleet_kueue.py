@@ -29,7 +29,9 @@ CLUSTER_QUEUE = """\
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: cq}
-spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: gpu, resources: [{name: cpu, nominalQuota: 8}]}]}]}
+spec:
+  namespaceSelector: {}
+  resourceGroups: [{coveredResources: [cpu], flavors: [{name: gpu, resources: [{name: cpu, nominalQuota: 8}]}]}]
 """
 LOCAL_QUEUE = """\
 apiVersion: kueue.x-k8s.io/v1beta2

@@ -31,7 +31,9 @@ spec: {clusterQueue: shared}
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: shared}
-spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: gpu}]}]}
+spec:
+  namespaceSelector: {}
+  resourceGroups: [{coveredResources: [cpu], flavors: [{name: gpu, resources: [{name: cpu, nominalQuota: 8}]}]}]
 """
 JOB = """\
 apiVersion: leaderworkerset.x-k8s.io/v1

@@ -94,10 +94,13 @@ spec: {{}}
 """
 
 
-@pytest.mark.parametrize("kind", ["Topology", "ResourceFlavor"])
-def test_objects_of_v1beta1_become_those_of_v1beta2(kind: str) -> None:
-    settings = KubeObject.parse(SETTINGS.format(version="v0.20", lowest="a", gitops="", enabled="true"))
-    item = KubeObject.parse(OLD.format(kind=kind))
+@pytest.mark.parametrize(
+    ("kind", "version", "release"),
+    [("Topology", "v1beta1", "v0.20"), ("ResourceFlavor", "v1beta1", "v0.20"), ("Topology", "v1alpha1", "v0.19")],
+)
+def test_objects_of_older_versions_become_those_of_v1beta2(kind: str, version: str, release: str) -> None:
+    settings = KubeObject.parse(SETTINGS.format(version=release, lowest="a", gitops="", enabled="true"))
+    item = KubeObject.parse(OLD.format(kind=kind).replace("v1beta1", version))
     expected = OLD.format(kind=kind).replace("v1beta1", "v1beta2")
 
     assert KUEUE.migrate(item).text == expected
@@ -105,7 +108,7 @@ def test_objects_of_v1beta1_become_those_of_v1beta2(kind: str) -> None:
     assert mend(Package((settings, item))).hidden == 1
 
 
-@pytest.mark.parametrize("name", ["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1alpha1"])
+@pytest.mark.parametrize("name", ["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1alpha2"])
 def test_other_objects_stay(name: str) -> None:
     item = KubeObject.parse(OLD.format(kind="Topology").replace("kueue.x-k8s.io/v1beta1", name))
 

@@ -270,6 +270,17 @@ KAI_CONFIG = Kind("kai.scheduler", "Config", "v1", cluster_scoped=True, compared
 CONFIGURING = (SCHEDULING_SHARD, KAI_CONFIG)
 """The kinds by which KAI itself is configured. They stand apart: other projects have objects of these names, too."""
 
+CLUSTER_QUEUE = Kind("kueue.x-k8s.io", "ClusterQueue", "v1beta2", cluster_scoped=True, compared=False)
+LOCAL_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue", "v1beta2", compared=False)
+COHORT = Kind("kueue.x-k8s.io", "Cohort", "v1beta2", cluster_scoped=True, compared=False)
+ADMISSION_CHECK = Kind("kueue.x-k8s.io", "AdmissionCheck", "v1beta2", cluster_scoped=True, compared=False)
+WORKLOAD_PRIORITY_CLASS = Kind(
+    "kueue.x-k8s.io", "WorkloadPriorityClass", "v1beta2", cluster_scoped=True, compared=False
+)
+
+QUEUEING = (CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, ADMISSION_CHECK, WORKLOAD_PRIORITY_CLASS)
+"""The kinds of Kueue's queues, which packwise reads and never writes."""
+
 WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 """The kinds of users' workloads."""
 
@@ -306,10 +317,7 @@ RULES = (SPELLING,)
 """Rules of what objects call themselves."""
 
 _GROVE, _KAI = "grove.io", "kai.scheduler"
-_KUEUE = (
-    "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck", "MultiKueueCluster", "MultiKueueConfig",
-    "ProvisioningRequestConfig", "WorkloadPriorityClass",
-)  # fmt: skip
+_KUEUE = ("Workload", "MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig")
 _OTHERS = {
     ("grove.io", "PodClique"): ("v1alpha1",),
     ("grove.io", "PodCliqueScalingGroup"): ("v1alpha1",),
@@ -321,6 +329,7 @@ _OTHERS = {
     ("scheduling.volcano.sh", "Queue"): (),
     ("kueue.x-k8s.io", "Topology"): ("v1beta1", "v1beta2"),
     ("kueue.x-k8s.io", "ResourceFlavor"): ("v1beta1", "v1beta2"),
+    **{kind.key: ("v1beta1", "v1beta2") for kind in QUEUEING},
     **{("kueue.x-k8s.io", kind): () for kind in _KUEUE},
     # Their front ends judge the version themselves.
     ("nvidia.com", "DynamoGraphDeployment"): (),

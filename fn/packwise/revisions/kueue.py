@@ -32,12 +32,15 @@ class KueueRelease(Record):
     refuses_false: bool = False
     """True if `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
 
+    checks_on_flavors: bool = True
+    """True if the webhook of ClusterQueues looks at the flavors of admission checks."""
+
     group_slices: bool = False
     """True if pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
 
 
 RELEASES = (
-    KueueRelease("v0.17", multi_layer=False, elastic_jobs=False),
+    KueueRelease("v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False),
     KueueRelease("v0.18", multi_layer=False),
     KueueRelease("v0.19"),
     KueueRelease(

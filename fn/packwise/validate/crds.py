@@ -13,7 +13,7 @@ from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.index import ONCE
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CONFIGURING, GANGS, KINDS
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CONFIGURING, GANGS, KINDS, QUEUEING
 from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def no_table() -> Iterable[Problem]:
 _GROUP = "apiextensions.k8s.io"
 _KIND = "CustomResourceDefinition"
 
-_KINDS = frozenset(kind.key for kind in (*KINDS, *CONFIGURING) if kind.checked_by_crd)
+_KINDS = frozenset(kind.key for kind in (*KINDS, *CONFIGURING, *QUEUEING) if kind.checked_by_crd)
 
 SCHEMA = Rule("crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "spec/kubernetes.md#3.1")
 RULES = (SCHEMA,)

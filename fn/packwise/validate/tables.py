@@ -11,6 +11,8 @@ from packwise.validate.definition import Definition
 from packwise.validate.schema import Schema, ValueBounds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from packwise.objects.kinds import Kind
 
 ANYTHING = Schema(preserves_unknown=True)
@@ -56,5 +58,10 @@ def number_between(least: float, most: float, *, above_least: bool = False) -> S
 
 def own_definition(kind: Kind, spec: Schema) -> Definition:
     """Return the definition of a kind by packwise's own table of its `spec`."""
+    return definition_by_version(kind, {kind.version: fields(spec=spec, status=ANYTHING)})
+
+
+def definition_by_version(kind: Kind, schemas: Mapping[str, Schema]) -> Definition:
+    """Return the definition of a kind by a table of the whole object for each version."""
     item = KubeObject.new({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"})
-    return Definition(item, kind.group, kind.name, {kind.version: fields(spec=spec, status=ANYTHING)})
+    return Definition(item, kind.group, kind.name, schemas)

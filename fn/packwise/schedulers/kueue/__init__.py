@@ -8,7 +8,7 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
-from packwise.schedulers.kueue import admission, ignored, objects, podsets, waiting
+from packwise.schedulers.kueue import admission, ignored, objects, podsets, queue_objects, waiting
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import TopologyRender
 
 RULES = (
-    *objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *ignored.RULES,
+    *objects.RULES, *queue_objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *ignored.RULES,
 )  # fmt: skip
 """Every rule of Kueue, in the order in which they are checked."""
 
-_OLD_VERSION = "v1beta1"
+_OLD_VERSION, _OLDEST_VERSION = "v1beta1", "v1alpha1"
 
 
 class _Kueue(Scheduler):
@@ -34,6 +34,7 @@ class _Kueue(Scheduler):
         findings = (
             *refused,
             *objects.check_objects(source, release),
+            *queue_objects.check_queue_objects(source, release),
             *admission.check_jobs(jobs, source.inventory, release),
             *podsets.check_runtimes(items),
             *waiting.check_chain(source, jobs, generated, release),
@@ -46,13 +47,14 @@ class _Kueue(Scheduler):
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """A Topology or a ResourceFlavor in the version that the named release serves."""
-        return item if kueue_release(settings.kueue.version).serves_v1beta1 else self.migrate(item)
+        is_served = item.api_version.endswith(_OLD_VERSION) and kueue_release(settings.kueue.version).serves_v1beta1
+        return item if is_served else self.migrate(item)
 
     def migrate(self, item: KubeObject) -> KubeObject:
-        """A Topology or a ResourceFlavor of v1beta1, which has the same fields, as v1beta2."""
+        """A Topology or a ResourceFlavor of an older version, which has the same fields, as v1beta2."""
         group, kind, _, _ = identity(item.value)
         known = next((each for each in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR) if each.key == (group, kind)), None)
-        is_old = known is not None and item.api_version == f"{group}/{_OLD_VERSION}"
+        is_old = known is not None and item.api_version.rpartition("/")[2] in (_OLD_VERSION, _OLDEST_VERSION)
         return item.set(("apiVersion",), known.api_version) if known is not None and is_old else item
 
 

@@ -12,7 +12,15 @@ from functools import cached_property
 from krmfn.hints import TYPE_CHECKING
 from packwise.kubernetes.validation import amounts
 from packwise.lenient import entries, mapping_at, mappings_by_place, mappings_in_place, text, value_at
-from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR, TOPOLOGY
+from packwise.objects.kinds import (
+    ADMISSION_CHECK,
+    CLUSTER_QUEUE,
+    KUEUE_TOPOLOGY,
+    LOCAL_QUEUE,
+    RESOURCE_FLAVOR,
+    TOPOLOGY,
+    WORKLOAD_PRIORITY_CLASS,
+)
 from packwise.schedulers.node_selection import read_selector, selects_labels
 from packwise.topology.known import node_labels
 from packwise.wording import MOST_COMPARED, near_miss
@@ -27,9 +35,6 @@ if TYPE_CHECKING:
     from packwise.objects.kinds import Kind
     from packwise.schedulers.node_selection import LabelRequirement
 
-GROUP = KUEUE_TOPOLOGY.group
-LOCAL_QUEUE, CLUSTER_QUEUE = (GROUP, "LocalQueue"), (GROUP, "ClusterQueue")
-COHORT, ADMISSION_CHECK, PRIORITY = (GROUP, "Cohort"), (GROUP, "AdmissionCheck"), (GROUP, "WorkloadPriorityClass")
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _STOPPING = ("Hold", "HoldAndDrain")
 _MOST_FLAVORS = 256
@@ -125,9 +130,9 @@ class Chain:
             name: None if value is None else node_labels(value)
             for name, value in _by_name(items, values, KUEUE_TOPOLOGY).items()
         }
-        self.local_queues = items.of_kind(*LOCAL_QUEUE)
-        self.admission_checks = frozenset([item.name for item in items.of_kind(*ADMISSION_CHECK)])
-        self.priorities = frozenset([item.name for item in items.of_kind(*PRIORITY)])
+        self.local_queues = items.of_kind(*LOCAL_QUEUE.key)
+        self.admission_checks = frozenset([item.name for item in items.of_kind(*ADMISSION_CHECK.key)])
+        self.priorities = frozenset([item.name for item in items.of_kind(*WORKLOAD_PRIORITY_CLASS.key)])
         self.nodes = FlavorNodes([node for node in nodes if node.get("kind") == "Node"])
         self._items = items
         self._local_queues: dict[tuple[str, str], Sequence[KubeObject]] = {}
@@ -141,7 +146,7 @@ class Chain:
     @cached_property
     def cluster_queues(self) -> tuple[ClusterQueue, ...]:
         """Every ClusterQueue of the input."""
-        return tuple(self._read_queue(item) for item in self._items.of_kind(*CLUSTER_QUEUE))
+        return tuple(self._read_queue(item) for item in self._items.of_kind(*CLUSTER_QUEUE.key))
 
     @cached_property
     def cluster_queues_by_name(self) -> Mapping[str, Sequence[ClusterQueue]]:
@@ -216,7 +221,7 @@ class Chain:
         groups = mappings_in_place(item.get("spec.resourceGroups"))
         selector = item.get("spec.namespaceSelector")
         # v1beta2 renamed the field, and drops the old name.
-        cohort = "cohort" if item.api_version == f"{GROUP}/v1beta1" else "cohortName"
+        cohort = "cohort" if item.api_version == f"{CLUSTER_QUEUE.group}/v1beta1" else "cohortName"
         return ClusterQueue(
             item,
             tuple(self._group(group, ("spec", "resourceGroups", place)) for place, group in enumerate(groups)),

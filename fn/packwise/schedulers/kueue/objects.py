@@ -26,7 +26,7 @@ from packwise.kubernetes.validation import (
 from packwise.lenient import mapping, mappings_by_place, value_at
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.place import Generated, Origin
-from packwise.schedulers.kueue.request import refusal
+from packwise.schedulers.kueue.request import merge_texts, refusal
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
 from packwise.validate.crds import judge
@@ -106,7 +106,7 @@ def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: Kueu
     verdict = judge(item.value, source.definitions.of_kind(*kind.key), own, before=before)
     yield from verdict.findings(item, OBJECT)
     if kind is RESOURCE_FLAVOR and not verdict.problems:
-        problems = webhook_problems(item.value)
+        problems = merge_texts(webhook_problems(item.value))
         yield from (Finding.about(problem, item, OBJECT, order=order) for order, problem in enumerate(problems))
     if kind is KUEUE_TOPOLOGY:
         yield from _dropped_fields(item)
@@ -364,7 +364,7 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
         origins = partial(_flavor_origins, place, topology)
         generated.append(Generated(value, f"ClusterTopology {topology.topology.name}", topology.item, origins))
         before = None if source.settings.gitops else source.inventory.before(value)
-        problems = flavor_problems(value, before, release) or list(webhook_problems(value))
+        problems = flavor_problems(value, before, release) or merge_texts(webhook_problems(value))
         findings += [_at_flavor(place, problem) for problem in problems]
     return generated, findings
 

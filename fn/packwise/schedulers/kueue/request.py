@@ -27,7 +27,7 @@ from packwise.lenient import mapping, texts
 from packwise.wording import near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -140,6 +140,20 @@ def parse_int32(text: str) -> int | None:
 def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, at_key: bool = False) -> Problem:
     """The refusal of a webhook, in its own words and in packwise's."""
     return Problem(path, message, error.text(), Stage.WEBHOOK, at_key=at_key)
+
+
+def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems, of which those with one place and one message are one, with all texts as Kueue lists them."""
+    texts: dict[tuple[FieldPath, str], list[str]] = {}
+    first: dict[tuple[FieldPath, str], Problem] = {}
+    for problem in problems:
+        key = problem.path, problem.message
+        first.setdefault(key, problem)
+        texts.setdefault(key, []).append(problem.operator_message or "")
+    return [
+        problem.replace(operator_message=f"[{', '.join(texts[key])}]") if len(texts[key]) > 1 else problem
+        for key, problem in first.items()
+    ]
 
 
 def read_request(annotations: Mapping[str, str], release: KueueRelease) -> TopologyRequest | None:
