@@ -691,6 +691,8 @@ def type_of(found: dict[str, Any]) -> str:
         return " | ".join([f"`{choice}`" for choice in found["enum"]])
     if found.get("type") == "array":
         return f"list of {type_of(found['items'])}"
+    if isinstance(found["type"], list):
+        return " or ".join(found["type"])
     return found["type"]
 
 

@@ -43,7 +43,8 @@ class Number(Record):
 class Text(Record):
     """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
 
-    `min_length` and `max_length` are in characters; 0: any. `wrong` says what is wrong with a text, "" for none.
+    `min_length` and `max_length` are in characters; 0: any. `wrong` says what is wrong with a text, "" for none; its
+    `pattern` is for documents then. `reads_numbers`: 0.18 is read as the text that it is written as.
     """
 
     enum: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class Text(Record):
     max_length: int = 0
     min_length: int = 0
     wrong: Callable[[str], str] | None = None
+    reads_numbers: bool = False
 
 
 class Flag(Record):
@@ -240,6 +242,7 @@ def field_problems(
     """
     if isinstance(kind, TextOr):
         kind = kind.mapping if isinstance(value, dict) else Text()
+    value = _as_text(value, kind)
     if isinstance(kind, Text) and kind.enum:
         if value not in kind.enum:
             known = ", ".join([f'"{choice}"' for choice in kind.enum])
@@ -261,6 +264,12 @@ def field_problems(
         yield from _map_problems(value, kind, path)
     elif wrong := _wrong_scalar(value, kind):
         yield Problem(path, wrong if "got " in wrong else f"{wrong}; got {describe(value)}")
+
+
+def _as_text(value: Value, kind: Kind) -> Value:
+    """Return the text that a number stands for, where the kind reads numbers so."""
+    is_read = isinstance(kind, Text) and kind.reads_numbers and isinstance(value, float)
+    return str(value) if is_read else value
 
 
 def _is_whole(value: Value, kind: Kind) -> bool:
@@ -312,10 +321,12 @@ def _wrong_text(text: str, kind: Text) -> str:
         return f"must have at most {count_text(kind.max_length, 'character')}"
     if len(text) < kind.min_length:
         return f"must have at least {count_text(kind.min_length, 'character')}"
+    if kind.wrong is not None:
+        return kind.wrong(text)
     pattern = kind.pattern
     if pattern and re.fullmatch(pattern.removesuffix("$"), text) is None:
         return f"must match pattern '{kind.pattern}'"
-    return kind.wrong(text) if kind.wrong is not None else ""
+    return ""
 
 
 def kind_at(kind: Kind, path: FieldPath) -> Kind | None:

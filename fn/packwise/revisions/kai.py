@@ -62,6 +62,9 @@ _13 = _14.replace(
 RELEASES = (_13, _14, _15, _16, _17, _18)
 """Every release that has a record, oldest first."""
 
+OLDEST = 12
+"""The oldest minor release whose API the output may suit; it has no record of its own."""
+
 NEWEST = _17
 """The release that is taken where nobody names one: the newest whose code was run."""
 

@@ -133,7 +133,8 @@ class _Writer:
             return {"oneOf": [self._schema(Text()), self._schema(kind.mapping)]}
         if not kind.json:
             return {}
-        types = self._types(_TYPES.get(type(kind), [kind.json]))
+        reads_numbers = isinstance(kind, Text) and kind.reads_numbers
+        types = self._types(["string", "number"] if reads_numbers else _TYPES.get(type(kind), [kind.json]))
         return self._arrange({"type": types, **_with_values(self._bounds(kind))})
 
     def _refer(self, name: str, kind: Object) -> Schema:

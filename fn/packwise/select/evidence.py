@@ -14,11 +14,12 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
-from packwise.objects.place import place_text
+from packwise.objects.place import Place, place_text
 from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
 from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select.selection import DEPLOYING, UNNAMED, has_grove_workloads
+from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import DOMAINS
 from packwise.wording import closest
 
@@ -355,7 +356,14 @@ KAI_UNNAMED = Rule(
     Severity.WARNING,
     once=True,
 )
-KAI_RULES = (KAI_UNNAMED,)
+KAI_RACE = Rule(
+    "kai-podgroup-race",
+    "Grove's operator and KAI do not both make the PodGroups of a gang.",
+    "spec/podgrouper.md#1.2",
+    Severity.WARNING,
+    once=True,
+)
+KAI_RULES = (KAI_UNNAMED, KAI_RACE)
 """Rules of KAI's release."""
 
 _KAI = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
@@ -386,6 +394,38 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
             )
             yield Finding.of(KAI_UNNAMED, item, path, message)
         return
+
+
+_READS_SKIP = 15
+"""The first KAI whose pod-grouper leaves pods alone that have a PodGroup of Grove's operator."""
+
+
+def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) -> Iterator[Finding]:
+    """Yield a warning if Grove makes the PodGroups itself, beside a KAI that makes them too. Source: KAI, #2117."""
+    if not revision.podgroups_by_operator or not has_grove_workloads(index):
+        return
+    for place, name, minor in _kai_versions(index, settings):
+        if minor < _READS_SKIP:
+            message = (
+                f"names KAI {name}, beside Grove {revision.name}, which makes the PodGroups itself and marks the pods "
+                f"with kai.scheduler/skip-podgrouper; KAI reads that from v0.{_READS_SKIP} on, and an older one makes "
+                f"PodGroups of the same pods, so that the two race; run KAI v0.{_READS_SKIP} or newer, or Grove before "
+                f"{ALPHA_12.name}"
+            )
+            yield place.finding(KAI_RACE, message)
+        return
+
+
+def _kai_versions(index: Index, settings: TopologyRender) -> Iterator[tuple[Place, str, int]]:
+    """The releases of KAI that the settings name, or that the input deploys, each with its minor number."""
+    if settings.kai_version is not None:
+        place = settings_place(settings).below("kai", "version")
+        yield place, settings.kai_version, int(settings.kai_version.removeprefix("v0."))
+        return
+    for item, path, text in deployments(index, _KAI):
+        match = _KAI_VERSION.fullmatch(text)
+        if match is not None:
+            yield Place(item, path), text, int(match[1])
 
 
 def _has_users(index: Index, kai_name: str) -> bool:

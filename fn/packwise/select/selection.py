@@ -28,7 +28,16 @@ from packwise.settings.configuration import (
     read_schedulers,
     read_source,
 )
-from packwise.settings.topologyrender import GROUP, KIND, TopologyRender, load, no_configuration, settings_place
+from packwise.settings.topologyrender import (
+    GROUP,
+    KAI_PROFILE,
+    KIND,
+    NewerRelease,
+    TopologyRender,
+    load,
+    no_configuration,
+    settings_place,
+)
 from packwise.topology.known import ConfiguredTopology, check_labels, known_topologies
 from packwise.validate.crds import NO_DEFINITIONS, Definitions, definitions_of
 
@@ -175,16 +184,19 @@ def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) ->
     """Says that a release after all records is taken for the newest one, which the settings allow or not."""
     from packwise.revisions.tags import NEWEST
 
-    place = settings_place(settings).below("revision")
+    findings.append(_newer_finding(settings, NewerRelease(("revision",), "Grove", name, NEWEST)))
+
+
+def _newer_finding(settings: TopologyRender, newer: NewerRelease) -> Finding:
+    place = settings_place(settings).below(*newer.steps)
+    known = f'"{newer.newest}", the newest release of {newer.component} that packwise knows'
     if settings.newer_revision == "Warn":
-        message = f'is newer than "{NEWEST}", the newest release that packwise knows: it is taken for that one'
-        findings.append(place.finding(NEWER, message))
-    else:
-        message = (
-            f'must not be newer than "{NEWEST}", the newest release that packwise knows; got "{name}"; take a newer '
-            "packwise, or set `newerRevision: Warn` to have it taken for that one"
-        )
-        findings.append(place.finding(REVISION, message))
+        return place.finding(NEWER, f"is newer than {known}: it is taken for that one")
+    message = (
+        f'must not be newer than {known}; got "{newer.written}"; take a newer packwise, or set `newerRevision: Warn` '
+        "to have it taken for that one"
+    )
+    return place.finding(REVISION, message)
 
 
 class Configured(Record):
@@ -339,6 +351,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     revision = choice.revision
     findings += _shape_findings(operators, revision, shape)
     evidence = None if choice.is_named or results else _evidence(package, choice, index, settings)
+    findings += [_newer_finding(settings, newer) for newer in settings.newer_releases]
     findings += _kai_evidence(index, settings)
     findings += _without_effect(settings, configuration, revision)
     findings += check_labels(index, settings.item)
@@ -352,6 +365,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings.append(_levels_unused(configuration, revision))
     around = configuration if source is not None else _around(settings, revision, index)
     schedulers = _schedulers(around, revision, settings, findings, is_assumed=choice.is_assumed)
+    findings += _podgroup_race(index, settings, revision, schedulers)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     absent = None
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
@@ -413,6 +427,18 @@ def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
     from packwise.select.evidence import kai_evidence
 
     return kai_evidence(index, settings)
+
+
+def _podgroup_race(
+    index: Index, settings: TopologyRender, revision: Revision, schedulers: Schedulers | None
+) -> Iterable[Finding]:
+    """The warning that Grove and an old KAI both make PodGroups; none if Grove makes none, or nothing names a KAI."""
+    makes = revision.podgroups_by_operator and schedulers is not None and KAI_PROFILE in schedulers.names
+    if not makes or (settings.kai_version is None and DEPLOYING.isdisjoint(index.by_kind)):
+        return ()
+    from packwise.select.evidence import podgroup_race
+
+    return podgroup_race(index, settings, revision)
 
 
 def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:

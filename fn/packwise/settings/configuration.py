@@ -512,7 +512,14 @@ def read_schedulers(
         ), []
     names = [_text(entry, "name") for entry in entries]
     findings = list(_wrong_names(names, place, revision.scheduler_backends))
-    known = [name for name in dict.fromkeys(names) if name in revision.scheduler_backends]
+    backends = revision.scheduler_backends
+    if revision.name not in REVISIONS:
+        # A release that is newer than all known ones may have further backends.
+        from packwise.findings.newer import soften_lists
+
+        findings = list(soften_lists(findings))
+        backends = (*backends, *filter(str.strip, names))
+    known = [name for name in dict.fromkeys(names) if name in backends]
     known += [] if KUBE_PROFILE in known else [KUBE_PROFILE]
     marked = [name for entry, name in zip(entries, names, strict=True) if entry.get("default") is True]
     default = _text(section, "defaultProfileName") or (marked[0] if marked and place.item is settings else KUBE_PROFILE)

@@ -103,6 +103,15 @@ class Kubernetes(Record):
     unreleased: bool = False
 
 
+class NewerRelease(Record):
+    """A release that is `written` at `steps` below `spec`, and is newer than the `newest` that packwise knows."""
+
+    steps: tuple[str, ...]
+    component: str
+    written: str
+    newest: str
+
+
 class RunLimits(Record):
     """Limits of one run: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
 
@@ -128,6 +137,7 @@ class TopologyRender(Record):
     likewise. `kai_version` is the oldest KAI that the output must suit, None: every known one; `kai_name` is
     the scheduler that pods of workloads name for it. `podgang_epoch` is the
     first epoch where nothing tells those of the cluster; by default it has as many digits as they have.
+    `newer_releases` are those of other components that are newer than all known ones, and taken for the newest.
     """
 
     item: KubeObject | None = None
@@ -158,6 +168,7 @@ class TopologyRender(Record):
     dynamo: Dynamo = Dynamo()
     kueue: Kueue = Kueue()
     kubernetes: Kubernetes = Kubernetes()
+    newer_releases: tuple[NewerRelease, ...] = ()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
         """These settings where `values` count before those of `osmo.values`."""
@@ -181,6 +192,21 @@ def _wrong_revision(name: str) -> str:
 
     return wrong_name(name)
 
+
+def _release_kind(name: str, pattern: str) -> Text:
+    """The kind of a field that names a release of a component, with the pattern of known and newer ones."""
+
+    def wrong(text: str) -> str:
+        # Few configurations name one.
+        from packwise.revisions.versions import component
+
+        return component(name).wrong_release(text)
+
+    return Text(pattern=pattern, wrong=wrong, reads_numbers=True)
+
+
+_SUFFIX = r"(\.[0-9]+)?([-+][0-9A-Za-z.+-]+)?$"
+"""The end of a pattern of releases: the patch, and the name of a candidate, which both may be absent."""
 
 _LONGEST_GLOB = 500
 
@@ -249,9 +275,9 @@ _NETWORK = Object("NetworkModel", summary="Grove's `network` section.", fields={
 })  # fmt: skip
 _DYNAMO_SECTION = Object("DynamoModel", summary="What packwise must know of Dynamo's operator.", fields={
     "release": _text(
-        "The release of Dynamo, as `1.4` or `1.4.2`; by default the newest that packwise knows.",
+        "The release of Dynamo, as `1.4`, `1.4.2` or `v1.4.2`; by default the newest that packwise knows.",
         _DYNAMO.release,
-        Text(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$"),
+        _release_kind("Dynamo", r"^v?[1-9][0-9]*\.[0-9]+" + _SUFFIX),
     ),
     "grove": _flag("The operator's `orchestrators.grove.enabled`: without it, no PodCliqueSet.", _DYNAMO.grove),
     "kaiScheduler": _flag(
@@ -286,9 +312,9 @@ _OSMO_SECTION = Object("OsmoModel", summary="Settings of OSMO's front end.", fie
 })  # fmt: skip
 _KAI = Object("KaiModel", summary="The KAI Scheduler that the output must suit.", fields={
     "version": _text(
-        "The release that runs, v0.12 to v0.18; of several clusters, the oldest. Unset: rendered objects "
-        "suit all of them, and the groups of workloads are those of v0.17.",
-        kind=Text(pattern=r"^v0\.1[2-8]$"),
+        "The release that runs, v0.12 to v0.18, with or without `v` and patch; of several clusters, the oldest. "
+        "Unset: rendered objects suit all of them, and the groups of workloads are those of v0.17.",
+        kind=_release_kind("KAI", r"^v?(0\.(1[2-9]|[2-9][0-9]|[1-9][0-9]{2,8})|[1-9][0-9]*\.[0-9]+)" + _SUFFIX),
     ),
     "schedulerName": _text(
         "The name by which pods of workloads that KAI groups itself ask for it (`--scheduler-name`).",
@@ -311,8 +337,8 @@ _KUEUE = Object(
     summary="Kueue, whose Topology and ResourceFlavors are written where `emit` names KueueTopology.",
     fields={
         "version": _text(
-            "The release of Kueue, v0.17 to v0.20; by default what v0.19 does counts.",
-            kind=Text(pattern=r"^v0\.(1[7-9]|20)$"),
+            "The release of Kueue, v0.17 to v0.20, with or without `v` and patch; by default what v0.19 does counts.",
+            kind=_release_kind("Kueue", r"^v?(0\.(1[7-9]|[2-9][0-9]|[1-9][0-9]{2,8})|[1-9][0-9]*\.[0-9]+)" + _SUFFIX),
         ),
         "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
     },
@@ -375,7 +401,8 @@ SPEC = Object(
             kind=Text(wrong=_wrong_revision),
         ),
         "newerRevision": _text(
-            "What a tag newer than every known release is: Error, or Warn, and the newest known one is used.",
+            "What a release newer than every known one is, of Grove and of the others: Error, or Warn, and the newest "
+            "known one is used.",
             _DEFAULT.newer_revision,
             _CHOICE,
         ),
@@ -469,7 +496,8 @@ def _takes_text(path: FieldPath) -> bool:
 
 
 def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> TopologyRender:
-    kai, kueue = spec.get("kai", {}), spec.get("kueue", {})
+    kai, kueue, dynamo = spec.get("kai", {}), spec.get("kueue", {}), spec.get("dynamo", {})
+    newer: list[NewerRelease] = []
     flavors = [KueueFlavor(flavor["name"], flavor["nodeLabels"]) for flavor in kueue.get("flavors", ())]
     return _fill(TopologyRender(), spec).replace(
         item=item,
@@ -478,16 +506,30 @@ def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> Topolog
         osmo=_fill(Osmo(), spec.get("osmo", {})),
         limits=_fill(RunLimits(), spec.get("limits", {})),
         emit_is_set="emit" in spec,
-        kai_version=kai.get("version"),
+        kai_version=_release(kai, ("kai", "version"), "KAI", newer),
         kai_name=kai.get("schedulerName", KAI_PROFILE),
         apply_is_set="apply" in spec,
         podgang_epoch=spec.get("podGangEpoch", _DEFAULT.podgang_epoch),
         podgang_epoch_is_set="podGangEpoch" in spec,
         rules=_rules(spec["rules"]) if spec.get("rules") else (),
-        dynamo=_fill(Dynamo(), spec.get("dynamo", {})),
-        kueue=Kueue(kueue.get("version"), tuple(flavors)),
+        dynamo=_fill(Dynamo(), dynamo).replace(release=_release(dynamo, ("dynamo", "release"), "Dynamo", newer)),
+        kueue=Kueue(_release(kueue, ("kueue", "version"), "Kueue", newer), tuple(flavors)),
         kubernetes=_fill(Kubernetes(), spec.get("kubernetes", {})),
+        newer_releases=tuple(newer),
     )
+
+
+def _release(section: Mapping[str, Any], steps: tuple[str, str], name: str, newer: list[NewerRelease]) -> str | None:
+    """The known release that a section names; the newest known one for a newer release, which is added to `newer`."""
+    written = section.get(steps[1])
+    if written is None:
+        return None
+    from packwise.revisions.versions import component
+
+    of, text = component(name), str(written)
+    if of.is_newer(text):
+        newer.append(NewerRelease(steps, name, text, of.newest))
+    return of.release(text)
 
 
 def _fill(default: RecordT, section: Mapping[str, Any]) -> RecordT:

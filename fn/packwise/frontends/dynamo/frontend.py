@@ -18,7 +18,6 @@ from packwise.frontends.dynamo.rules import (
     CLASH,
     FIELD,
     LIVE,
-    RELEASE,
     SCHEMA,
     TEMPLATED,
     UNNAMED,
@@ -37,13 +36,12 @@ from packwise.objects.index import repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
-from packwise.revisions.dynamo import NEWEST, RELEASES, release_of
-from packwise.settings.topologyrender import settings_place
+from packwise.revisions.dynamo import NEWEST, release_of
 from packwise.topology.known import Use
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -148,10 +146,7 @@ class _Dynamo(FrontEnd):
     ) -> Iterable[WorkloadPlan]:
         """The plan of each DynamoGraphDeployment, by namespace and name."""
         items = sorted(inventory.items.of_kind(*DYNAMO_GRAPH.key), key=lambda item: identity(item.value)[2:])
-        release, about_release = _release(settings, items)
-        if release is None:
-            return [WorkloadPlan(items[0], tuple(about_release))]
-        judge = _GraphJudge(inventory, cluster, settings, release)
+        judge = _GraphJudge(inventory, cluster, settings, release_for(settings))
         repeats = {finding.subject: finding for finding in repetitions(items)}
         judgements = [
             _GraphJudgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
@@ -159,7 +154,7 @@ class _Dynamo(FrontEnd):
         once = told_once([each.findings for each in judgements])
         judgements = [each.replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
         plans = judge.plans(_without_clashes(judgements), self._sets, definitions)
-        plans[0] = plans[0].replace(findings=(*about_release, *plans[0].findings))
+        plans[0] = plans[0].replace(findings=(*_unnamed_release(settings, items), *plans[0].findings))
         return plans
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
@@ -175,33 +170,27 @@ class _Dynamo(FrontEnd):
         release = release_for(settings)
         for item in inventory.items.of_kind(*DYNAMO_GRAPH.key):
             graph, _ = read_graph(item)
-            if release is not None and release.constraint == "packDomain":
+            if release.constraint == "packDomain":
                 # The name of the topology is dropped there.
                 yield Use(revision.default_topology if graph.is_constrained else None, item, explicit=False)
             else:
                 yield Use(graph.topology_name or None, item, explicit=bool(graph.topology_name))
 
 
-def release_for(settings: TopologyRender) -> DynamoRelease | None:
-    """The record of the release that the settings name, or of the newest one; None where packwise knows none."""
+def release_for(settings: TopologyRender) -> DynamoRelease:
+    """The record of the release that the settings name, or of the newest one."""
     name = settings.dynamo.release
-    return NEWEST if name is None else release_of(name)
+    return (None if name is None else release_of(name)) or NEWEST
 
 
-def _release(settings: TopologyRender, items: Sequence[KubeObject]) -> tuple[DynamoRelease | None, list[Finding]]:
-    """The record of the release that counts, and what there is to say of it."""
-    name, release = settings.dynamo.release, release_for(settings)
-    if name is None:
+def _unnamed_release(settings: TopologyRender, items: Sequence[KubeObject]) -> Iterator[Finding]:
+    """Yield the note that no release is named."""
+    if settings.dynamo.release is None:
         message = (
             f"is rendered as Dynamo {NEWEST.name}, the newest release that packwise knows; name yours as "
             "`dynamo.release` in the TopologyRender"
         )
-        return release, [Finding.of(UNNAMED, items[0], (), message)]
-    if release is None:
-        known = list_known([release.name for release in RELEASES])
-        message = f'must be a release of Dynamo that packwise knows; got "{name}", known: {known}'
-        return None, [settings_place(settings).below("dynamo", "release").finding(RELEASE, message)]
-    return release, []
+        yield Finding.of(UNNAMED, items[0], (), message)
 
 
 class _GraphJudgement(Record):

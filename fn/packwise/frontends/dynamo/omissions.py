@@ -40,7 +40,7 @@ def omissions(of_sets: OmissionsOf) -> OmissionsOf:
     ) -> Iterator[tuple[WorkloadPlan, Omission]]:
         release = release_for(settings)
         for plan in plans:
-            if release is None or not plan.previews or identity(plan.workload.value)[:2] != DYNAMO_GRAPH.key:
+            if not plan.previews or identity(plan.workload.value)[:2] != DYNAMO_GRAPH.key:
                 continue
             asked = _Asked(plan.workload, release, settings, cluster)
             for _, omission in of_sets([plan.replace(workload=asked.derived.item)], inventory, cluster, settings):

@@ -42,6 +42,7 @@ from packwise.objects.identity import identity
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
+from packwise.revisions.grove import REVISIONS
 from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
 from packwise.wording import list_known
 
@@ -406,12 +407,12 @@ class _Planner:
         history = History(baseline, self._records.get(name), self._cluster.revision_before)
         new = is_new(value, history, self._settings.admission)
         problems = without_optional(workload, check_shape(value, revision, new=new), revision)
-        findings = self._shape_findings(workload, problems, None if new else baseline or value)
+        findings = self._soften(self._shape_findings(workload, problems, None if new else baseline or value))
         if problems and any(problem.stage is Stage.DECODE for problem in problems):
             return _Judgement(workload, findings)
         context = self._context.replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
-        findings += findings_of(admitted.problems, workload)
+        findings += self._soften(findings_of(admitted.problems, workload))
         findings += self._advice(workload, admitted.pcs, context)
         if self._before is not None:
             findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
@@ -419,6 +420,14 @@ class _Planner:
         if has_errors(findings):
             return _Judgement(workload, findings)
         return _Judgement(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
+
+    def _soften(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Return the findings; those about fields and closed lists are warnings with a release that nobody knows."""
+        if self._cluster.revision.name in REVISIONS:
+            return findings
+        from packwise.findings.newer import soften_lists
+
+        return soften_lists(findings, (UNKNOWN.name,))
 
     def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:
         """Findings about the pods of a workload. Of one that `is_refused` itself nobody creates any."""

@@ -9,11 +9,10 @@ from packwise.frontends.dynamo.rules.advice import ADVICE, IMAGES, PAIRING, told
 from packwise.frontends.dynamo.rules.topology import OVERRIDE, TOPOLOGY
 
 __all__ = [
-    "CHECKS", "CLASH", "FIELD", "LIVE", "RELEASE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
+    "CHECKS", "CLASH", "FIELD", "LIVE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
     "Subject", "run", "told_once",
 ]  # fmt: skip
 
-RELEASE = Rule("dynamo-release", "The release of Dynamo is one that packwise knows.", "spec/dynamo.md#1.1")
 UNNAMED = Rule(
     "dynamo-release-unnamed", "The release of Dynamo is named.", "spec/dynamo.md#1.1", Severity.INFO, once=True
 )
@@ -35,6 +34,6 @@ CHECKS = (*PAIRING, *ADMISSION, *IMAGES, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
 """The checks of every graph, in this order."""
 
 RULES: tuple[Rule, ...] = (
-    RELEASE, UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, CLASH, LIVE, *(check.rule for check in CHECKS),
+    UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, CLASH, LIVE, *(check.rule for check in CHECKS),
 )  # fmt: skip
 """Every rule of this front end."""
