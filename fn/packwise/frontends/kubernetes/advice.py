@@ -10,7 +10,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding
 from packwise.frontends.kubernetes import rules
-from packwise.frontends.kubernetes.groups import FIELD, is_controlled, job_pods
+from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at
 from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.frontends.kubernetes.groups import Group, Pods
+    from packwise.objects.scheduling_groups import Group, Pods
     from packwise.revisions.kubernetes import KubernetesRelease
 
 _HOSTNAME = "kubernetes.io/hostname"

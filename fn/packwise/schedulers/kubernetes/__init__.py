@@ -1,0 +1,1 @@
+"""The default scheduler of Kubernetes: where it puts groups of pods."""
