@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext.reader import Tree
 
-__all__ = ["assert_told_alike", "paths_of"]
+__all__ = ["assert_told_alike", "paths_of", "texts_in"]
 
 
 def answer(function: Callable[..., Any], *arguments: Any) -> str:
@@ -49,12 +49,38 @@ def paths_of(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
     yield (*path, 0, "x")
 
 
+WORDS = ("a", "b", "kind", "metadata")
+
+
+def assert_words_told(core: Tree) -> None:
+    """The core tells words only of documents that can be read, and those that are keys or scalars of them."""
+    words = core.words(WORDS)
+    if words is not None:
+        value = core.value()
+        assert isinstance(value, (dict, list))
+        assert words == [word for word in WORDS if word in set(texts_in(value))]
+
+
+def texts_in(value: Value) -> Iterator[Value]:
+    """The keys and scalars of a value."""
+    if isinstance(value, dict):
+        yield from value
+        for item in value.values():
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
+    else:
+        yield value
+
+
 def assert_told_alike(text: str) -> None:
     """Both readers tell the same of `text`."""
     assert answer(read_natively, text) == answer(read_libyaml, text)
     core, events = tree_natively(text), EventTree(text)
     assert answer(core.scalars) == answer(events.scalars)
     assert answer(core.shared_anchors) == answer(events.shared_anchors)
+    assert_words_told(core)
     try:
         paths = list(paths_of(read_natively(text)))
     except YamlError:

@@ -270,9 +270,13 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
     return None
 
 
+ENCRYPTION = "sops"
+"""The key of each document that sops encrypted."""
+
+
 def _is_encrypted(value: Value) -> bool:
     """True if sops encrypted the document. Source: sops README, "the sops metadata are stored in the branch sops"."""
-    sops = value.get("sops") if isinstance(value, dict) else None
+    sops = value.get(ENCRYPTION) if isinstance(value, dict) else None
     return isinstance(sops, dict) and ("mac" in sops or "lastmodified" in sops)
 
 

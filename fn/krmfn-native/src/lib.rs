@@ -9,6 +9,7 @@ mod events;
 mod memory;
 #[allow(unsafe_code)]
 mod numbers;
+mod outline;
 mod source;
 mod spell;
 mod strings;
@@ -30,7 +31,7 @@ mod krmfn_native {
 
     /// `krmfn.yamltext.native.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 4;
+    const VERSION: u32 = 5;
 
     /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
     ///

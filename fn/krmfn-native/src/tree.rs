@@ -8,6 +8,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
 use crate::events::{Kind, Style};
 use crate::memory::{OutOfMemory, ensure};
+use crate::outline;
 use crate::source::Source;
 use crate::tape::{Node, Tape};
 use crate::value::{ask_scalars, is_merge, is_plain_string, new_list, read_error, value};
@@ -64,6 +65,21 @@ impl Tree {
     /// The value of the one document. Raises YamlError.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         value(py, self.text.bind(py), &self.tape)
+    }
+
+    /// Those of `wanted` that are the text of a scalar; None where only the value shows whether the document can be read.
+    fn words<'py>(&self, py: Python<'py>, wanted: Vec<String>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let Some(found) = outline::words(&self.tape, &wanted)? else {
+            return Ok(None);
+        };
+        ensure(wanted.iter().map(|word| TRIPLE + 4 * word.len()).sum())?;
+        let words = new_list(py)?;
+        for (word, is_found) in wanted.iter().zip(found) {
+            if is_found {
+                words.append(word)?;
+            }
+        }
+        Ok(Some(words))
     }
 
     /// The nodes along `path`, as far as they exist, the root first; empty for an empty document.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READER", "VERSION", "Tree", "is_installed", "write"]
 
-VERSION = 4
+VERSION = 5
 """The number that the core and this module share; each change of what a function takes or answers is another."""
 
 

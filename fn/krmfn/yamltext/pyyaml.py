@@ -415,6 +415,11 @@ class EventTree:
         self._nodes, self._is_filled = filler.nodes, True
         return value
 
+    def words(self, wanted: tuple[str, ...]) -> list[str] | None:  # noqa: ARG002 (the core's)
+        """Those of `wanted` that are the text of a scalar: see `krmfn.yamltext.reader.Tree`."""
+        # To look through the events takes as long as to make a value of them.
+        return None
+
     def _fill(self) -> None:
         """Reads the nodes, once somebody asks for some of them."""
         if self._is_filled:

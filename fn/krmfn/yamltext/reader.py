@@ -133,6 +133,13 @@ class Tree(Protocol):
         """The value of the one document; None where it is empty. Raises YamlError."""
         ...
 
+    def words(self, wanted: tuple[str, ...]) -> list[str] | None:
+        """Those of `wanted` that are the text of a scalar, for a document that `value` reads without an error.
+
+        None where only the value shows that it can be read, and for a document that is neither a mapping nor a list.
+        """
+        ...
+
     def find(self, path: FieldPath, rest: bool) -> list[Row]:
         """The nodes along `path`, as far as they exist, the root first; none for an empty document.
 
@@ -290,6 +297,19 @@ def read(text: str, *, is_kept: bool = True) -> Value:
     """
     _refuse_disputed(text)
     return (tree_of if is_kept else new_tree)(text).value()
+
+
+def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
+    """Those of `wanted` that a key or another scalar of the one YAML document in `text` is, escapes read.
+
+    None where only `read` tells, which raises YamlError, or answers: the document is neither a mapping nor a list, or
+    has anchors, tags, keys that are no strings; and where the native core is not installed.
+    """
+    try:
+        _refuse_disputed(text)
+        return tree_of(text).words(wanted)
+    except YamlError:
+        return None
 
 
 def read_tree(text: str) -> tuple[Value, Tree]:

@@ -16,8 +16,9 @@ from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import exit_code
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
+from krmfn.yamltext.reader import words_in
 from packwise.console import encode_text, track_files
-from packwise.discovery import KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
+from packwise.discovery import ENCRYPTION, KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.findings.finding import shorten
 from packwise.globs import Globs
 from packwise.inputs.paths import find_files
@@ -25,7 +26,7 @@ from packwise.inputs.request import UsageError
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
 from packwise.objects.lists import entries_of
-from packwise.pipeline.registry import is_document, may_be_document
+from packwise.pipeline.registry import document_keys, is_document, may_be_document
 from packwise.settings.configuration import is_settings
 
 if TYPE_CHECKING:
@@ -148,13 +149,15 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         )
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
-    if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(text)):
-        return _without_objects(text, path, path.left_out)
+    split = split_documents(text)
+    if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(split)):
+        return _without_objects(text, split, path, path.left_out)
     if _is_list(text):
         return _list_file(text, path)
-    documents = tuple(_document(document, path) for document in split_documents(text))
-    reason = None if path.is_named else _reason(documents, path)
-    return InputFile(path, documents) if reason is None else _without_objects(text, path, LeftOut(reason))
+    read = [_document(document, path) for document in split]
+    documents = tuple(document for document, _ in read)
+    reason = None if path.is_named else _reason(read, path)
+    return InputFile(path, documents) if reason is None else _without_objects(text, split, path, LeftOut(reason))
 
 
 def content_of(path: InputPath) -> bytes:
@@ -219,9 +222,19 @@ def _locate(item: KubeObject, path: InputPath) -> KubeObject:
     return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
 
 
-def _document(document: YamlDocument, path: InputPath) -> Document:
-    """A document with the object that it is, of Kubernetes or of OSMO; one that is no YAML is found out later."""
+_TELLING = ("apiVersion", "kind", ENCRYPTION, *document_keys())
+"""Keys of which each document has one that is judged, near misses of objects too, or that is left out as encrypted."""
+
+
+def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]:
+    """A document with the object that it is, of Kubernetes or of OSMO, and its value; None where it cannot be read.
+
+    The value of a document of another tool, most of some repositories, is an empty mapping instead.
+    """
+    if words_in(document.text, _TELLING) == []:
+        return Document(document.separator, document.text, line=document.line), {}
     source = Source(document.text, (), document.line, 1, path.name)
+    value: Value = None
     item: KubeObject | None = None
     foreign: KubeObject | None = None
     is_read = True
@@ -241,20 +254,20 @@ def _document(document: YamlDocument, path: InputPath) -> Document:
         ):
             item = KubeObject.cut(source, value)
     entries = entries_of(item) if item is not None and is_read else ()
-    return Document(document.separator, document.text, item, document.line, foreign, entries)
+    return Document(document.separator, document.text, item, document.line, foreign, entries), value
 
 
-def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
+def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Reason | None:
     """Why a file of a folder is not judged, by what it holds."""
     values: list[Value] = []
     has_objects = False
-    for document in documents:
+    for document, value in documents:
+        values.append(value)
         item = document.item or document.foreign
         if item is None:
-            values.append(read(document.text))
             continue
         try:
-            values.append(dict(item.value))
+            _ = item.value
         except FieldError as error:
             name, text = str(path.target), document.text
             reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
@@ -266,9 +279,8 @@ def _reason(documents: tuple[Document, ...], path: InputPath) -> Reason | None:
     return content_reason(str(path.target), values, has_objects=has_objects)
 
 
-def _without_objects(text: str, path: InputPath, left_out: LeftOut) -> InputFile:
+def _without_objects(text: str, documents: tuple[YamlDocument, ...], path: InputPath, left_out: LeftOut) -> InputFile:
     """The file as bytes alone, whatever it holds."""
-    documents = split_documents(text)
     # What a patch changes stands elsewhere, and is judged there.
     workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
     return InputFile(
@@ -279,11 +291,11 @@ def _without_objects(text: str, path: InputPath, left_out: LeftOut) -> InputFile
     )
 
 
-def _holds_documents(text: str) -> bool:
+def _holds_documents(documents: Iterable[YamlDocument]) -> bool:
     """True if a file of Helm values holds documents that a front end reads: OSMO's pools."""
-    for document in split_documents(text):
+    for document in documents:
         try:
-            if is_document(read(document.text)):
+            if words_in(document.text, _TELLING) != [] and is_document(read(document.text)):
                 return True
         except YamlError:
             continue
@@ -291,6 +303,8 @@ def _holds_documents(text: str) -> bool:
 
 
 def _is_yaml(text: str) -> bool:
+    if words_in(text, ()) is not None:
+        return True
     try:
         read(text)
     except YamlError:

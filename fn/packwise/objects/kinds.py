@@ -479,4 +479,4 @@ def _kind_pattern() -> re.Pattern[str]:
 
 def workloads_in(text: str) -> int:
     """Number of workloads that the text seems to hold; one that a template repeats counts once."""
-    return sum([1 for _ in _kind_pattern().finditer(text)])
+    return sum([1 for _ in _kind_pattern().finditer(text)]) if "kind" in text else 0

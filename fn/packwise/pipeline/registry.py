@@ -35,16 +35,18 @@ class FrontEndEntry(Record):
 
     One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
     `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
-    for those. Without these functions its workloads are Kubernetes objects. `kind`: the only kind of these, where the
-    front end is imported for inputs with such objects alone; `has_objects` tells whether there are any, where it has
-    many kinds. `omissions` imports what `packwise explain` asks why a value is missing; None where nothing that a
-    workload asks for goes missing without a finding.
+    for those. One of `document_keys` is a key in each of them, wherever it stands. Without these its workloads are
+    Kubernetes objects. `kind`: the only kind of these, where the front end is imported for inputs with such objects
+    alone; `has_objects` tells whether there are any, where it has many kinds. `omissions` imports what
+    `packwise explain` asks why a value is missing; None where nothing that a workload asks for goes missing without a
+    finding.
     """
 
     load: Callable[[], FrontEnd]
     rules: Callable[[], Iterable[Rule]]
     is_document: Callable[[Value], bool] | None = None
     may_be_document: Callable[[str], bool] | None = None
+    document_keys: tuple[str, ...] = ()
     has_documents: Callable[[Inventory], bool] | None = None
     kind: tuple[str, str] | None = None
     has_objects: Callable[[Inventory], bool] | None = None
@@ -133,6 +135,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         rules=_importer("frontends.osmo.rules:RULES"),
         is_document=recognition.is_document,
         may_be_document=recognition.may_be_document,
+        document_keys=recognition.KEYS,
         has_documents=_has_osmo_documents,
         omissions=_importer("frontends.osmo.omissions:omissions"),
     ),
@@ -213,6 +216,11 @@ def queued_sources() -> tuple[QueuedPodsOf, ...]:
 def brings_topologies(inventory: Inventory) -> bool:
     """True if documents of another tool are among the input, which bring their own topologies."""
     return any(entry.has_documents is not None and entry.has_documents(inventory) for entry in FRONT_ENDS)
+
+
+def document_keys() -> tuple[str, ...]:
+    """Keys of which each document of a front end, that is no Kubernetes object, has one."""
+    return tuple(key for entry in FRONT_ENDS for key in entry.document_keys)
 
 
 def is_document(value: Value) -> bool:

@@ -43,6 +43,10 @@ _POD_TEMPLATES = ("podTemplates", "pod_templates")
 """The key of the charts' values, and that of OSMO's own configuration."""
 
 
+KEYS = ("workflow", "topology_keys", "pools", "backend", *_POD_TEMPLATES)
+"""Keys of which each document of OSMO has one, at whatever depth: `is_document` answers False without."""
+
+
 _POOL_FIELDS = frozenset({"backend", "platforms", "topology_keys", "default_platform", "common_pod_template"})
 
 
