@@ -316,7 +316,7 @@ def _tree(group: Group, root: RootGroup, shapes: Sequence[PodShape], labels: Map
             key=group.key,
             pods=tuple([waiting.get(shape, 0) for shape in shapes]),
             running=len(pods.running),
-            pinned=_pinned(group.key, pods.running, labels),
+            pinned=_pin_values(group.key, pods.running, labels),
             is_ready=pods.total >= minimum,
         )
     children = tuple([
@@ -331,11 +331,13 @@ def _tree(group: Group, root: RootGroup, shapes: Sequence[PodShape], labels: Map
         minimum=minimum,
         key=group.key,
         children=children,
-        pinned=_pinned(group.key, running, labels),
+        pinned=_pin_values(group.key, running, labels),
         is_ready=sum([child.is_ready for child in children]) >= minimum,
         is_composite=True,
     )
 
 
-def _pinned(key: str, running: Iterable[RunningPod], labels: Mapping[str, Mapping[str, str]]) -> frozenset[str | None]:
+def _pin_values(
+    key: str, running: Iterable[RunningPod], labels: Mapping[str, Mapping[str, str]]
+) -> frozenset[str | None]:
     return frozenset([labels.get(pod.node, {}).get(key) for pod in running]) if key else frozenset()

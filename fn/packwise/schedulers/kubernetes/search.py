@@ -101,7 +101,10 @@ class PinnedError(Exception):
 
 
 class Scene(Record):
-    """What a tree comes to: classes of nodes, and the shapes of its pods. `empty_is_domain`: "" is a domain, too."""
+    """The cluster that a tree comes to: classes of nodes, and the shapes of its pods.
+
+    `empty_is_domain`: nodes whose label has an empty value are a domain, too.
+    """
 
     classes: tuple[NodeClass, ...]
     shapes: tuple[Shape, ...]
@@ -175,7 +178,7 @@ class Search:
     def _domains(self, tree: Tree, allowed: frozenset[int]) -> dict[str, frozenset[int]]:
         """The classes of each candidate domain, in order of its value."""
         if tree.pinned and (None in tree.pinned or len(tree.pinned) > 1):
-            raise PinnedError(_pinned_text(tree))
+            raise PinnedError(_pin_message(tree))
         domains: dict[str, set[int]] = {}
         for index in sorted(allowed):
             value = self._labels[index].get(tree.key)
@@ -351,7 +354,7 @@ def _add(load: tuple[int, ...], shape: int) -> tuple[int, ...]:
     return tuple([count + (index == shape) for index, count in enumerate(load)])
 
 
-def _pinned_text(tree: Tree) -> str:
+def _pin_message(tree: Tree) -> str:
     start = "cannot determine domain for already scheduled pods: "
     if None in tree.pinned:
         return f"{start}no topology domain found for pod"
@@ -360,7 +363,7 @@ def _pinned_text(tree: Tree) -> str:
 
 
 class Verdict(Record):
-    """What holds of a tree in every order. `states` are its possible states, more than one if chance decides.
+    """The facts that hold of a tree in every order. `states` are its possible states, more than one if chance decides.
 
     `domains` are the domains by group that every order leads to; a group whose domain is open is absent. `outcome` is
     one of the ways, None if there is none. `is_partial`: not all orders were tried.
