@@ -11,6 +11,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
+# Both that are in use: what `--build` builds must be the same.
+HELMS := $(TOOLS)/helm-v3.22.0/helm $(TOOLS)/helm-v4.3.1/helm
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 KYAML_ORACLE := $(TOOLS)/kyaml-oracle-v0.21.2/kyaml-oracle
 ACTIONLINT := $(TOOLS)/actionlint-v1.7.12/actionlint
@@ -162,10 +164,13 @@ qualify: .without-tests test-slow test ## what CI runs: run it before pushing
 
 tools: ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) \
-	  setup $(KUSTOMIZE) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS)
+	  setup $(KUSTOMIZE) $(HELMS) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS)
 
 $(KUSTOMIZE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2
+
+$(HELMS): $(TOOLS)/helm-v%/helm:
+	GOBIN=$(CURDIR)/$(@D) $(GO) install helm.sh/helm/v$(firstword $(subst ., ,$*))/cmd/helm@v$*
 
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4

@@ -80,6 +80,11 @@ def kustomize() -> Path:
     return built(TOOLS / "kustomize-v5.8.2" / "kustomize", "kustomize v5.8.2")
 
 
+@pytest.fixture(scope="session", params=["v3.22.0", "v4.3.1"])
+def helm(request: pytest.FixtureRequest) -> Path:
+    return built(TOOLS / f"helm-{request.param}" / "helm", f"helm {request.param}")
+
+
 @pytest.fixture(scope="session")
 def kubectl_validate() -> Path:
     return built(TOOLS / "kubectl-validate-v0.0.4" / "kubectl-validate", "kubectl-validate v0.0.4")

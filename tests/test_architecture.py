@@ -34,7 +34,7 @@ LAYERS = (
     ("pipeline",),
     ("function",),
     ("inputs",),
-    ("output",),
+    ("build", "output"),
     ("render", "rules", "schema"),
     ("place",),
     ("check",),

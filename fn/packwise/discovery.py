@@ -33,6 +33,7 @@ class Reason(Enum):
     TEMPLATE = ("template", "templates")
     ENCRYPTED = ("encrypted file", "encrypted files")
     FOREIGN = ("foreign file", "foreign files")
+    UNBUILT = ("file of a source that is not built", "files of sources that are not built")
     RENDERED = ("rendered file", "rendered files")
     IGNORED = ("ignored path", "ignored paths")
     EXCLUDED = ("excluded path", "excluded paths")

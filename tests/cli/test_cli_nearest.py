@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from packwise.build.tree import DiskTree, MemoryTree
 from packwise.fleet.packages import PackageClient, function_configuration
 from packwise.fleet.requests import Requests, Rooted
-from packwise.fleet.tree import DiskTree, MemoryTree
 from packwise.fleet.work import package_of_side, read_side
 from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.paths import from_top, real, top_of

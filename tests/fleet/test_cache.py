@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from krmfn.yamltext import native
-from packwise.fleet.cache import (
+from packwise.build.cache import (
     DEFAULT_SIZE,
     LARGEST,
     Cache,
@@ -322,7 +322,7 @@ def test_a_folder_needs_no_library(folder: Path) -> None:
 
 JOB = """\
 import sys
-from packwise.fleet.cache import open_cache
+from packwise.build.cache import open_cache
 with open_cache(sys.argv[1], print, 20_000) as cache:
     for number in range(300):
         key = str((number * int(sys.argv[2])) % 100)

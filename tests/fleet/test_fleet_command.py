@@ -185,7 +185,7 @@ def test_what_cannot_be_written(call: Call, tmp_path: Path, files: dict[str, str
 
 
 def test_a_file_that_is_too_large(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packwise.fleet.tree.MAX_INPUT", 1 << 20)
+    monkeypatch.setattr("packwise.build.tree.MAX_INPUT", 1 << 20)
     write(tmp_path, {".git/HEAD": "", **BELOW, "clusters/deep/a/large.yaml": f"{SERVICE}# {'x' * (1 << 20)}\n"})
 
     ran = call("fleet", "check", "clusters", "--no-cache")

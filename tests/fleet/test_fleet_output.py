@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from packwise.build.tree import DiskTree
 from packwise.fleet.output import ENTRY, FOLDER, Look, look_at
-from packwise.fleet.tree import DiskTree
 from packwise.render.files import LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at

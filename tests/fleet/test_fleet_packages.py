@@ -165,10 +165,10 @@ UNFIT = [
     ("../../../etc", "leads out of it"),
     ("../..", "leads out of it"),
     ("/etc/passwd", "leads out of it"),
-    ("https://example.com/base", "a fleet fetches nothing; copy it here"),
-    ("github.com/org/repo", "a fleet fetches nothing; copy it here"),
-    ("git@example.com:org/repo", "a fleet fetches nothing; copy it here"),
-    ("git::ssh", "a fleet fetches nothing; copy it here"),
+    ("https://example.com/base", "packwise fetches nothing; copy it here"),
+    ("github.com/org/repo", "packwise fetches nothing; copy it here"),
+    ("git@example.com:org/repo", "packwise fetches nothing; copy it here"),
+    ("git::ssh", "packwise fetches nothing; copy it here"),
     ("absent.yaml", "must be a file or folder that is there, and no link"),
     ('"a\\u0000b"', "a path must have no control characters; got 'a\\x00b'"),
 ]
@@ -246,7 +246,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
         ),
         pytest.param(
             {**BASE, "a/kustomization.yaml": overlay("helmCharts: [{name: x}]", resources="../base")},
-            [("a/kustomization.yaml", "helmCharts needs Helm, which a fleet does not run")],
+            [("a/kustomization.yaml", "helmCharts needs Helm, which does not run here")],
             id="a chart",
         ),
         pytest.param(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from packwise.doctor.clients import ClientProblem
+from packwise.build import confinement
+from packwise.build.confinement import NONE, Confinement, Program, ProgramError, confinements, run
+from packwise.build.kustomization_files import copy_of
+from packwise.build.problems import ClientProblem
 from packwise.fleet import kustomize as module
-from packwise.fleet.kustomization import copy_of
-from packwise.fleet.kustomize import NONE, Confinement, confinements, start
 from packwise.fleet.packages import Packages
 from tests.cli.calling import WORKLOAD, Call, write
 from tests.fleet.trees import FUNCTION, overlay, tree
@@ -431,11 +433,9 @@ def test_the_system_shuts_kustomize_in(tmp_path: Path, asked: tuple[int, list[st
 
 @pytest.mark.client
 @pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize("confinement", confinements())
-def test_each_confinement_builds_the_same_or_is_not_taken(
-    monkeypatch: pytest.MonkeyPatch, confinement: Confinement
-) -> None:
-    monkeypatch.setattr(module, "confinements", lambda: [confinement, NONE])
+@pytest.mark.parametrize("tried", confinements())
+def test_each_confinement_builds_the_same_or_is_not_taken(monkeypatch: pytest.MonkeyPatch, tried: Confinement) -> None:
+    monkeypatch.setattr(module, "confinements", lambda: [tried, NONE])
     taken = module.try_out(module.kustomize_program())[1]
 
     def take(program: str) -> Confinement:
@@ -445,7 +445,7 @@ def test_each_confinement_builds_the_same_or_is_not_taken(
 
     built = module.build({"a/s.yaml": OUTSIDE.encode()}, "a/kustomization.yaml", {"resources": ["./s.yaml"]})
 
-    assert taken in (confinement, NONE)
+    assert taken in (tried, NONE)
     assert b"name: taken" in built
 
 
@@ -467,16 +467,16 @@ def test_a_program_that_is_shut_in_reads_its_folder_alone(tmp_path: Path, words:
     write(tmp_path, {"in/inside": "x", "outside": "y"})
     (tmp_path / "in/link").symlink_to(tmp_path / "outside")
 
-    with start(words, Confinement(landlock=True), tmp_path / "in", {}) as process:
-        output, _ = process.communicate()
+    program, folder, output = Program(words[0], (), Confinement(landlock=True)), tmp_path / "in", b""
+    with nullcontext() if may else pytest.raises(ProgramError):
+        output = run(program, words[1:], reads=[folder], cwd=folder)
 
-    assert (process.returncode == 0) is may
     assert (b"x" in output) is may
     assert (tmp_path / "outside").read_text("utf-8") == "y"
 
 
 def test_a_system_without_any_of_that_starts_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "confinements", lambda: [Confinement(("/absent",)), NONE])
-    monkeypatch.setattr(module, "program_environment", dict)
+    monkeypatch.setattr(confinement, "environment", lambda _: {})
 
     assert module.try_out("/bin/echo") == ("version", NONE)

@@ -139,7 +139,7 @@ def _answer(payload: bytes, _: str) -> bytes:
 
 
 def test_a_whole_entry_with_another_value_is_made_again(call: Call, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from packwise.fleet.cache import Cache
+    from packwise.build.cache import Cache
 
     first = call("fleet", "check", "clusters")
     for payload in (b"", zlib.compress(b"{}"), zlib.compress(b'{"result": {"status": "odd", "findings": []}}')):

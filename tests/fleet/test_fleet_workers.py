@@ -15,8 +15,8 @@ from time import sleep
 import pytest
 from dask import config
 
+from packwise.build.cache import build
 from packwise.fleet import cluster
-from packwise.fleet.cache import build
 from packwise.fleet.requests import Request
 from packwise.fleet.workers import DaskCluster, Lost, WorkersError, run
 from tests.absent import without

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from packwise.fleet.tree import MemoryTree
+from packwise.build.tree import MemoryTree
 from tests.cli.calling import CONFIG, WORKLOAD
 
 __all__ = ["FLEET", "FUNCTION", "KPTFILE", "PIPELINE", "overlay", "tree"]

@@ -86,7 +86,12 @@ def judge(checkup: Checkup) -> Judgement:
     # A definition that several groups read is wrong once.
     unique = {str(result): result for result in _with_reasons(results, coverage)}
     is_new = any(each.is_new for _, each in judged)
-    return Judgement(sort_results(without_echoes(unique.values())), coverage, is_new)
+    reported = without_echoes(unique.values())
+    if checkup.sources is not None:
+        from packwise.build.files import locate_results
+
+        reported = list({str(result): result for result in locate_results(reported, checkup.files)}.values())
+    return Judgement(sort_results(reported), coverage, is_new)
 
 
 def _verdict_of(group: Group) -> _Verdict:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from packwise.discovery import LeftOut
+    from packwise.inputs.groups import BuiltInputs
+    from packwise.inputs.reader import InputFile
+    from packwise.inputs.request import Builder
+
 
 class Command(Record):
     """A command: its help, its options, and what it does with them.
@@ -114,6 +119,45 @@ def add_nodes(command: argparse.ArgumentParser, text: str) -> None:
     command.add_argument("--nodes", metavar="NODES", action="append", default=[], help=text)
 
 
+def add_build(command: argparse.ArgumentParser) -> None:
+    """Adds the builds of sources."""
+    command.add_argument(
+        "--build",
+        action="store_true",
+        help="Build what controllers would build before they deliver it, and read the result: charts, kustomizations, "
+        "Argo CD Applications and ApplicationSets, Flux HelmReleases and Kustomizations. Runs helm and kustomize from "
+        "PATH, without a network.",
+    )
+    command.add_argument(
+        "--require-build",
+        dest="requires_build",
+        action="store_true",
+        help="With --build: exit with 1 if a source cannot be built, for whatever reason.",
+    )
+
+
+def builder_of(parsed: argparse.Namespace) -> Builder | None:
+    """Return what builds sources, by the options that `add_build` adds; None if none of them is given."""
+    if getattr(parsed, "requires_build", False):
+        return _build_all
+    return _build if getattr(parsed, "build", False) else None
+
+
+def _build(paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]]) -> BuiltInputs:
+    # Few runs build: the others load nothing of it.
+    from packwise.build.named import build_named
+
+    return build_named(paths, files, left_out)
+
+
+def _build_all(
+    paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]]
+) -> BuiltInputs:
+    from packwise.build.named import build_named
+
+    return build_named(paths, files, left_out, requires=True)
+
+
 def add_text_or_json(command: argparse.ArgumentParser) -> None:
     """Adds how the answer is printed."""
     command.add_argument(
@@ -152,6 +196,7 @@ def sources_of(parsed: argparse.Namespace) -> Named:
         tuple(parsed.crds),
         tuple(parsed.set),
         tuple(parsed.exclude),
+        builder=builder_of(parsed),
     )
 
 

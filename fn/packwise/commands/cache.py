@@ -7,13 +7,13 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.build.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune
 from packwise.cli.arguments import Command
 from packwise.console import say, show
-from packwise.fleet.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune
 from packwise.inputs.request import UsageError
 
 if TYPE_CHECKING:
-    from packwise.fleet.cache import Contents
+    from packwise.build.cache import Contents
 
 _DESCRIPTION = """\
 Says how large the cache of a fleet is; `cache prune` removes the entries that were not used for longest. Runs share a

@@ -11,6 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.check.options import FORMATS, CheckOptions, FindingChoice, Fix, Output
 from packwise.cli.arguments import (
     Command,
+    add_build,
     add_context,
     add_nodes,
     add_paths,
@@ -66,6 +67,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_fixes(parser)
     _add_choice(parser)
+    add_build(parser)
     add_context(parser)
     add_verbosity(parser)
 

@@ -16,13 +16,13 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from krmfn.yamltext import YamlError, read
+from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value, words_of
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.lenient import mapping, mapping_at, mappings, text_at
 from packwise.objects.identity import identity
 from packwise.pipeline.steps import read_package, results_of
 from packwise.select.evidence import KAI_RULES, kai_release
 from packwise.select.selection import has_grove_workloads
-from packwise.settings.topologyrender import GROUP, KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Documents = Mapping[str, tuple[Mapping[str, Value], ...]]
     """The objects of files, by path."""
-
-KPTFILE = "Kptfile"
 
 CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
 """Names of the files by which clients run functions."""
@@ -57,28 +55,6 @@ class Client(Record):
         """The client with its file, and the command."""
         does = "applies what packwise rendered" if self.role == "deployer" else f"runs packwise as a {self.role}"
         return f"{self.name} {does} ({self.file}): {self.command}"
-
-
-class ClientProblem(Record):
-    """Why a client would pass over packwise, or fail by it; the message says what to do.
-
-    Line and column count from 1; 0 where it is about the whole file.
-    """
-
-    file: str
-    message: str
-    line: int = 0
-    column: int = 0
-
-
-def is_settings_value(value: Mapping[str, Value]) -> bool:
-    """True if the object is a TopologyRender."""
-    return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP
-
-
-def words_of(value: Value) -> list[str]:
-    """The strings of a list; none where it is no list."""
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
 
 
 _OF_KAI = frozenset(rule.name for rule in KAI_RULES)

@@ -14,13 +14,13 @@ from krmfn.result import Severity, sort_results
 from krmfn.terminal import visible
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
+from packwise.build.problems import ClientProblem
 from packwise.console import json_text, say, show
 from packwise.discovery import summary
 from packwise.doctor.clients import (
     CLIENT_FILES,
     PIPELINE_FILES,
     PIPELINE_FOLDER,
-    ClientProblem,
     ClusterView,
     cluster_view,
     delivery_clients,

@@ -16,8 +16,8 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from packwise.build.cache import build
 from packwise.extras import DASK
-from packwise.fleet.cache import build
 from packwise.fleet.workers import OUT_OF_MEMORY, Lost, WorkersError
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, exit_code
-from packwise.fleet.cache import build
+from packwise.build.cache import build
 from packwise.fleet.requests import plan_digest, plan_of
 from packwise.fleet.result import WRITTEN, PackageStatus, kept_findings
 from packwise.inputs.paths import real
@@ -33,7 +33,7 @@ from packwise.render.folder import apply, folders_with_copies, remove_left, surv
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 
-    from packwise.fleet.cache import Cache
+    from packwise.build.cache import Cache
     from packwise.fleet.result import PackageResult
     from packwise.render.folder import Changes
 

@@ -13,16 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
-from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
-from packwise.doctor.clients import (
-    KPTFILE,
-    ClientProblem,
-    is_settings_value,
-    kpt_clients,
-    kustomize_clients,
-    words_of,
-)
-from packwise.fleet.kustomization import (
+from packwise.build.kustomization_files import (
     PLUGINS,
     Kustomizations,
     file_of,
@@ -30,7 +21,10 @@ from packwise.fleet.kustomization import (
     plugin_entries,
     same_name,
 )
-from packwise.fleet.tree import SAYING, below, mapping_at, objects_at, unreadable_at
+from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value, words_of
+from packwise.build.tree import SAYING, below, mapping_at, objects_at, unreadable_at
+from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
+from packwise.doctor.clients import kpt_clients, kustomize_clients
 from packwise.inputs.groups import traits_of
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import decode
@@ -46,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.fleet.tree import FileTree
+    from packwise.build.tree import FileTree
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")

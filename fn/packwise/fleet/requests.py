@@ -18,12 +18,12 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile
-from packwise.doctor.clients import ClientProblem
-from packwise.fleet.cache import build
+from packwise.build.cache import build
+from packwise.build.problems import ClientProblem
+from packwise.build.tree import FileTree
 from packwise.fleet.kustomize import KustomizeError, kustomize_version
 from packwise.fleet.packages import SUFFIXES, PackageClient, Packages
 from packwise.fleet.result import LOST, PackageResult, PackageStatus
-from packwise.fleet.tree import FileTree
 from packwise.inputs.paths import from_top
 from packwise.inputs.reach import Reach, reach
 from packwise.inputs.request import UsageError

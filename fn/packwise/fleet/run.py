@@ -10,13 +10,13 @@ from tempfile import SpooledTemporaryFile
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
+from packwise.build.cache import CacheError, default_place, open_cache
+from packwise.build.tree import CommitTree, DiskTree
 from packwise.console import Meter, is_coloured, say, show
-from packwise.fleet.cache import CacheError, default_place, open_cache
 from packwise.fleet.output import FolderEvidence, OutputFolder, orphans, prune
 from packwise.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, with_user_paths
 from packwise.fleet.requests import Nodes, Requests, Rooted, lost_result, reach_of, result_of
 from packwise.fleet.result import PackageResult, PackageStatus, Tally
-from packwise.fleet.tree import CommitTree, DiskTree
 from packwise.fleet.work import blobs_of, read_crds, work
 from packwise.fleet.workers import DaskCluster, Lost, Processes, WorkersError, run
 from packwise.inputs.git import Commit, merge_bases
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from krmfn.result import Result
-    from packwise.fleet.cache import Cache
+    from packwise.build.cache import Cache
     from packwise.fleet.options import Fleet, FleetFormat
     from packwise.fleet.requests import Answer, Request
     from packwise.fleet.workers import Workers

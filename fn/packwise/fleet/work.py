@@ -19,15 +19,15 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.account import one_account
+from packwise.build.kustomization_files import copy_of, file_of
+from packwise.build.tree import SAYING, DiskTree, MemoryTree
 from packwise.check.judgement import is_of_release, judge
 from packwise.diff.change import Action
 from packwise.diff.difference import diff, state_after, state_before
-from packwise.fleet.kustomization import copy_of, file_of
 from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
 from packwise.fleet.packages import PackageClient, function_configuration, is_of_function
 from packwise.fleet.requests import Answer, lost_result, payload_of
 from packwise.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
-from packwise.fleet.tree import SAYING, DiskTree, MemoryTree
 from packwise.generated import LOCAL_CONFIG
 from packwise.inputs.coverage import coverage_of, files_covered
 from packwise.inputs.git import skip_reasons
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.value import Value
+    from packwise.build.problems import ClientProblem
+    from packwise.build.tree import CommitTree
     from packwise.diff.change import ObjectChange
     from packwise.diff.difference import State
     from packwise.discovery import LeftOut
-    from packwise.doctor.clients import ClientProblem
     from packwise.fleet.requests import PackageSide, Request
-    from packwise.fleet.tree import CommitTree
     from packwise.inputs.coverage import Coverage
     from packwise.pipeline import Rendered
     from packwise.place.placing import GangAnswer

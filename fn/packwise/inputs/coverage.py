@@ -12,6 +12,7 @@ from packwise.objects.identity import identity, is_generated
 from packwise.objects.kinds import WORKLOADS, workloads_in
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.settings.configuration import kai_names
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -31,17 +32,40 @@ _MOST_GROUPS = 3
 _KEYS = frozenset(kind.key for kind in WORKLOADS)
 
 
+class Sources(Record):
+    """The number of sources that are built; and those that are not, each with its title, the kind of the reason in
+    singular and plural, and the reason.
+    """
+
+    built: int = 0
+    unbuilt: tuple[tuple[str, tuple[str, str], str], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """`5 sources built, 2 not built: 1 remote chart, 1 failed build`."""
+        counted = Counter([nouns for _, nouns, _ in self.unbuilt])
+        words = [count_text(number, *nouns) for nouns, number in sorted(counted.items())]
+        missing = f", {len(self.unbuilt)} not built: {', '.join(words)}" if self.unbuilt else ""
+        return f"{count_text(self.built, 'source')} built{missing}"
+
+    @property
+    def detail_lines(self) -> tuple[str, ...]:
+        """A line for each that is not built."""
+        return tuple([f"not built: {title}: {reason}" for title, _, reason in self.unbuilt])
+
+
 class Coverage(Record):
     """`groups` are the numbers of workloads that were judged, each with the words of what they were judged by.
 
     `missed` is how many are there and were not judged, because of errors. `left_out` are the files that are left out,
-    by name. `verb` is what was done with workloads.
+    by name. `verb` is what was done with workloads. `sources` are those that are built, if any are.
     """
 
     groups: tuple[tuple[int, str], ...] = ()
     missed: int = 0
     left_out: tuple[tuple[str, LeftOut], ...] = ()
     verb: Literal["judged", "read"] = "judged"
+    sources: Sources | None = None
 
     @property
     def number(self) -> int:
@@ -63,13 +87,16 @@ class Coverage(Record):
             parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]
         left_out = summary(reason.reason for _, reason in self.left_out)
         over = count_unjudged(self.reasons, self.verb)
-        return "; ".join([*parts, *over, *([f"left out: {left_out}"] if left_out else [])])
+        built = [] if self.sources is None else [self.sources.line]
+        return "; ".join([*parts, *built, *over, *([f"left out: {left_out}"] if left_out else [])])
 
     @property
     def detail_lines(self) -> tuple[str, ...]:
         """The counts of the line, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
         groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
-        return (*groups, *[f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)])
+        unbuilt = () if self.sources is None else self.sources.detail_lines
+        left_out = [f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)]
+        return (*groups, *unbuilt, *left_out)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -96,8 +123,14 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
     """The coverage of the groups of a check: of each so many workloads, by what, how many of them are objects."""
     listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
-    groups = tuple((number, judge or "") for _, number, judge, _ in listed if number)
-    return Coverage(groups, max(missed, 0), checkup.left_out)
+    groups = [(number, judge or "") for _, number, judge, _ in listed if number]
+    if checkup.sources is not None:
+        # Sources are judged one by one; those of one configuration are told as one.
+        numbers: dict[str, int] = {}
+        for number, words in groups:
+            numbers[words] = numbers.get(words, 0) + number
+        groups = [(number, words) for words, number in numbers.items()]
+    return Coverage(tuple(groups), max(missed, 0), checkup.left_out, sources=checkup.sources)
 
 
 def files_covered(

@@ -107,6 +107,21 @@ def remote_urls(folder: str) -> list[str]:
     return [entry.partition("\n")[2] for entry in output.decode("utf-8", "replace").split("\0")[:-1]]
 
 
+def checkout_names(folder: str) -> list[str]:
+    """Return the names of what is checked out: its branch, its commit and its tags; none if git tells none."""
+    try:
+        top = _top(Path(folder), folder)
+        branch = _git(top, "symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").split()
+    except UsageError:
+        branch = []
+    try:
+        commit = _git(_top(Path(folder), folder), "rev-parse", "--verify", "--quiet", "HEAD").decode().split()
+        tags = _git(_top(Path(folder), folder), "tag", "--points-at", "HEAD").decode("utf-8", "replace").split()
+    except UsageError:
+        commit, tags = [], []
+    return [*branch, *commit, *tags]
+
+
 class _GitError(UsageError):
     """A refusal of git."""
 

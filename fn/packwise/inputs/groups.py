@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.discovery import LeftOut
+    from packwise.inputs.coverage import Sources
     from packwise.inputs.reader import Document
     from packwise.inputs.request import Named
 
@@ -266,6 +267,17 @@ COMMIT = "git:"
 """The start of a baseline that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
 
 
+class BuiltInputs(Record):
+    """The files that paths name with all that is built of them, the names of files that are skipped, and the results
+    and numbers of the builds.
+    """
+
+    files: tuple[InputFile, ...]
+    left_out: tuple[tuple[str, LeftOut], ...]
+    results: tuple[Result, ...]
+    sources: Sources
+
+
 class Inputs(Record):
     """The files in their order, what the pipeline is given of them, and what could not be read.
 
@@ -282,6 +294,7 @@ class Inputs(Record):
     left_out: tuple[tuple[str, LeftOut], ...] = ()
     is_lost: bool = False
     applied: Literal["folder", "file"] = "file"
+    sources: Sources | None = None
 
     @property
     def group(self) -> Group:
@@ -322,6 +335,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
         left_out=asked.left_out,
         is_lost=asked.is_lost or any(is_broken_configuration(file) for file in (*files, *around)),
         applied=_unit_of_apply((*files, *around), package),
+        sources=asked.sources,
     )
 
 
@@ -339,13 +353,21 @@ class _SourcesRead(Record):
     chosen: Configured
     crds: tuple[KubeObject, ...]
     is_lost: bool
+    sources: Sources | None = None
 
 
 def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
     refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
     reader = Reader(named.exclude, force_exclude=named.force_exclude)
     files = reader.read(named.paths, output)
-    left_out, own = tuple(reader.left_out), len(reader.results)
+    left_out = tuple(reader.left_out)
+    sources = None
+    if named.builder is not None:
+        built = named.builder(named.paths, files, left_out)
+        files, left_out, sources = list(built.files), built.left_out, built.sources
+        reader.results += built.results
+        reader.files += [file for file in files if file.built is not None]
+    own = len(reader.results)
     before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
     asked_for = len(reader.results)
     chosen = choose_configuration(named, files, reader)
@@ -359,6 +381,7 @@ def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
         chosen=chosen,
         crds=crds,
         is_lost=is_lost,
+        sources=sources,
     )
 
 
@@ -600,6 +623,7 @@ class Checkup(Record):
     read: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...]
     around: tuple[InputFile, ...] = ()
+    sources: Sources | None = None
 
     @property
     def number(self) -> int:
@@ -647,7 +671,9 @@ def read_groups(named: Named) -> Checkup:
     groups = [
         group.replace(package=group.package.replace(values=values), kustomizations=kustomizations) for group in groups
     ]
-    return Checkup(tuple(groups), tuple(files), tuple(results), tuple(reader.files), asked.left_out, around)
+    return Checkup(
+        tuple(groups), tuple(files), tuple(results), tuple(reader.files), asked.left_out, around, asked.sources
+    )
 
 
 def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
@@ -679,11 +705,15 @@ def _groups(
     traits = {path: traits_of(file) for path, file in by_path.items()}
     folders = nearest_folders(traits)
     around_paths = {path_of(file) for file in around}
-    mine: dict[str | None, list[InputFile]] = {}
+    mine: dict[tuple[str | None, str], list[InputFile]] = {}
     beside: dict[str | None, list[InputFile]] = {}
     configuring: dict[str | None, list[str]] = {}
     for path, file in by_path.items():
-        (beside if path in around_paths else mine).setdefault(folders[path], []).append(file)
+        if path in around_paths:
+            beside.setdefault(folders[path], []).append(file)
+        else:
+            # A delivery to another cluster, or to an unknown one, is not of the cluster of the plain files.
+            mine.setdefault((folders[path], "" if file.built is None else file.built.cluster), []).append(file)
         if traits[path].configures:
             configuring.setdefault(folders[path], []).append(str(file.path.name))
     old = None if before is None else _by_folder(before, folders)
@@ -691,16 +721,47 @@ def _groups(
     return [
         _group(
             own,
-            beside.get(folder, ()),
+            others,
             None if old is None else old.get(folder, ()),
             Configured(),
             crds,
             configuring=configuring.get(folder, ()),
             is_part=folder is None and is_split,
-        ).replace(applied="file" if folder is None else "folder")
-        for folder, own in mine.items()
-        if not any(is_broken_configuration(file) for file in (*own, *beside.get(folder, ())))
+        ).replace(applied="all" if cluster else "file" if folder is None else "folder")
+        for (folder, cluster), own in mine.items()
+        for others in [[*beside.get(folder, ()), *_defined_elsewhere(folder, cluster, mine)]]
+        if not any(is_broken_configuration(file) for file in (*own, *others))
     ]
+
+
+def _defined_elsewhere(
+    folder: str | None, cluster: str, mine: Mapping[tuple[str | None, str], Sequence[InputFile]]
+) -> list[InputFile]:
+    """Return what other groups of the same configuration define for the files of one: of each object the first.
+
+    The plain files define for all clusters; a source that nobody names is for any.
+    """
+    others = [
+        file
+        for (where, other), files in mine.items()
+        if where == folder and other != cluster
+        for file in files
+        if not other or (file.built is not None and file.built.owner == file.built.cluster)
+    ]
+    if not others or len(mine) < 2:
+        return []
+    known = {identity(item.value) for file in mine[folder, cluster] for item in readable_items(file)}
+    defined: list[InputFile] = []
+    for file in map(defining, others):
+        kept: list[Document] = []
+        for document in file.documents:
+            own = {identity(item.value) for item in document.items if is_readable(item)}
+            if not own & known:
+                known |= own
+                kept.append(document)
+        if kept:
+            defined.append(file.replace(documents=tuple(kept)))
+    return defined
 
 
 def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:

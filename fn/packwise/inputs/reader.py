@@ -64,11 +64,26 @@ class Document(Record):
         return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
 
+class BuiltFrom(Record):
+    """The origin of a file that a build makes: the path of the template or resource, its text, and who has it built.
+
+    `cluster` is where that delivers to; `values` are the names of the values files of a chart. `kind` is the kind of
+    source: chart, kustomization, or directory, whose files are as their authors wrote them.
+    """
+
+    template: str
+    text: str
+    owner: str
+    cluster: str
+    values: tuple[str, ...] = ()
+    kind: str = "chart"
+
+
 class InputFile(Record):
     """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
     `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
-    objects; `is_stream` is whether its text is YAML.
+    objects; `is_stream` is whether its text is YAML. `built` is its origin, if it comes out of a build.
     """
 
     path: InputPath
@@ -78,6 +93,7 @@ class InputFile(Record):
     list_text: str = ""
     left_out: LeftOut | None = None
     is_stream: bool = True
+    built: BuiltFrom | None = None
 
     @property
     def items(self) -> tuple[KubeObject, ...]:

@@ -8,7 +8,14 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from packwise.discovery import LeftOut
+    from packwise.inputs.groups import BuiltInputs
+    from packwise.inputs.reader import InputFile
+
+    Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, LeftOut]]], BuiltInputs]
+    """Of paths, the files that they name and those that are left out: the files with what is built of them."""
 
 STDIN = "-"
 """The path that names stdin, or stdout."""
@@ -20,7 +27,8 @@ class Named(Record):
 
     `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
     templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
-    with `force_exclude`, a file that is named is left out as one of a folder is.
+    with `force_exclude`, a file that is named is left out as one of a folder is. `builder` builds charts,
+    kustomizations and what controllers deliver; None if all files are read as they are.
     """
 
     paths: tuple[str, ...]
@@ -30,6 +38,7 @@ class Named(Record):
     values: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    builder: Builder | None = None
 
 
 class Verbosity(IntEnum):

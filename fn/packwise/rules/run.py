@@ -195,6 +195,7 @@ def _folder() -> Traversable:
 
 
 _TABLES = (
+    "build.summary",
     "inputs.paths",
     "render.files",
     "render.folder",

@@ -356,6 +356,21 @@ _KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes'
         "gate that the objects need counts as on.",
     ),
 })  # fmt: skip
+_SOURCE = Object("SourceModel", summary="A chart that `--build` builds, with the values that count.", fields={
+    "chart": Field(
+        Text(min_length=1), required=True, summary="Folder of the chart in the repository, from this file's folder on."
+    ),
+    "release": Field(
+        Text(min_length=1, max_length=53), summary="Name of the release; by default that of the chart's folder."
+    ),
+    "namespace": Field(Text(max_length=63), summary="Namespace of the release."),
+    "values": _list("Values files, from this file's folder on; a later one ranks before an earlier one.", Text(
+        min_length=1
+    )),
+    "set": Field(
+        Open("object"), default={}, summary="Single values by their paths, as Helm's `--set` has them; text stays text."
+    ),
+})  # fmt: skip
 _LIMITS = Object(
     "LimitsModel",
     summary="How much one run may render: more is an error, before memory and repository fill.",
@@ -437,6 +452,11 @@ SPEC = Object(
             "file's folder on; what `.gitignore` names is left out anyway.",
             Text(min_length=1),
             _DEFAULT.exclude,
+        ),
+        "sources": _list(
+            "Charts that `--build` builds with these values; those that an Application or a HelmRelease delivers need "
+            "no entry.",
+            _SOURCE,
         ),
         "osmo": _section("OSMO's front end.", _OSMO_SECTION),
         "kai": _section("The KAI Scheduler.", _KAI),

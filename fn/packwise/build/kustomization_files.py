@@ -22,8 +22,8 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.doctor.clients import ClientProblem, is_settings_value, words_of
-from packwise.fleet.tree import documents_in, mapping_at, text_at
+from packwise.build.problems import ClientProblem, is_settings_value, words_of
+from packwise.build.tree import documents_in, mapping_at, text_at
 from packwise.wording import closest
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.fleet.tree import FileTree
+    from packwise.build.tree import FileTree
 
 # The fields of kustomizations and of kustomize's own plugins, and what each of them holds.
 #
@@ -242,7 +242,24 @@ _REMOTE = re.compile(r"://|^[^/]*[@:]|^(www\.)?github\.com(/|$)", re.IGNORECASE)
 _ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """Characters that a YAML reader does not take as they are, or folds."""
 
-_HELM = "needs Helm, which a fleet does not run"
+_HELM = "needs Helm, which does not run here"
+
+FETCHES = "packwise fetches nothing"
+"""Part of each problem of what is not in the repository."""
+
+_HELM_CHART = FieldsShape(
+    {
+        **_texts("name", "version", "repo", "releaseName", "namespace", "nameTemplate", "valuesMerge", "kubeVersion"),
+        "valuesFile": FILE,
+        "additionalValuesFiles": ListShape(FILE),
+        **dict.fromkeys(("includeCRDs", "skipHooks", "skipTests", "debug", "devel"), FLAG),
+        "apiVersions": _TEXTS,
+    }
+)
+"""Fields of an entry of helmCharts but for `valuesInline`, which holds any values."""
+
+_HELM_GLOBALS = FieldsShape(_texts("chartHome", "configHome"))
+_CHART_HOME = "charts"
 
 
 class BuildInputs(Record):
@@ -284,7 +301,8 @@ class BuildCopy(Record):
     """The files that kustomize gets in the place of a tree, by path, and the problems that keep a fleet from building
     them.
 
-    `kustomization` is the outermost one, that of `file`, without packwise. `data` are the files that become the data of
+    `kustomization` is the outermost one, that of `file`, without packwise; `kustomizations` are all that are written
+    out. `data` are the files that become the data of
     ConfigMaps and Secrets, byte for byte.
     """
 
@@ -293,6 +311,7 @@ class BuildCopy(Record):
     kustomization: Value
     data: frozenset[str]
     problems: tuple[ClientProblem, ...]
+    kustomizations: tuple[Value, ...] = ()
 
 
 def file_of(tree: FileTree, folder: str) -> str | None:
@@ -300,9 +319,9 @@ def file_of(tree: FileTree, folder: str) -> str | None:
     return next((path for name in KUSTOMIZATIONS if tree.is_file(path := posixpath.join(folder, name))), None)
 
 
-def copy_of(tree: FileTree, folder: str) -> BuildCopy:
-    """The copy that kustomize gets to build the kustomization in `folder`, which must be there."""
-    walked = Kustomizations(tree, keeps=True)
+def copy_of(tree: FileTree, folder: str, *, helm: bool = False) -> BuildCopy:
+    """The copy that kustomize gets to build the kustomization in `folder`, which must be there; `helm`: with charts."""
+    walked = Kustomizations(tree, keeps=True, helm=helm)
     inputs = walked.inputs(folder)
     file = file_of(tree, folder) or folder
     both = sorted(walked.rewritten.keys() & walked.data)
@@ -312,7 +331,14 @@ def copy_of(tree: FileTree, folder: str) -> BuildCopy:
     contents = {path: tree.read(path) for path in inputs.files}
     contents |= {path: "\n---\n".join(map(as_json, values)).encode() for path, values in walked.rewritten.items()}
     kustomization = walked.rewritten[file][0] if file in walked.rewritten else None
-    return BuildCopy(contents, file, kustomization, frozenset(walked.data), tuple(problems))
+    return BuildCopy(
+        contents,
+        file,
+        kustomization,
+        frozenset(walked.data),
+        tuple(problems),
+        tuple(value for values in walked.rewritten.values() for value in values),
+    )
 
 
 def as_json(value: object) -> str:
@@ -436,12 +462,14 @@ class Kustomizations:
 
     `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte. With `keeps`,
     `rewritten` has the documents of kustomizations and of plugins' configurations as they are written out again.
+    `helm`: charts that the repository holds are built too.
     """
 
-    __slots__ = ("_bases", "_heaviest", "_keeps", "_plugged", "_tree", "data", "rewritten")
+    __slots__ = ("_bases", "_heaviest", "_helm", "_keeps", "_plugged", "_tree", "data", "rewritten")
 
-    def __init__(self, tree: FileTree, *, keeps: bool = False) -> None:
+    def __init__(self, tree: FileTree, *, keeps: bool = False, helm: bool = False) -> None:
         self._tree = tree
+        self._helm = helm
         self._keeps = keeps
         self.data = set[str]()
         self.rewritten: dict[str, list[Value]] = {}
@@ -494,7 +522,7 @@ class Kustomizations:
             value = mapping_at(self._tree, file)
         except YamlError as error:
             return BuildInputs((file,), (_unreadable(file, error),))
-        walk = _KustomizationWalk(self._tree, file)
+        walk = _KustomizationWalk(self._tree, file, helm=self._helm)
         walk.problems += _ambiguous(self._tree, file)
         copied = walk.copy(value)
         self.data |= walk.data
@@ -541,10 +569,15 @@ class _KustomizationWalk:
     `reads` is how many files kustomize reads for it, without its bases; `bases` are named as often as it names them.
     """
 
-    __slots__ = ("_file", "_folder", "_place", "_tree", "bases", "data", "files", "problems", "reads", "rewritten")
+    __slots__ = (
+        "_chart_home", "_file", "_folder", "_helm", "_place", "_tree", "bases", "data", "files", "problems", "reads",
+        "rewritten",
+    )  # fmt: skip
 
-    def __init__(self, tree: FileTree, file: str) -> None:
+    def __init__(self, tree: FileTree, file: str, *, helm: bool = False) -> None:
         self._tree = tree
+        self._helm = helm
+        self._chart_home = _CHART_HOME
         self._file = file
         self._folder = posixpath.dirname(file)
         # The file and the object whose fields are looked at, where that is not the kustomization itself.
@@ -563,6 +596,9 @@ class _KustomizationWalk:
 
     def copy(self, value: Mapping[str, Value]) -> Value:
         """The kustomization as it is written out: its known fields, without packwise."""
+        helm = value.get("helmGlobals")
+        home = helm.get("chartHome") if isinstance(helm, dict) else None
+        self._chart_home = home if isinstance(home, str) and home else _CHART_HOME
         return self._copy_value(KUSTOMIZATION, value, ())
 
     def _copy_value(self, shape: Shape, value: Value, path: FieldPath) -> Value:
@@ -611,6 +647,8 @@ class _KustomizationWalk:
 
     def _leaf(self, shape: LeafShape, value: Value, path: FieldPath) -> Value:
         if shape is LeafShape.HELM:
+            if value and self._helm and path[0] in ("helmGlobals", "helmCharts"):
+                return self._helm_field(value, path)
             if value:
                 self._problem(f"{format_path(path)} {_HELM}")
             return None
@@ -655,6 +693,40 @@ class _KustomizationWalk:
         else:
             self._problem(f'"{name}" must be a file; there is a folder of this name')
         return f"{key}{separator}{_spelt(self._folder, target)}"
+
+    def _helm_field(self, value: Value, path: FieldPath) -> Value:
+        """The charts that kustomize builds as they are written out; their files are added to those that it reads."""
+        if path[0] == "helmGlobals":
+            return self._copy_value(_HELM_GLOBALS, value, path)
+        copied: list[Value] = []
+        for position, entry in enumerate(value if isinstance(value, list) else ()):
+            at = (*path, position)
+            if not isinstance(entry, dict):
+                self._refuse(at, f"must be a mapping; got {describe(entry)}")
+                continue
+            fields = {key: each for key, each in entry.items() if key != "valuesInline"}
+            chart = self._mapping(_HELM_CHART, fields, at)
+            if isinstance(chart, dict):
+                self._add_chart(chart, at)
+                inline = entry.get("valuesInline")
+                copied.append({**chart, **({} if inline is None else {"valuesInline": inline})})
+        return copied
+
+    def _add_chart(self, chart: Mapping[str, Value], path: FieldPath) -> None:
+        name, version, release = (chart.get(field) for field in ("name", "version", "releaseName"))
+        # It becomes a word of Helm's command line, where it could be an option.
+        if isinstance(release, str) and release.startswith("-"):
+            self._refuse((*path, "releaseName"), f"must be a name; got {describe(release)}")
+        homes = [f"{self._chart_home}/{name}"]
+        if version and chart.get("repo"):
+            homes.insert(0, f"{self._chart_home}/{name}-{version}/{name}")
+        folders = [posixpath.normpath(f"{self._folder}/{home}" if self._folder else home) for home in homes]
+        folder = next((each for each in folders if self._tree.is_file(f"{each}/Chart.yaml")), None)
+        if folder is None or folder.startswith("../"):
+            self._problem(f"{format_path(path)}: chart {name} is not in {homes[-1]}, and {FETCHES}")
+            return
+        for file in self._tree.files_below(folder):
+            self._read(file)
 
     def _read(self, target: str) -> None:
         self.files.add(target)
@@ -754,7 +826,7 @@ def _ambiguous(tree: FileTree, file: str) -> list[ClientProblem]:
 def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem | None]:
     """The path that the kustomization at `file` calls `entry`, or why it is none."""
     if _REMOTE.search(entry):
-        return "", ClientProblem(file, f'"{entry}" must stand in the repository: a fleet fetches nothing; copy it here')
+        return "", ClientProblem(file, f'"{entry}" must stand in the repository: {FETCHES}; copy it here')
     if not entry.isprintable():
         return "", ClientProblem(file, f"a path must have no control characters; got {entry!r}")
     if "\\" in entry:
