@@ -116,6 +116,9 @@ class Key(Record):
     successor: str = ""
     """The key that has taken its place in every release that is still met."""
 
+    inventions: tuple[str, ...] = ()
+    """Keys that look like those of the reader and never were any, and that people write in its place."""
+
     since: int = 0
     """The first minor release of KAI that reads it of workloads that KAI groups itself; 0: all that are known."""
 
@@ -134,7 +137,19 @@ class KeyTable:
     names begin. `rule` is the rule of all problems, where the keys have one of their own.
     """
 
-    __slots__ = ("_closed", "_domains", "_names", "_nearest", "_of_users", "_rule", "_stem", "_word", "keys", "parts")
+    __slots__ = (
+        "_closed",
+        "_domains",
+        "_inventions",
+        "_names",
+        "_nearest",
+        "_of_users",
+        "_rule",
+        "_stem",
+        "_word",
+        "keys",
+        "parts",
+    )
 
     def __init__(
         self,
@@ -156,6 +171,7 @@ class KeyTable:
         # The keys that users write, by what stands behind their domain.
         users = [key.name for key in keys.values() if not (key.is_written or key.successor)]
         self._of_users = {name.rpartition("/")[2]: name for name in users}
+        self._inventions = {name: key.name for key in keys.values() for name in key.inventions}
         self._nearest = lru_cache(maxsize=1024)(self._nearest_of)
 
     def nearest(self, key: str) -> str:
@@ -172,6 +188,8 @@ class KeyTable:
         return closest(key.rpartition("/")[2], names)
 
     def _nearest_of(self, key: str) -> str:
+        if key in self._inventions:
+            return self._inventions[key]
         domain, slash, name = key.rpartition("/")
         if self._word and not slash:
             return ""
@@ -195,6 +213,9 @@ class KeyTable:
         """The domain that was meant; "" where it is another one."""
         if self._word and self._word in domain.partition(".")[0]:
             return next(iter(self._names))
+        if self._closed and self._closed.partition(".")[0] in domain.replace("-", ".").split("."):
+            # `kai.io`, `scheduling.kai.io`: nobody else has a domain with that word.
+            return self._closed
         near = [
             each for each in self._domains if len(each) > _SHORT_DOMAIN and letters_apart(domain.casefold(), each) < 2
         ]

@@ -19,7 +19,7 @@ HEAD = """\
 # Each case is a file, `objects`, checked for a release of Kueue (`kueue`, v0.19), as an update of the file `before`
 # where it has one; `settings` are lines of the settings' spec. `findings` is all that is said of it.
 """
-TABLES = ("kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml")
+TABLES = ("kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml", "kueue/workloads.yaml")
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
 
 
+_TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
+
 _WORDS = ("schedulerName", "kai.scheduler/")
 """One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
 
@@ -27,13 +29,19 @@ _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
 
 
 def candidates(index: Index) -> Iterator[KubeObject]:
-    """The users' objects that may be workloads of the scheduler, by their texts alone."""
+    """The users' objects that may be workloads of the scheduler, by their texts alone.
+
+    The scheduler of a TrainJob is named in its runtime: where there is any candidate, TrainJobs are some, too.
+    """
     seen: dict[str, bool] = {}
+    waiting: list[KubeObject] = []
+    is_any = False
     for key, items in index.by_kind.items():
         if key in _OF_OTHERS:
             continue
         for item in items:
             if not item.written or (key[0] == _TYPED and _TYPES not in item.source.text):
+                is_any = True
                 yield item
                 continue
             # The objects of a file share its text.
@@ -41,7 +49,11 @@ def candidates(index: Index) -> Iterator[KubeObject]:
             if text not in seen:
                 seen[text] = any(word in text for word in _WORDS)
             if seen[text]:
+                is_any = True
                 yield item
+            elif key == _TRAIN_JOB:
+                waiting.append(item)
+    yield from waiting if is_any else ()
 
 
 def has_candidates(index: Index) -> bool:

@@ -32,6 +32,12 @@ class KueueRelease(Record):
     refuses_false: bool = False
     """True if `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
 
+    spreads_topology: bool = False
+    """True if the annotation `podset-topology-spreading` is read."""
+
+    patches_runtimes: bool = True
+    """True if a TrainJob is resumed by `spec.runtimePatches`, instead of `podTemplateOverrides`."""
+
     checks_on_flavors: bool = True
     """True if the webhook of ClusterQueues looks at the flavors of admission checks."""
 
@@ -50,6 +56,7 @@ RELEASES = (
         fixes_flavors=False,
         refuses_false=True,
         group_slices=True,
+        spreads_topology=True,
     ),
 )
 """The releases, the oldest first."""

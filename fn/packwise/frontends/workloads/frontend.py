@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
 from packwise.frontends.candidates import candidates
@@ -15,9 +14,9 @@ from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
+from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
-from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
@@ -27,109 +26,18 @@ from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology.known import ListedTopology, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
+    from krmfn.kubeobject import KubeObject
     from packwise.frontends.workloads.workload import Workload
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects.index import Inventory
     from packwise.placement import Cluster
     from packwise.revisions.grove import Revision
     from packwise.revisions.kai import KaiRelease
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import KnownTopologies
     from packwise.validate.crds import Definitions
-
-# The JobSet of a TrainJob: one of the input, or what Kubeflow Trainer makes of a runtime of the input.
-#
-# Its group is the JobSet's; what that lacks of labels and annotations is the TrainJob's. Source:
-# spec/podgrouper.md#4.
-
-_GROUP = "trainer.kubeflow.org"
-_TRAIN_JOB = (_GROUP, "TrainJob")
-_RUNTIME_KIND = "ClusterTrainingRuntime"
-_JOB_SET = ("jobset.x-k8s.io", "JobSet")
-_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
-
-
-def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
-    """The TrainJob of the input that a JobSet names as its owner; None for anything else."""
-    if identity(item.value)[:2] != _JOB_SET:
-        return None
-    names = [owner.get("name") for owner in _owners(item)]
-    return next((each for each in index.of_kind(*_TRAIN_JOB) if each.name in names and _is_beside(each, item)), None)
-
-
-def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
-    """Each TrainJob whose JobSet is not among the input and whose runtime is, with the JobSet that follows."""
-    existing = {job for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
-    for item in index.of_kind(*_TRAIN_JOB):
-        runtime = _runtime_of(item, index) if item not in existing else None
-        if runtime is not None:
-            yield item, KubeObject.new(_job_set(item, runtime))
-
-
-def _owners(item: KubeObject) -> list[Mapping[str, Value]]:
-    """The references to the owners of an object."""
-    return mappings(item.get(("metadata", "ownerReferences")))
-
-
-def _runtime_of(item: KubeObject, index: Index) -> KubeObject | None:
-    reference = mapping(item.get(("spec", "runtimeRef")))
-    kind, name = reference.get("kind") or _RUNTIME_KIND, reference.get("name")
-    runtimes = index.of_kind(_GROUP, kind) if isinstance(kind, str) else ()
-    return next(
-        (each for each in runtimes if each.name == name and (kind == _RUNTIME_KIND or _is_beside(each, item))), None
-    )
-
-
-def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
-    template = mapping(runtime.get(("spec", "template")))
-    metadata = mapping(template.get("metadata"))
-    _, _, namespace, name = identity(item.value)
-    spec = dict(mapping(template.get("spec")))
-    jobs, nodes = spec.get("replicatedJobs"), _nodes(item, runtime)
-    if isinstance(jobs, list) and nodes is not None:
-        spec["replicatedJobs"] = [_of_nodes(job, nodes) for job in mappings_in_place(jobs)]
-    if item.get(("spec", "suspend")) is True:
-        spec["suspend"] = True
-    return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
-        "kind": "JobSet",
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            **{
-                form: {**mapping(metadata.get(form)), **mapping(item.get(("spec", form)))}
-                for form in ("labels", "annotations")
-            },
-        },
-        "spec": spec,
-    }
-
-
-def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
-    """The number of pods that train; None where nobody says, or MPI has a way of its own."""
-    policy = mapping(runtime.get(("spec", "mlPolicy")))
-    if "mpi" in policy:
-        return None
-    numbers = (item.get(("spec", "trainer", "numNodes")), policy.get("numNodes"))
-    return next((number for number in numbers if isinstance(number, int)), None)
-
-
-def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
-    """A replicated Job with that many pods, where it is the one that trains."""
-    template = mapping(job.get("template"))
-    if value_at(template, "metadata", "labels", _STEP) != "trainer":
-        return job
-    spec = {**mapping_at(template, "spec"), "parallelism": nodes, "completions": nodes}
-    return {**job, "template": {**template, "spec": spec}}
-
-
-def _is_beside(item: KubeObject, other: KubeObject) -> bool:
-    """True if both are in one namespace."""
-    return identity(item.value)[2] == identity(other.value)[2]
-
 
 _GROVE = "grove.io"
 _RUNTIME = ("spec", "runtimeRef")
@@ -166,6 +74,10 @@ class _Workloads(FrontEnd):
                 yield _of_one(item, plans)
         for outer, job_set in derived_job_sets(inventory.items):
             for workload in read_workloads(job_set, release, settings.kai_name, classes):
+                unscheduled = tuple(unscheduled_train_job(outer, workload))
+                if unscheduled:
+                    yield WorkloadPlan(outer, unscheduled)
+                    continue
                 place = Place(outer, _RUNTIME)
                 plan = _plan(workload.replace(made_from=place).below(outer), settings.limits.gangs)
                 if plan is not None:
@@ -246,7 +158,7 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
 def _is_of_another(item: KubeObject) -> bool:
     """True if a controller made the object, so that it belongs to the group of its owner, as in a cluster's dump."""
     kinds: list[tuple[str, str]] = []
-    for owner in _owners(item):
+    for owner in owners_of(item):
         group, slash, _ = str(owner.get("apiVersion")).partition("/")
         kinds.append((group if slash else "", str(owner.get("kind"))))
     # The JobSet of a TrainJob is what the group is of.
@@ -260,7 +172,7 @@ def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
     """True if the PodGroup is the one of a workload, without subgroups."""
     if not group.name.startswith(f"pg-{workload.owner.name}-") or group.get(("spec", "subGroups")):
         return False
-    named = [owner.get("name") for owner in _owners(group)]
+    named = [owner.get("name") for owner in owners_of(group)]
     return identity(group.value)[2] == workload.namespace and (not named or workload.owner.name in named)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.frontends.candidates import candidates
-from packwise.frontends.workloads.frontend import derived_job_sets
+from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
 from packwise.keys import KEYS as ALL_KEYS
@@ -118,6 +118,9 @@ _OF_A_GROUP = "an annotation of the object that the group is of, and of no pods"
 _OF_PODS = "an annotation of pods"
 _OF_BOTH = "a label of the object that the group is of, or of its pods"
 
+_GPU_DOMAINS = ("nvidia.com", "run.ai", "runai")
+"""Domains that people put before the keys of shared GPUs, which have none."""
+
 _ROWS = (
     Key("kai.scheduler/queue", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
     Key("kai.scheduler/node-pool", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
@@ -170,7 +173,10 @@ _ROWS = (
         for name in ("preemption-delay", "staleness-grace-period")
     ],
     *[
-        Key(name, _KAI, annotations=_PODS, elsewhere=_OF_PODS)
+        Key(
+            name, _KAI, annotations=_PODS, elsewhere=_OF_PODS,
+            inventions=tuple(f"{domain}/{name.replace('-', dash)}" for domain in _GPU_DOMAINS for dash in "-."),
+        )
         for name in ("gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-memory")
     ],
     *[key for key in ALL_KEYS.values() if key.is_written and key.reader == _KAI],
@@ -197,10 +203,13 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
     Pods ask for KAI by the `kai_name`.
     """
     releases = partial(_of_other_releases, release=release_of(kai_version))
+    yield from policy_findings(index)
     of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
     for item in candidates(index):
         kind = workload_kind(item.value)
-        if is_scheduled(of_jobs.get(id(item), item), kai_name):
+        # Whoever writes KAI's keys on a TrainJob means it, also while its runtime names no scheduler.
+        is_meant = kind.grouping is Grouping.TRAIN_JOB and is_scheduled(item, kai_name)
+        if is_meant or is_scheduled(of_jobs.get(id(item), item), kai_name):
             table = _table_of(kind)
             for part in table.parts:
                 for place in _places(item, part) if part.kind == kind.key else ():

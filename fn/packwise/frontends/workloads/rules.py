@@ -76,7 +76,7 @@ _DIFFERENT = Rule(
 _IGNORED = Rule(
     "workload-ignored", "What a workload asks of KAI is read as it stands.", "spec/podgrouper.md#10", Severity.WARNING
 )
-_UNSCHEDULED = Rule(
+UNSCHEDULED = Rule(
     "workload-unscheduled", "Pods of a workload with KAI's keys name KAI as their scheduler.", "spec/podgrouper.md#1.1",
     Severity.WARNING,
 )  # fmt: skip
@@ -84,7 +84,11 @@ _UNGROUPED = Rule(
     "workload-ungrouped", "Pods that KAI's pod-grouper passes over have their PodGroup.", "spec/podgrouper.md#1.2",
     Severity.WARNING,
 )  # fmt: skip
-RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, _UNSCHEDULED, _UNGROUPED)
+RUNTIME_POLICY = Rule(
+    "runtime-policy", "A runtime of Trainer names a gang scheduler that Trainer knows.", "spec/podgrouper.md#4",
+    Severity.WARNING,
+)  # fmt: skip
+RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, UNSCHEDULED, _UNGROUPED, RUNTIME_POLICY)
 """Rules of workloads that KAI groups itself."""
 
 _DOMAIN = "kai.scheduler/"
@@ -118,7 +122,7 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
                     "has no effect: the pods name no scheduler, so that KAI never sees them; set schedulerName: "
                     f"{workload.scheduler} in their spec"
                 )
-                yield Finding.of(_UNSCHEDULED, workload.item, (*path, form, key), message)
+                yield Finding.of(UNSCHEDULED, workload.item, (*path, form, key), message)
                 return
 
 

@@ -28,6 +28,7 @@ class _Kueue(Scheduler):
         """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input."""
         items = source.inventory.items
         release = kueue_release(source.settings.kueue.version)
+        named = None if source.settings.kueue.version is None else release
         writes = source.settings.emits(KUEUE_TOPOLOGY.emit_word)
         generated, refused = objects.render_objects(source, release) if writes else ([], [])
         jobs = podsets.jobs_of(items)
@@ -36,9 +37,9 @@ class _Kueue(Scheduler):
             *objects.check_objects(source, release),
             *queue_objects.check_queue_objects(source, release),
             *admission.check_jobs(jobs, source.inventory, release),
-            *podsets.check_runtimes(items),
+            *podsets.check_runtimes(items, named),
             *waiting.check_chain(source, jobs, generated, release),
-            *ignored.check_keys(items),
+            *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )
         known = [item for kind in WORKLOAD_KINDS.values() for item in items.of_kind(*kind.key)]

@@ -14,9 +14,11 @@ from packwise.findings.finding import Finding, Rule
 from packwise.keys import Key, KeyTable, Part, key_places, key_problems
 from packwise.lenient import mapping, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
+from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
 from packwise.schedulers.kueue.request import (
     PREFIX,
+    SPREADING,
     TOPOLOGY_KEYS,
     UNCONSTRAINED,
     PodTemplate,
@@ -80,7 +82,7 @@ _OTHERS = (
     "local-queue-name", "managed", "manager", "max-exec-time-seconds", "multikueue", "multikueue-origin",
     "multikueue-origin-uid", "multikueue-worker-workload-pod", "pod-group-fast-admission", "pod-group-name",
     "pod-group-pod-index", "pod-group-pod-index-label", "pod-group-serving", "pod-group-total-count",
-    "pod-index-offset", "pod-suspending-parent", "podset", "podset-replica-sizes", "podset-topology-spreading",
+    "pod-index-offset", "pod-suspending-parent", "podset", "podset-replica-sizes",
     "prebuilt-workload-name", "priority-boost", "priority-class", "provisioning-request", "raycluster-generation",
     "raycluster-podset-replica-sizes", "resource-in-use", "retriable-in-group", "role-hash",
     "safe-to-forcefully-delete", "stopping", "topology", "workload", "workload-allowed-resource-flavors",
@@ -92,27 +94,37 @@ _ROWS = (
     Key(QUEUE_NAME, _KUEUE, labels=(*_OWNERS, *_PODS_WITH_QUEUES)),
     *[
         Key(name, _KUEUE, annotations=_PODS, elsewhere="an annotation of the pod templates of the runtime")
-        for name in TOPOLOGY_KEYS
+        for name in (*TOPOLOGY_KEYS, SPREADING)
     ],
     *[Key(f"{PREFIX}{name}", _KUEUE, is_written=True) for name in _OTHERS],
 )
 _TABLE = KeyTable({key.name: key for key in _ROWS}, _PARTS, word="kueue", stem="podset-", rule=KEY)
 
 
-def check_keys(index: Index) -> Iterator[Finding]:
-    """Findings about the keys of all workloads that Kueue knows."""
+def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
+    """Findings about the keys of all workloads that Kueue knows; `release` is the one that the settings name."""
     for kind in _KINDS:
         parts = [part for part in _TABLE.parts if part.kind == kind.key]
         for item in index.of_kind(*kind.key):
-            yield from _keys_of(item, kind, parts)
+            yield from _keys_of(item, kind, parts, release)
 
 
-def _keys_of(item: KubeObject, kind: WorkloadKind, parts: list[Part]) -> Iterator[Finding]:
+def _other_releases(key: Key, release: KueueRelease | None) -> str:
+    """The releases that read a key which the named one does not read; "" if it does, or none is named."""
+    if key.name != SPREADING or release is None or release.spreads_topology:
+        return ""
+    first = next(each.name for each in RELEASES if each.spreads_topology)
+    return f"is read by Kueue from {first} on, and this is {release.name}: nothing is spread"
+
+
+def _keys_of(
+    item: KubeObject, kind: WorkloadKind, parts: list[Part], release: KueueRelease | None
+) -> Iterator[Finding]:
     owner = kind.owner.path
     is_queued = bool(item.get((*owner, "labels", QUEUE_NAME)))
     for part in parts:
         for place in key_places(item.value, part):
-            for rule, problem in key_problems(place, _TABLE, lambda _key, _place: ""):
+            for rule, problem in key_problems(place, _TABLE, lambda key, _place: _other_releases(key, release)):
                 # A copy beside the label that counts does no harm.
                 if not (is_queued and part.path != owner and problem.path[-1] == QUEUE_NAME):
                     yield Finding.about(problem, item, rule)

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, Integration
+from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
 
@@ -23,15 +23,21 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.objects.workload_kinds import WorkloadKind
+    from packwise.revisions.kueue import KueueRelease
 
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)
-RULES = (RUNTIME,)
+OVERRIDES = Rule(
+    "kueue-overrides", "A TrainJob has the fields by which Kueue resumes it.", "spec/kueue.md#3", Severity.WARNING
+)
+RULES = (RUNTIME, OVERRIDES)
 """Rules of what jobs are made of."""
 
 _MAIN, _LEADER, _WORKER, HEAD = "main", "leader", "worker", "head"
 _TRAINER = "trainer.kubeflow.org"
 _CLUSTER = "ClusterTrainingRuntime"
 _STEP = f"{_TRAINER}/trainjob-ancestor-step"
+_NODE = "node"
+"""The name of the container that trains."""
 _MANAGER = "kueue.x-k8s.io/manager"
 _SUFFIX = (
     '. Adjust either the "TrainJob.spec.runtimePatches" or the "TrainingRuntime.Template" annotations for the '
@@ -225,7 +231,7 @@ def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     nodes = integer(runtime.get("spec.mlPolicy.numNodes"), 1)
     nodes = integer(item.get("spec.trainer.numNodes"), nodes)
     return [
-        _of_runtime(each, nodes if _is_trainer(job) else each.count)
+        _of_runtime(_with_trainer(each, item), nodes) if _is_trainer(job) else _of_runtime(each, each.count)
         for each, job in zip(_replicated_jobs(jobs), mappings(jobs), strict=True)
     ]
 
@@ -249,14 +255,26 @@ def _is_trainer(job: Mapping[str, Value]) -> bool:
     return mapping_at(job, "template", "metadata", "labels").get(_STEP) == "trainer"
 
 
+def _with_trainer(each: KueuePodSet, item: KubeObject) -> KueuePodSet:
+    """The pod set that trains, with the resources that the TrainJob asks for in its place."""
+    resources = item.get("spec.trainer.resourcesPerNode")
+    if not isinstance(resources, dict):
+        return each
+    containers: list[Value] = [
+        {**container, "resources": resources} if container.get("name") == _NODE else dict(container)
+        for container in mappings(each.pod_spec.get("containers"))
+    ]
+    return replace(each, pod_spec={**each.pod_spec, "containers": containers})
+
+
 def _of_runtime(each: KueuePodSet, count: int) -> KueuePodSet:
     """The pod set as the webhook names it, told at the field of the TrainJob that names the runtime."""
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
     return replace(each, count=count, template=template)
 
 
-def check_runtimes(index: Index) -> Iterator[Finding]:
-    """TrainJobs whose runtime is missing among others."""
+def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
+    """TrainJobs whose runtime is missing among others, and fields that the named release of Kueue does not go with."""
     kinds = [kind.key for kind in WORKLOAD_KINDS.values() if kind.integration is Integration.TRAIN_JOB]
     for item in [item for key in kinds for item in index.of_kind(*key)]:
         name = item.get("spec.runtimeRef.name")
@@ -269,3 +287,10 @@ def check_runtimes(index: Index) -> Iterator[Finding]:
             text = f"runtime '{name}' not found"
             path = ("spec", "runtimeRef", "name")
             yield Finding.of(RUNTIME, item, path, message, operator_message=text, stage=Stage.WEBHOOK)
+        is_overridden = item.labels.get(QUEUE_NAME) and item.get("spec.podTemplateOverrides")
+        if is_overridden and release is not None and release.patches_runtimes:
+            message = (
+                f"is no field of Trainer from v2.2 on, which drops it, and Kueue {release.name} resumes a TrainJob by "
+                "`runtimePatches`, which older ones do not have; write the override as a patch in `runtimePatches`"
+            )
+            yield Finding.of(OVERRIDES, item, ("spec", "podTemplateOverrides"), message, at_key=True)

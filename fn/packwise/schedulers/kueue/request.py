@@ -42,6 +42,8 @@ SLICE_SIZE = f"{PREFIX}podset-slice-size"
 SLICE_LAYERS = f"{PREFIX}podset-slice-required-topology-constraints"
 GROUP_NAME = f"{PREFIX}podset-group-name"
 
+SPREADING = f"{PREFIX}podset-topology-spreading"
+
 TOPOLOGY_KEYS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, SLICE_LAYERS, GROUP_NAME)
 """The annotations of pod templates, in the order of the specification."""
 

@@ -1,0 +1,148 @@
+"""TrainJobs of Kubeflow Trainer: the JobSet of each, one of the input, or what Trainer makes of a runtime of the input.
+
+The group of a TrainJob is the JobSet's; what that lacks of labels and annotations is the TrainJob's. Source:
+spec/podgrouper.md#4.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
+from packwise.findings.finding import Finding
+from packwise.frontends.workloads.rules import RUNTIME_POLICY, UNSCHEDULED
+from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
+from packwise.objects.identity import identity
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from krmfn.value import Value
+    from packwise.frontends.workloads.workload import Workload
+    from packwise.objects.index import Index
+
+_DOMAIN = "kai.scheduler/"
+_FORMS = ("labels", "annotations")
+_RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
+_POLICIES = ("coscheduling", "volcano")
+
+_GROUP = "trainer.kubeflow.org"
+_TRAIN_JOB = (_GROUP, "TrainJob")
+_RUNTIME_KIND = "ClusterTrainingRuntime"
+_JOB_SET = ("jobset.x-k8s.io", "JobSet")
+_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+
+def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
+    """The TrainJob of the input that a JobSet names as its owner; None for anything else."""
+    if identity(item.value)[:2] != _JOB_SET:
+        return None
+    names = [owner.get("name") for owner in owners_of(item)]
+    return next((each for each in index.of_kind(*_TRAIN_JOB) if each.name in names and _is_beside(each, item)), None)
+
+
+def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
+    """Each TrainJob whose JobSet is not among the input and whose runtime is, with the JobSet that follows."""
+    existing = {job for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
+    for item in index.of_kind(*_TRAIN_JOB):
+        runtime = _runtime_of(item, index) if item not in existing else None
+        if runtime is not None:
+            yield item, KubeObject.new(_job_set(item, runtime))
+
+
+def owners_of(item: KubeObject) -> list[Mapping[str, Value]]:
+    """The references to the owners of an object."""
+    return mappings(item.get(("metadata", "ownerReferences")))
+
+
+def _runtime_of(item: KubeObject, index: Index) -> KubeObject | None:
+    reference = mapping(item.get(("spec", "runtimeRef")))
+    kind, name = reference.get("kind") or _RUNTIME_KIND, reference.get("name")
+    runtimes = index.of_kind(_GROUP, kind) if isinstance(kind, str) else ()
+    return next(
+        (each for each in runtimes if each.name == name and (kind == _RUNTIME_KIND or _is_beside(each, item))), None
+    )
+
+
+def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
+    template = mapping(runtime.get(("spec", "template")))
+    metadata = mapping(template.get("metadata"))
+    _, _, namespace, name = identity(item.value)
+    spec = dict(mapping(template.get("spec")))
+    jobs, nodes = spec.get("replicatedJobs"), _nodes(item, runtime)
+    if isinstance(jobs, list) and nodes is not None:
+        spec["replicatedJobs"] = [_of_nodes(job, nodes) for job in mappings_in_place(jobs)]
+    if item.get(("spec", "suspend")) is True:
+        spec["suspend"] = True
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            **{
+                form: {**mapping(metadata.get(form)), **mapping(item.get(("spec", form)))}
+                for form in ("labels", "annotations")
+            },
+        },
+        "spec": spec,
+    }
+
+
+def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
+    """The number of pods that train; None where nobody says, or MPI has a way of its own."""
+    policy = mapping(runtime.get(("spec", "mlPolicy")))
+    if "mpi" in policy:
+        return None
+    numbers = (item.get(("spec", "trainer", "numNodes")), policy.get("numNodes"))
+    return next((number for number in numbers if isinstance(number, int)), None)
+
+
+def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
+    """A replicated Job with that many pods, where it is the one that trains."""
+    template = mapping(job.get("template"))
+    if value_at(template, "metadata", "labels", _STEP) != "trainer":
+        return job
+    spec = {**mapping_at(template, "spec"), "parallelism": nodes, "completions": nodes}
+    return {**job, "template": {**template, "spec": spec}}
+
+
+def _is_beside(item: KubeObject, other: KubeObject) -> bool:
+    """True if both are in one namespace."""
+    return identity(item.value)[2] == identity(other.value)[2]
+
+
+def unscheduled_train_job(item: KubeObject, workload: Workload) -> Iterator[Finding]:
+    """The first key of KAI's on a TrainJob whose runtime names no scheduler; `workload` is its JobSet."""
+    if any(each.scheduler for each in workload.templates) or _names_scheduler(item):
+        return
+    runtime = value_at(item.value, "spec", "runtimeRef", "name")
+    for holder in ("metadata", "spec"):
+        for form in _FORMS:
+            for key in mapping(item.get((holder, form))):
+                if key.startswith(_DOMAIN):
+                    message = (
+                        f'has no effect: the pods of the runtime "{runtime}" name no scheduler, so that KAI never sees '
+                        f"them; set schedulerName: {workload.scheduler} in the pod templates of the runtime"
+                    )
+                    yield Finding.of(UNSCHEDULED, item, (holder, form, key), message)
+                    return
+
+
+def _names_scheduler(item: KubeObject) -> bool:
+    """True if an override or a patch of the TrainJob may name a scheduler."""
+    parts = (item.get(("spec", "podTemplateOverrides")), item.get(("spec", "runtimePatches")))
+    return any("schedulerName" in str(part) for part in parts)
+
+
+def policy_findings(index: Index) -> Iterator[Finding]:
+    """Gang policies of runtimes that Trainer does not have: the API server drops them."""
+    for kind in _RUNTIMES:
+        for item in index.of_kind(_GROUP, kind):
+            for name in mapping(item.get(("spec", "podGroupPolicy"))):
+                if name not in _POLICIES:
+                    message = (
+                        f"is no field of Trainer, which drops it: it knows {list_known(_POLICIES)}. KAI makes its "
+                        "groups itself, and needs only its schedulerName in the pods"
+                    )
+                    yield Finding.of(RUNTIME_POLICY, item, ("spec", "podGroupPolicy", name), message, at_key=True)
