@@ -40,7 +40,7 @@ def answer_of(case: Any) -> tuple[bool, Counter[tuple[str, str]], str]:
     scene = scene.replace(jobs=tuple(job.job for job in jobs))
     [answer] = [
         answer
-        for job, answer in zip(scene.jobs, admit_jobs(scene), strict=True)
+        for job, answer in zip(scene.jobs, admit_jobs(scene).answers, strict=True)
         if job.name == case["job"]
     ]  # fmt: skip
     placed: Counter[tuple[str, str]] = Counter()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from packwise.extras import SOLVER
 from packwise.place.cluster import read_scenario
 from packwise.place.cure import PackingVerdict, cure, exact_packing, hiding_rule
-from packwise.place.placing import turn_of
 from packwise.schedulers.kai.allocate.session import allocate
+from packwise.schedulers.kai.simulation import turn_of
 from tests.place.checker import faults
 from tests.place.strategies import HOST, RACK, ZONE, repeated, scenarios
 

@@ -55,8 +55,8 @@ def places(case: dict[str, Any], package: Package) -> list[str]:
         return []
     placing = place_gangs(situation(rendered, read_snapshot(nodes)))
     return [
-        f"{answer.gang.gang.name}: {'fits' if answer.fits else 'does not fit'}, {answer.placed_pods} of "
-        f"{len(answer.gang.job.pods)} pods"
+        f"{answer.gang.name}: {'fits' if answer.fits else 'does not fit'}, {answer.placed_pods} of "
+        f"{answer.gang.pods} pods"
         + "".join(f"; {text}" for text in (*answer.reasons, *(f"note: {note}" for note in answer.notes)))
         for answer in placing.gangs
     ]

@@ -210,14 +210,16 @@ def test_a_flavor_is_compared_with_nodes_that_have_its_labels(labels: dict[str, 
     assert [each.message for each in results if each.tags["rule"] == "kueue-flavor-nodes"] == messages
 
 
-def test_place_says_that_it_does_not_place_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_place_answers_for_them_beside_the_gangs_of_kai(capsys: pytest.CaptureFixture[str]) -> None:
     folder = ROOT / "examples"
 
-    assert main(["place", str(folder / "kueue"), "--nodes", str(folder / "nodes.yaml")]) == 0
+    assert main(["place", str(folder / "kueue"), "--nodes", str(folder / "nodes.yaml")]) == 1
 
     said = capsys.readouterr()
-    assert "note: 1 workload that Kueue queues is not placed: its algorithm is not simulated\n" in said.err
-    assert "pretrain" not in said.out
+    assert "serving/chat-0 (queue serving): fits, 4 of 4 pods placed" in said.out
+    assert "research/pretrain (queue gpus): does not fit, 0 of 8 pods placed" in said.out
+    assert 'no node has the labels of the flavor "gb200": example.com/pool=gb200' in said.out
+    assert "not simulated" not in said.err
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ def sources_of(parsed: argparse.Namespace) -> Named:
         tuple(parsed.set),
         tuple(parsed.exclude),
         builder=builder_of(parsed),
+        apart=tuple(getattr(parsed, "nodes", ())),
     )
 
 

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from packwise.fleet.requests import PackageSide, Request
     from packwise.inputs.coverage import Coverage
     from packwise.pipeline import Rendered
-    from packwise.place.placing import GangAnswer
     from packwise.render.files import FolderPlan
+    from packwise.schedulers.simulation import GangAnswer
 
     Blobs = tuple[tuple[str, str], ...]
 
@@ -435,8 +435,7 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
     if exit_code(rendered.results):
         return rendered, {}
     placing = place_gangs(situation(rendered, snapshot))
-    jobs = [(gang.gang.job, gang) for gang in placing.gangs]
-    return rendered, {f"{job.namespace}/{job.name}": gang for job, gang in jobs}
+    return rendered, {f"{gang.gang.namespace}/{gang.gang.name}": gang for gang in placing.gangs}
 
 
 def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:

@@ -358,7 +358,7 @@ class _SourcesRead(Record):
 
 def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
     refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
-    reader = Reader(named.exclude, force_exclude=named.force_exclude)
+    reader = Reader(named.exclude, force_exclude=named.force_exclude, apart=named.apart)
     files = reader.read(named.paths, output)
     left_out = tuple(reader.left_out)
     sources = None

@@ -21,7 +21,7 @@ from packwise.console import encode_text, track_files
 from packwise.discovery import ENCRYPTION, KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
 from packwise.findings.finding import shorten
 from packwise.globs import Globs
-from packwise.inputs.paths import find_files
+from packwise.inputs.paths import contains, find_files, real
 from packwise.inputs.request import UsageError
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
@@ -372,10 +372,11 @@ def is_readable(item: KubeObject) -> bool:
 class Reader:
     """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
 
-    __slots__ = ("_exclude", "_force_exclude", "files", "left_out", "results")
+    __slots__ = ("_apart", "_exclude", "_force_exclude", "files", "left_out", "results")
 
-    def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False) -> None:
+    def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False, apart: Iterable[str] = ()) -> None:
         self._exclude = tuple(exclude)
+        self._apart = [real(path) for path in apart]
         self._force_exclude = force_exclude
         self.files: list[InputFile] = []
         self.left_out: list[tuple[str, LeftOut]] = []
@@ -390,8 +391,12 @@ class Reader:
         for path in paths:
             named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
             self.results += results
+            # One folder may hold all files, and be named for both purposes.
+            apart = [other for other in self._apart if not contains(other, real(path))]
             for file in named:
                 key = file.identity
+                if not file.is_named and any(contains(other, key) for other in apart):
+                    continue
                 before = paths_by_name.get(key)
                 if before is None:
                     paths_by_name[key] = file

@@ -28,7 +28,8 @@ class Named(Record):
     `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
     templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
     with `force_exclude`, a file that is named is left out as one of a folder is. `builder` builds charts,
-    kustomizations and what controllers deliver; None if all files are read as they are.
+    kustomizations and what controllers deliver; None if all files are read as they are. `apart` are files and folders
+    that another option reads: a folder around them does not list them.
     """
 
     paths: tuple[str, ...]
@@ -39,6 +40,7 @@ class Named(Record):
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     builder: Builder | None = None
+    apart: tuple[str, ...] = ()
 
 
 class Verbosity(IntEnum):

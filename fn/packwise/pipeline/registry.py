@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf
     from packwise.objects.index import Index, Inventory
     from packwise.revisions.grove import Revision
-    from packwise.schedulers import QueuedPodsOf, Scheduler, SchedulerInput
+    from packwise.schedulers import QueuedPodsOf, Scheduler, SchedulerInput, SimulationOf
+    from packwise.schedulers.kai.snapshot import Snapshot
+    from packwise.schedulers.simulation import Simulation
 
 
 class FrontEndEntry(Record):
@@ -67,6 +70,7 @@ class SchedulerEntry(Record):
     One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name; for a
     render, one with a `word` only where a text of the input has it, or the objects of `emit_word` are to be written.
     `queued` imports what says which pods it queues itself; None where front ends hand it all that it schedules.
+    `simulate` imports its simulation; None if where it puts pods is not worked out.
     `webhook` is who refuses objects by its rules, where that is not the operator's.
     """
 
@@ -74,6 +78,7 @@ class SchedulerEntry(Record):
     rules: Callable[[], Iterable[Rule]]
     backend: str | None = None
     queued: Callable[[], QueuedPodsOf] | None = None
+    simulate: Callable[[], SimulationOf] | None = None
     webhook: str = ""
     word: str = ""
     emit_word: str = ""
@@ -159,13 +164,16 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
 """Every front end, in the order in which their workloads are rendered."""
 
 SCHEDULERS: tuple[SchedulerEntry, ...] = (
-    SchedulerEntry(load=lambda: kai.KAI, rules=kai.rule_table),
+    SchedulerEntry(
+        load=lambda: kai.KAI, rules=kai.rule_table, simulate=_importer("schedulers.kai.simulation:simulate")
+    ),
     SchedulerEntry(load=lambda: GROVE, rules=tuple),
     SchedulerEntry(load=_importer("schedulers.volcano:VOLCANO"), rules=tuple, backend="volcano"),
     SchedulerEntry(
         load=_importer("schedulers.kueue:KUEUE"),
         rules=_importer("schedulers.kueue:RULES"),
         queued=_importer("schedulers.kueue.queued:queued_pods"),
+        simulate=_importer("schedulers.kueue.simulation:simulate"),
         webhook="Kueue's webhook",
         word="kueue",
         emit_word=KUEUE_TOPOLOGY.emit_word,
@@ -206,6 +214,20 @@ def schedulers_for(source: SchedulerInput) -> tuple[Scheduler, ...]:
 def _entries_for(revision: Revision) -> list[SchedulerEntry]:
     backends = (None, *revision.scheduler_backends)
     return [entry for entry in SCHEDULERS if entry.backend in backends]
+
+
+def simulations(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[Simulation, ...]:
+    """The simulations of the schedulers for which there may be something in the input, in their order."""
+    return tuple(
+        entry.simulate()(source, generated, snapshot)
+        for entry in SCHEDULERS
+        if entry.simulate is not None and entry.is_asked(source)
+    )
+
+
+def unsimulated_queues() -> tuple[QueuedPodsOf, ...]:
+    """The finders of pods that schedulers queue themselves whose placement is not worked out."""
+    return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None and entry.simulate is None)
 
 
 def queued_sources() -> tuple[QueuedPodsOf, ...]:

@@ -19,6 +19,7 @@ from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.inputs.paths import find_files
 from packwise.inputs.request import STDIN, UsageError
+from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
@@ -36,11 +37,12 @@ from packwise.schedulers.kai.allocate.scene import (
     SubGroupInfo,
 )
 from packwise.schedulers.kai.allocate.state import mig_strategy
-from packwise.schedulers.kai.snapshot import SnapshotError, nodes_within, objects_of, read_snapshot
+from packwise.schedulers.kai.pods import texts_at
+from packwise.schedulers.kai.snapshot import SnapshotError, objects_of, read_snapshot
 from packwise.topology.topograph import CONFIG_MAP, TopographError, is_conf, with_topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from krmfn.fieldpath import FieldPath
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
     from packwise.schedulers.kai.snapshot import Snapshot
+
+    Objects = Sequence[Mapping[str, Value]]
+    """The objects of a cluster, as `kubectl get -o json` lists them."""
 
 _ZIP = b"PK\x03\x04"
 
@@ -173,27 +178,34 @@ def is_count(text: str) -> bool:
     return _COUNTED.fullmatch(text) is not None
 
 
-def add_copies(snapshot: Snapshot, text: str) -> Snapshot:
+def add_copies(objects: Objects, text: str) -> Objects:
     """The cluster with copies of a node: `4xlabel=value,label=value`. Raises WhatIfError.
 
     Copied is the node that shares most of these labels, the first by name among equals, without its pods, cordon and
     bad conditions.
     """
     number, labels = _copies(text)
-    model = max(snapshot.nodes, key=lambda node: len(labels.items() & node.labels.items()))
-    taken = {node.name for node in snapshot.nodes}
-    names = (name for number in range(1, MAX_ADDED * 2) if (name := f"added-{number:05}") not in taken)
-    return join_nodes(snapshot, [_copy(model, next(names), labels) for _ in range(number)])
+    nodes = {_name(value): value for value in objects if value.get("kind") == "Node"}
+    model = max(sorted(nodes), key=lambda name: len(labels.items() & _labels(nodes[name]).items()))
+    names = (name for number in range(1, MAX_ADDED * 2) if (name := f"added-{number:05}") not in nodes)
+    return join_nodes(objects, [_copy(nodes[model], next(names), labels) for _ in range(number)])
 
 
-def join_nodes(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
+def join_nodes(objects: Objects, nodes: Objects) -> Objects:
     """The cluster with further nodes. Raises WhatIfError where one is there already."""
-    listed = list(nodes)
-    taken = {node.name for node in snapshot.nodes}
-    twice = next((node.name for node in listed if node.name in taken), None)
+    taken = {_name(value) for value in objects if value.get("kind") == "Node"}
+    twice = next((name for value in nodes if (name := _name(value)) in taken), None)
     if twice is not None:
         raise WhatIfError(f'--add-nodes must bring new nodes; got "{twice}", which the cluster has')
-    return snapshot.replace(nodes=tuple(sorted((*snapshot.nodes, *listed), key=lambda node: node.name)))
+    return [*objects, *nodes]
+
+
+def _name(value: Mapping[str, Value]) -> str:
+    return text_at(value, "metadata", "name")
+
+
+def _labels(value: Mapping[str, Value]) -> dict[str, str]:
+    return texts_at(value, "metadata", "labels")
 
 
 def _copies(text: str) -> tuple[int, dict[str, str]]:
@@ -213,27 +225,35 @@ def _copies(text: str) -> tuple[int, dict[str, str]]:
     return int(match[1]), labels
 
 
-def _copy(model: Node, name: str, labels: dict[str, str]) -> Node:
-    own = {_HOSTNAME: name} if _HOSTNAME in model.labels else {}
-    every = {**model.labels, **own, **labels}
-    mig = mig_strategy(every, model.allocatable)
-    return model.replace(name=name, labels=every, used={}, unschedulable=False, unready=(), mig=mig)
+def _copy(model: Mapping[str, Value], name: str, labels: dict[str, str]) -> Mapping[str, Value]:
+    before = _labels(model)
+    own = {_HOSTNAME: name} if _HOSTNAME in before else {}
+    spec = {key: value for key, value in mapping_at(model, "spec").items() if key != "unschedulable"}
+    status = {key: value for key, value in mapping_at(model, "status").items() if key in ("allocatable", "capacity")}
+    metadata: dict[str, Value] = {"name": name, "labels": {**before, **own, **labels}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 
-def drain(snapshot: Snapshot, domain: str) -> Snapshot:
+def drain(objects: Objects, domain: str) -> Objects:
     """The cluster without the nodes of a domain, a node's name or `label=value`, and without their pods.
 
     Raises WhatIfError where there is no such node.
     """
-    gone = {node.name for node in nodes_within(snapshot.nodes, domain)}
+    key, equals, text = domain.partition("=")
+    nodes = {_name(value): _labels(value) for value in objects if value.get("kind") == "Node"}
+    gone = {name for name, labels in nodes.items() if (labels.get(key) == text if equals else name == domain)}
     if not gone:
         raise WhatIfError(f'--drain must name a node, or label=value of some; got "{domain}", which no node has')
-    if len(gone) == len(snapshot.nodes):
+    if len(gone) == len(nodes):
         raise WhatIfError(f'--drain "{domain}" must leave a node; it names all of them')
-    return snapshot.replace(
-        nodes=tuple(node for node in snapshot.nodes if node.name not in gone),
-        pods=tuple(pod for pod in snapshot.pods if pod.node not in gone),
-    )
+    return [value for value in objects if not _is_gone(value, gone)]
+
+
+def _is_gone(value: Mapping[str, Value], nodes: set[str]) -> bool:
+    """True if an object is one of these nodes, or a pod on one."""
+    if value.get("kind") == "Node":
+        return _name(value) in nodes
+    return value.get("kind") == "Pod" and text_at(value, "spec", "nodeName") in nodes
 
 
 def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, ...]:

@@ -12,11 +12,11 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.place.placing import level_word
 from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
 from packwise.schedulers.kai.allocate.session import FITS, JobTree, SetPart, allocate
 from packwise.schedulers.kai.allocate.state import ClusterState, Silent, depth_of, levels_of
+from packwise.schedulers.wording import level_word
 from packwise.wording import count_text
 
 if TYPE_CHECKING:

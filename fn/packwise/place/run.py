@@ -37,19 +37,19 @@ from packwise.place.cluster import (
 from packwise.place.cure import PackingVerdict, second_verdict
 from packwise.place.placing import (
     Fate,
-    level_word,
     more_replicas,
     moves,
     not_placed,
     place_gangs,
     situation,
-    turn_of,
 )
 from packwise.render.files import render_inputs
 from packwise.schedulers.kai.allocate.scene import PODS
-from packwise.schedulers.kai.allocate.session import FITS, allocate
+from packwise.schedulers.kai.allocate.session import allocate
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.simulation import KaiSimulation, turn_of
 from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, read_snapshot
+from packwise.schedulers.simulation import FITS, PENDING
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from packwise.pipeline import Rendered
     from packwise.place.cure import Second
     from packwise.place.options import PlaceGangs
-    from packwise.place.placing import GangAnswer, Move, Placing, Situation
-    from packwise.schedulers.kai.allocate.fit_errors import Shortage
+    from packwise.place.placing import Move, Placing, Situation
+    from packwise.schedulers.simulation import GangAnswer, NearestDomain, Spread
     from packwise.select.selection import Package
 
 
@@ -138,30 +138,31 @@ def _summary(placed: Placed) -> tuple[str, str]:
 def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
     """The outcome of the gang at `index`: its nodes, or what is in its way."""
     gang = placed.placing.gangs[index]
-    job, answer = gang.gang.job, gang.answer
+    outline = gang.gang
     state = tint(
-        _STATES[answer.state],
-        SEVERITIES[Severity.INFO if answer.state in FITS else Severity.ERROR],
+        _STATES[gang.state],
+        SEVERITIES[Severity.INFO if gang.fits else Severity.ERROR],
         coloured=coloured,
     )
     where = f", in {visible(gang.domain)}" if gang.domain else ""
     yield (
-        f"{_name(gang)} (queue {visible(job.queue)}): {state}, "
-        f"{gang.placed_pods} of {count_text(len(job.pods), 'pod')} placed{where}"
+        f"{_name(gang)} (queue {visible(outline.queue)}): {state}, "
+        f"{gang.placed_pods} of {count_text(outline.pods, 'pod')} placed{where}"
     )
-    yield from _spread(gang)
+    yield from _spread(gang.spread)
     for reason in gang.reasons:
         yield f"  {visible(reason)}"
-    if answer.message:
-        yield from _message(answer.message)
+    if gang.message:
+        yield from _message(outline.scheduler_title, gang.message)
+    yield from _later_lines(gang)
     for note in gang.notes:
         yield f"  note: {visible(note)}"
     yield from _second(placed.seconds.get(index))
 
 
-def _spread(gang: GangAnswer) -> Iterator[str]:
+def _spread(listed: Spread) -> Iterator[str]:
     rows: list[tuple[str, str]] = []
-    for name, spread in gang.spread:
+    for name, spread in listed:
         shown = [visible(node) if count == 1 else f"{visible(node)} ×{count}" for node, count in spread[:_SHOWN_NODES]]
         if len(spread) > _SHOWN_NODES:
             shown.append(f"and {len(spread) - _SHOWN_NODES} more nodes")
@@ -187,13 +188,13 @@ def _move_line(move: Move) -> str:
 def _where(gang: GangAnswer) -> str:
     """Where the pods of a gang go, in a few words."""
     if not gang.fits:
-        return _STATES[gang.answer.state]
-    pods = f"{gang.placed_pods} of {count_text(len(gang.gang.job.pods), 'pod')}"
+        return _STATES[gang.state]
+    pods = f"{gang.placed_pods} of {count_text(gang.gang.pods, 'pod')}"
     return f"{pods} in {visible(gang.domain)}" if gang.domain else pods
 
 
 def _name(gang: GangAnswer) -> str:
-    return f"{visible(gang.gang.job.namespace)}/{visible(gang.gang.job.name)}"
+    return f"{visible(gang.gang.namespace)}/{visible(gang.gang.name)}"
 
 
 def _second(second: Second | None) -> Iterator[str]:
@@ -210,12 +211,26 @@ def _second(second: Second | None) -> Iterator[str]:
         yield f"  KAI places it with one change: {visible(second.change)}"
 
 
-def _message(message: str) -> Iterator[str]:
+def _message(scheduler: str, message: str) -> Iterator[str]:
     lines = message.splitlines()
+    title = f"{scheduler}: "
     for index, line in enumerate(lines[:_SHOWN_NODES]):
-        yield f"  {'KAI: ' if index == 0 else '     '}{visible(line.rstrip())}"
+        yield f"  {title if index == 0 else ' ' * len(title)}{visible(line.rstrip())}"
     if len(lines) > _SHOWN_NODES:
-        yield f"       and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
+        yield f"  {' ' * len(title)}  and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
+
+
+def _later_lines(gang: GangAnswer) -> Iterator[str]:
+    """The answer after everything that the scheduler runs is gone, for a gang that does not fit now."""
+    later = gang.later
+    if later is None:
+        return
+    scheduler = gang.gang.scheduler_title
+    if later.state in FITS:
+        yield f"  after everything that {scheduler} runs is gone: fits"
+        yield from (f"  {line}" for line in _spread(later.spread))
+    else:
+        yield f"  after everything that {scheduler} runs is gone: does not fit either"
 
 
 def _further_lines(placed: Placed) -> Iterator[str]:
@@ -289,7 +304,7 @@ def as_json(placed: Placed) -> str:
         "fits": placed.placing.fits,
         "cluster": {"nodes": placed.placing.nodes, "gpus": total, "gpusInUse": before, "gpusInUseThen": after},
         "gangs": [
-            {**_gang(placed, gang), **_second_value(placed.seconds.get(index))}
+            {**_gang(gang), **_second_value(placed.seconds.get(index))}
             for index, gang in enumerate(placed.placing.gangs)
         ],
         "coverage": placed.coverage.fields,
@@ -308,39 +323,54 @@ def as_json(placed: Placed) -> str:
 def _move(move: Move) -> dict[str, Any]:
     gang = move.after or move.before
     return {
-        "namespace": "" if gang is None else gang.gang.job.namespace,
-        "name": "" if gang is None else gang.gang.job.name,
+        "scheduler": "" if gang is None else gang.gang.scheduler,
+        "namespace": "" if gang is None else gang.gang.namespace,
+        "name": "" if gang is None else gang.gang.name,
         "change": move.fate.value,
         "pods": move.pods,
-        "before": None if move.before is None else _podsets(move.before),
-        "after": None if move.after is None else _podsets(move.after),
+        "before": None if move.before is None else _podsets(move.before.spread),
+        "after": None if move.after is None else _podsets(move.after.spread),
     }
 
 
-def _podsets(gang: GangAnswer) -> list[dict[str, Any]]:
+def _podsets(listed: Spread, flavors: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """The pod sets with their nodes or domains, and their flavors if the scheduler has any."""
     return [
-        {"name": name, "nodes": [{"name": node, "pods": count} for node, count in spread]}
-        for name, spread in gang.spread
+        {
+            "name": name,
+            **({} if flavors is None or name not in flavors else {"flavor": flavors[name]}),
+            "nodes": [{"name": node, "pods": count} for node, count in spread],
+        }
+        for name, spread in listed
     ]
 
 
-def _gang(placed: Placed, gang: GangAnswer) -> dict[str, Any]:
-    job = gang.gang.job
-    return {
-        "namespace": job.namespace,
-        "name": job.name,
-        "workload": gang.gang.gang.workload,
-        "queue": job.queue,
-        "state": gang.answer.state,
-        "pods": len(job.pods),
+def _gang(gang: GangAnswer) -> dict[str, Any]:
+    outline = gang.gang
+    value: dict[str, Any] = {
+        "scheduler": outline.scheduler,
+        "namespace": outline.namespace,
+        "name": outline.name,
+        "workload": outline.workload,
+        "queue": outline.queue,
+        "state": gang.state,
+        "pods": outline.pods,
         "placedPods": gang.placed_pods,
         "domain": gang.domain,
-        "podSets": _podsets(gang),
-        "nearest": None if gang.nearest is None else _shortage(placed, gang.nearest),
+        "podSets": _podsets(gang.spread, dict(gang.flavors)),
+        "nearest": None if gang.nearest is None else _nearest(gang.nearest),
         "reasons": list(gang.reasons),
-        "message": gang.answer.message,
+        "message": gang.message,
         "notes": list(gang.notes),
     }
+    later = gang.later
+    if later is not None:
+        value["afterPreemption"] = {
+            "state": later.state,
+            "podSets": _podsets(later.spread),
+            "message": later.message,
+        }
+    return value
 
 
 def _second_value(second: Second | None) -> dict[str, Any]:
@@ -349,15 +379,15 @@ def _second_value(second: Second | None) -> dict[str, Any]:
     return {"exact": {"verdict": second.verdict.value, "hiddenBy": second.hidden_by, "change": second.change}}
 
 
-def _shortage(placed: Placed, shortage: Shortage) -> dict[str, Any]:
+def _nearest(nearest: NearestDomain) -> dict[str, Any]:
     return {
-        "podSet": shortage.sub_group,
-        "level": level_word(placed.situation.words, shortage.level),
-        "domain": shortage.domain,
-        "roomFor": shortage.held,
-        "pods": shortage.wanted,
-        "missing": dict(shortage.missing),
-        "counted": shortage.is_counted,
+        "podSet": nearest.pod_set,
+        "level": nearest.level,
+        "domain": nearest.domain,
+        "roomFor": nearest.held,
+        "pods": nearest.wanted,
+        "missing": dict(nearest.missing),
+        "counted": nearest.is_counted,
     }
 
 
@@ -415,7 +445,7 @@ def _workloads(command: PlaceGangs) -> int:
     placed = place_render(rendered, snapshot).replace(coverage=coverage)
     there, placing = placed.situation, placed.placing
     if command.further:
-        placed = placed.replace(further=more_replicas(there, placing))
+        placed = placed.replace(further=more_replicas(there))
     if command.exact:
         placed = placed.replace(seconds=_seconds(there, placing))
     if command.named.baseline is not None:
@@ -429,7 +459,7 @@ def _workloads(command: PlaceGangs) -> int:
 def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
     """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
     there = situation(rendered, snapshot)
-    return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered)))
+    return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered, there)))
 
 
 def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
@@ -451,11 +481,20 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
     if not SOLVER.is_installed:
         raise UsageError(f"--exact must have its library: {SOLVER.advice}")
-    pending = [index for index, gang in enumerate(placing.gangs) if gang.answer.state == "pending"]
+    kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
+    if kai is None or kai.session is None:
+        return {}
+    # The solver knows the rules of KAI alone, whose gangs come first.
+    pending = [
+        index
+        for index, gang in enumerate(placing.gangs)
+        if gang.state == PENDING and gang.gang.scheduler == kai.scheduler
+    ]
     if len(pending) > MOST_EXACT:
         say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
+    scene, session = kai.scene, kai.session
     return {
-        index: second_verdict(turn_of(there.scene, placing.session, index), placing.gangs[index].answer, there.words)
+        index: second_verdict(turn_of(scene, session, index), session.jobs[index], kai.words)
         for index in pending[:MOST_EXACT]
     }
 
@@ -464,18 +503,22 @@ def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Sn
     """The cluster that is asked about."""
     snapshot = read_cluster(command.nodes, objects)
     refuse_empty(command.nodes, snapshot)
+    changed = objects
     for text in command.add_nodes:
-        if is_count(text):
-            snapshot = add_copies(snapshot, text)
-        else:
-            try:
-                more = read_snapshot(list(read_objects(text)))
-            except SnapshotError as error:
-                raise UsageError(f'--add-nodes "{text}" {error}') from None
-            snapshot = join_nodes(snapshot, more.nodes)
+        changed = add_copies(changed, text) if is_count(text) else join_nodes(changed, _more_nodes(text))
     for domain in command.drain:
-        snapshot = drain(snapshot, domain)
-    return snapshot
+        changed = drain(changed, domain)
+    return snapshot if changed is objects else read_cluster(command.nodes, changed)
+
+
+def _more_nodes(path: str) -> list[Mapping[str, Value]]:
+    """The nodes in a file. Raises UsageError."""
+    more = list(read_objects(path))
+    try:
+        read_snapshot(more)
+    except SnapshotError as error:
+        raise UsageError(f'--add-nodes "{path}" {error}') from None
+    return [value for value in more if value.get("kind") == "Node"]
 
 
 def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:

@@ -23,7 +23,7 @@ from packwise.check.formats import finding_fields
 from packwise.console import markup_text, shorten, width
 from packwise.inputs.groups import COMMIT
 from packwise.output.findings_text import sentence
-from packwise.schedulers.kai.allocate.session import FITS
+from packwise.schedulers.simulation import FITS
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
         PicturePart,
         TopologyMap,
     )
-
 _MOST_GANGS = 40
 _MOST_DOMAINS = 160
 

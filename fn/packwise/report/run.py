@@ -21,17 +21,18 @@ from packwise.diff.run import Comparison, changed_kinds, notes
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
-from packwise.objects.epochs import PLACEHOLDER, gang_identities, without_epoch
+from packwise.objects.epochs import gang_identities
 from packwise.output.findings_text import stderr_lines
 from packwise.output.write import write_text
 from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
-from packwise.place.placing import gpus_of, level_word, not_placed, place_gangs, situation
+from packwise.place.placing import Situation, not_placed, place_gangs, situation
 from packwise.render.files import render_inputs
 from packwise.report.drawing import Drawn, as_html, as_mermaid, as_svg
-from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.kai.simulation import level_words
 from packwise.schedulers.kai.snapshot import Snapshot
+from packwise.schedulers.wording import GPU, level_word
 from packwise.settings.configuration import has_topology
 from packwise.topologies.run import has_sources
 
@@ -43,15 +44,13 @@ if TYPE_CHECKING:
     from packwise.diff.run import ChangedKind
     from packwise.inputs.groups import Inputs
     from packwise.objects.identity import Identity
-    from packwise.objects.place import Origin, Place
+    from packwise.objects.place import Place
     from packwise.pipeline import Rendered
-    from packwise.place.placing import GangAnswer, Placing, Situation
-    from packwise.placement import Bounds, Gang
+    from packwise.place.placing import Placing
     from packwise.report.options import Drawing, ReportFormat, ReportOptions
-    from packwise.schedulers.kai.allocate.scene import KaiTopology, Node
-    from packwise.schedulers.kai.gang_jobs import GangJob
+    from packwise.schedulers.kai.allocate.scene import Node
+    from packwise.schedulers.simulation import GangAnswer, GangOutline, GangPart, Levels
     from packwise.select.selection import Package
-
 _MOST_LEVELS = 16
 """Levels of a topology that are drawn. Source: KAI's CRD Topology, maxItems of `levels`."""
 
@@ -113,30 +112,29 @@ class TopologyMap(Record):
     outside: tuple[int, ...] = ()
 
 
-def _maps(situation: Situation, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
+def _maps(side: Side, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
     """The cluster by each topology that gangs name; by all that there are where they name none.
 
     Topologies of the same levels are drawn once, those that hold no node not at all. Where none is left, all nodes
     stand outside.
     """
-    named = {constraint.topology for job in situation.scene.jobs for _, constraint in job.constraints}
-    known = situation.scene.topologies
-    shown = [topology for topology in known if topology.name in named] or known
-    by_levels = {topology.levels: topology for topology in reversed(shown)}
-    maps = [_map(topology, situation, boxes) for topology in shown if by_levels[topology.levels] is topology]
+    known = [topology for each in side.situation.simulations for topology in each.topologies]
+    shown = [topology for topology in known if topology.is_named] or known
+    by_levels = {topology.keys: topology for topology in reversed(shown)}
+    maps = [_map(topology, side, boxes) for topology in shown if by_levels[topology.keys] is topology]
     return tuple(each for each in maps if each.domains) or (
         (TopologyMap("", (), (), tuple(range(len(boxes)))),) if boxes else ()
     )
 
 
-def _map(topology: KaiTopology, situation: Situation, boxes: Sequence[NodeBox]) -> TopologyMap:
-    nodes = situation.scene.nodes
-    inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.levels)]
-    keys = topology.levels[:_MOST_LEVELS]
+def _map(topology: Levels, side: Side, boxes: Sequence[NodeBox]) -> TopologyMap:
+    nodes = side.situation.nodes
+    inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.keys)]
+    keys = topology.keys[:_MOST_LEVELS]
     paths = {index: tuple(nodes[index].labels[key] for key in keys) for index in inside}
     if len(keys) > 1 and (keys[-1] == _HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
         keys = keys[:-1]
-    words = tuple(level_word(situation.words, key) for key in keys)
+    words = tuple(level_word(side.words, key) for key in keys)
     outside = tuple(index for index in range(len(nodes)) if index not in paths)
     return TopologyMap(topology.name, words, _domains(words, inside, paths, boxes), outside)
 
@@ -182,10 +180,14 @@ def _natural(name: str) -> tuple[tuple[str, int], ...]:
 
 
 class Side(Record):
-    """A state of the workloads: its gangs, and where nodes are known, KAI's answers."""
+    """A state of the workloads: its gangs, and the schedulers' answers if nodes are known.
+
+    `words` are the domains of levels by node label, as workloads name them.
+    """
 
     situation: Situation
     placing: Placing | None = None
+    words: Mapping[str, str] = {}
 
 
 class PicturePart(Record):
@@ -270,13 +272,11 @@ class Picture(Record):
 def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
     """The gangs and nodes of these states. Gangs that the change takes away follow those that there are."""
     pairs = _pairs(after, before)
-    drawer = _Drawer(after.situation.scene.nodes)
+    drawer = _Drawer(after.situation.nodes)
     gangs = tuple(drawer.gang(after, before, new, old) for new, old in pairs)
     shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
     earlier = _shares(before, {old: number for number, (_, old) in enumerate(pairs) if old is not None})
-    in_use_before = (
-        {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.scene.nodes}
-    )
+    in_use_before = {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.nodes}
     nodes = tuple(
         NodeBox(
             name=node.name,
@@ -287,7 +287,7 @@ def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple
             before=earlier.get(node.name, ()),
             in_use_before=in_use_before.get(node.name, 0),
         )
-        for node in after.situation.scene.nodes
+        for node in after.situation.nodes
     )  # fmt: skip
     return gangs, nodes
 
@@ -302,7 +302,7 @@ def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | Non
 
 def _by_key(side: Side) -> dict[tuple[object, ...], int]:
     """The positions of gangs by what tells them apart, whatever their epoch is."""
-    gangs = [each.gang for each in side.situation.gangs]
+    gangs = side.situation.gangs
     stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
     # Two front ends may make gangs of one name.
     alike: Counter[Identity] = Counter()
@@ -319,13 +319,8 @@ def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[No
     if side is None or side.placing is None:
         return {}
     for index, number in sorted(numbers.items(), key=lambda pair: pair[1]):
-        answer = side.placing.gangs[index]
-        taken: dict[str, list[int]] = {}
-        for pod in answer.gang.job.pods:
-            if node := answer.answer.nodes.get(pod.name):
-                taken.setdefault(node, []).append(gpus_of(pod))
-        for node, gpus in taken.items():
-            shares.setdefault(node, []).append(NodeShare(number, len(gpus), sum(gpus)))
+        for share in side.placing.gangs[index].shares:
+            shares.setdefault(share.node, []).append(NodeShare(number, share.pods, share.gpus))
     return {node: tuple(listed) for node, listed in shares.items()}
 
 
@@ -343,12 +338,12 @@ class _Drawer:
         side, index = (after, new) if new is not None else (before or after, old or 0)
         known, answer = side.situation.gangs[index], None if side.placing is None else side.placing.gangs[index]
         return GangBox(
-            namespace=known.gang.namespace,
-            title=_title(known.gang),
-            workload=known.gang.workload,
-            queue=known.job.queue,
-            pods=len(known.job.pods),
-            gpus=sum(map(gpus_of, known.job.pods)),
+            namespace=known.namespace,
+            title=known.title or known.name,
+            workload=known.workload,
+            queue=known.queue,
+            pods=known.pods,
+            gpus=known.gpus,
             parts=tuple(self._parts(known, answer)),
             after=later,
             before=earlier,
@@ -356,32 +351,26 @@ class _Drawer:
             notes=known.notes if answer is None else answer.notes,
         )
 
-    def _parts(self, known: GangJob, answer: GangAnswer | None) -> Iterator[PicturePart]:
-        gang = known.gang
-        pods = Counter(pod.sub_group or DEFAULT_POD_SET for pod in known.job.pods)
+    def _parts(self, known: GangOutline, answer: GangAnswer | None) -> Iterator[PicturePart]:
         spread = {} if answer is None else dict(answer.spread)
-        whole = self._part(gang.name, gang.bounds, gang.origin)
-        yield whole.replace(pods=len(known.job.pods), members=gang.members or 0)
-        inner: dict[str, int] = {}
-        for each in gang.sets:
-            # Parents are listed first; a clique and a replica of its group may have one name.
-            depth = 1 if each.parent is None else inner.get(each.parent, 0) + 1
-            is_leaf = each.members is not None
-            if not is_leaf:
-                inner[each.name] = depth
-            nodes = tuple((self._positions[node], count) for node, count in spread.get(each.name, ()) if is_leaf)
-            number = pods[each.name] if is_leaf else 0
-            part = self._part(each.name, each.bounds, each.origin)
-            yield part.replace(depth=depth, pods=number, members=each.members or 0, nodes=nodes)
+        whole, *others = known.parts
+        yield self._part(whole)
+        for each in others:
+            # A scheduler may name domains that are no nodes.
+            nodes = [
+                (self._positions[node], count) for node, count in spread.get(each.name, ()) if node in self._positions
+            ]
+            yield self._part(each).replace(nodes=tuple(nodes) if each.pods else ())
 
-    def _part(self, name: str, bounds: Bounds | None, origin: Origin) -> PicturePart:
-        if bounds is None:
-            return PicturePart(name, self._location(origin.place))
+    def _part(self, part: GangPart) -> PicturePart:
         return PicturePart(
-            name,
-            self._location((bounds.origin or origin).place),
-            "" if bounds.required is None else bounds.required.domain,
-            "" if bounds.preferred is None else bounds.preferred.domain,
+            name=part.name,
+            place=self._location(part.place),
+            required=part.required,
+            preferred=part.preferred,
+            depth=part.depth,
+            pods=part.pods,
+            members=part.members,
         )
 
     def _location(self, place: Place) -> Location:
@@ -396,19 +385,13 @@ def _outcome(side: Side, index: int) -> Outcome:
         return Outcome()
     answer = side.placing.gangs[index]
     return Outcome(
-        state=answer.answer.state,
+        state=answer.state,
         placed=answer.placed_pods,
         domain=answer.domain,
         reasons=answer.reasons,
-        message=answer.answer.message,
+        message=answer.message,
         nearest="" if answer.nearest is None or answer.fits else answer.nearest.domain,
     )
-
-
-def _title(gang: Gang) -> str:
-    if gang.naming is None or gang.naming.rule != PLACEHOLDER:
-        return gang.name
-    return without_epoch(gang.name, gang.labels)
 
 
 def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
@@ -463,13 +446,13 @@ def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapsho
         paths=paths,
         gangs=gangs,
         nodes=nodes,
-        maps=_maps(after.situation, nodes),
+        maps=_maps(after, nodes),
         findings=rendered.results,
         baseline=command.named.baseline,
         has_before=comparison.before is not None,
         changes=comparison.changes,
         facts=tuple(_facts(rendered, snapshot, command.source_url)),
-        notes=tuple(not_placed(accepted)) if snapshot.nodes else (),
+        notes=tuple(not_placed(accepted, after.situation)) if snapshot.nodes else (),
     )
     return picture, after.placing is None or after.placing.fits
 
@@ -532,7 +515,8 @@ def _sort_results(state: State) -> State:
 
 def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
     there = situation(rendered, snapshot)
-    return Side(there, place_gangs(there) if snapshot.nodes else None)
+    words = {} if rendered.scheduled is None else level_words(rendered.scheduled)
+    return Side(there, place_gangs(there) if snapshot.nodes else None, words)
 
 
 def _write(output: Drawing, picture: Picture, command: ReportOptions) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from packwise.objects.index import Inventory
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, Placement, QueuedPods
+    from packwise.schedulers.kai.snapshot import Snapshot
+    from packwise.schedulers.simulation import Simulation
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
     from packwise.validate.crds import Definitions
@@ -79,4 +81,12 @@ class QueuedPodsOf(Protocol):
         self, inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender
     ) -> Iterable[QueuedPods]:
         """The sets of pods; `topologies` are those that workloads can name, which are rendered for it too."""
+        ...
+
+
+class SimulationOf(Protocol):
+    """Makes the simulation of a scheduler for the gangs of a render on a cluster."""
+
+    def __call__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> Simulation:
+        """The simulation; `generated` are the objects that the render writes. Raises TooManyPodsError."""
         ...

@@ -115,7 +115,8 @@ class Snapshot(Record):
 
     `waiting` are the PodGroups, by namespace and name, of pods that have no node yet. `queues`, `groups` and
     `priorities` are None where the objects show none of the kind. `kai` is the minor version of the scheduler that
-    runs in the cluster, None where no pod shows it. `taken` is the newest time that an object shows.
+    runs in the cluster, None where no pod shows it. `taken` is the newest time that an object shows. `objects` are
+    those that all this was read from, for other schedulers.
     """
 
     nodes: tuple[Node, ...]
@@ -128,6 +129,7 @@ class Snapshot(Record):
     known: KnownObjects = KnownObjects()
     kai: int | None = None
     taken: str = ""
+    objects: tuple[Mapping[str, Value], ...] = ()
 
 
 def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
@@ -159,7 +161,8 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
 def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     """The cluster of these objects. Raises SnapshotError where there is no node, or one twice."""
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
-    for value in objects:
+    listed = tuple(objects)
+    for value in listed:
         kind, version = str(value.get("kind")), value.get("apiVersion")
         if isinstance(version, str) and not version.startswith(_GROUPS.get(kind, "")):
             # Other schedulers have kinds of these names too.
@@ -201,6 +204,7 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
         known=known,
         kai=next((minor for value in by_kind.get("Pod", ()) if (minor := _scheduler(value)) is not None), None),
         taken=max((time for values in by_kind.values() for value in values for time in _times(value)), default=""),
+        objects=listed,
     )
 
 
@@ -218,12 +222,6 @@ def priorities(classes: Iterable[Mapping[str, Value]]) -> Priorities:
             by_name[text_at(value, "metadata", "name")] = number
             default = number if value.get("globalDefault") is True and default is None else default
     return Priorities(by_name, default)
-
-
-def nodes_within(nodes: Iterable[Node], domain: str) -> list[Node]:
-    """The nodes that `domain` names: a node's name, or `label=value`."""
-    key, equals, value = domain.partition("=")
-    return [node for node in nodes if (node.labels.get(key) == value if equals else node.name == domain)]
 
 
 def _node(value: Mapping[str, Value]) -> Node:

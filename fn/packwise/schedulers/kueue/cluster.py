@@ -119,7 +119,7 @@ def _bound_pods(pods: Iterable[Mapping[str, Value]]) -> Iterator[tuple[str, PodR
         node = text_at(value, "spec", "nodeName")
         annotations = mapping_at(value, "metadata", "annotations")
         if node and text_at(value, "status", "phase") not in _ENDED and not annotations.keys() & set(_OF_TOPOLOGY):
-            yield node, pod_request(mapping_at(value, "spec"))
+            yield node, with_pod(pod_request(mapping_at(value, "spec")))
 
 
 def pod_request(spec: Mapping[str, Value]) -> PodRequest:

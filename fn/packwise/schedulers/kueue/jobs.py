@@ -12,7 +12,7 @@ from dataclasses import replace
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.lenient import mapping_at, mappings, text, text_at, value_at
-from packwise.objects.workload_kinds import QUEUE_NAME, Integration
+from packwise.objects.workload_kinds import QUEUE_NAME, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
 from packwise.schedulers.kueue.podsets import integer, jobs_of
@@ -62,7 +62,8 @@ def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) 
     queued: list[QueuedJob] = []
     groups: dict[tuple[str, str], list[KueueJob]] = {}
     for job in jobs_of(index):
-        if not job.item.labels.get(QUEUE_NAME):
+        # A pod with a node runs already.
+        if not job.item.labels.get(QUEUE_NAME) or job.item.get("spec.nodeName"):
             continue
         group = job.item.labels.get(_POD_GROUP) if job.kind.integration is Integration.POD else None
         if group:
@@ -152,3 +153,8 @@ def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorit
         return priorities.of_workloads.get(name, 0)
     named = [name for each in sets if (name := text(each.pod_spec.get("priorityClassName")))]
     return priorities.of_pods.get(named[0], 0) if named else priorities.default
+
+
+def unread_jobs(items: Iterable[KubeObject], read: set[int]) -> int:
+    """The number of objects that name a queue and that are not among those that were read, by their ids."""
+    return sum(is_queued(item) and id(item) not in read for item in items)

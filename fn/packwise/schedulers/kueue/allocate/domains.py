@@ -103,6 +103,20 @@ class DomainTree:
         """Name a leaf as Kueue's assignments do: by its host, or by the values of all levels."""
         return path[-1] if self.is_by_host else "/".join(path)
 
+    def nodes_of(self, path: Path) -> list[Node]:
+        """The nodes of a leaf."""
+        index = self._by_path.get(path)
+        return [] if index is None else self._nodes[index]
+
+    def free_within(self, path: Path) -> dict[str, int]:
+        """The sum of what the leaves below a domain have free."""
+        total: dict[str, int] = {}
+        for leaf, free in zip(self.paths[-1], self.free, strict=True):
+            if leaf[: len(path)] == path:
+                for resource, amount in free.items():
+                    total[resource] = total.get(resource, 0) + max(amount, 0)
+        return total
+
     def subtract_node(self, node: str, request: PodRequest) -> None:
         """Count a running pod that Kueue does not place, on the node of that name."""
         index = self._of_node.get(node)

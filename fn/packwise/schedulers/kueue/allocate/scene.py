@@ -164,8 +164,8 @@ class Workload(Record):
 class Scene(Record):
     """All that Kueue starts from. `topologies` are the levels of each Topology.
 
-    `bound` are the requests of running pods that Kueue does not place, each with its node. `namespaces` are their
-    labels, as far as they are known.
+    `bound` are the requests of pods that Kueue does not place, their number included, each with a node. `namespaces`
+    are their labels, as far as they are known.
     """
 
     nodes: tuple[Node, ...]

@@ -46,9 +46,14 @@ class SetAnswer(Record):
 
 
 class Failure(Record):
-    """A topology without room: the pod set, its flavor, the domain that comes nearest, and what was asked."""
+    """A topology without room: `pod_set` is the one that the message names, and the flavor that was asked.
+
+    The workers decide for a group: they are the pod set at position `worker`, beside the leader at `leader`.
+    """
 
     pod_set: str
+    worker: int
+    leader: int | None
     flavor: str
     topology: str
     search: SearchAnswer
@@ -74,7 +79,7 @@ class JobAnswer(Record):
         return None if self.failure is None else self.failure.search.nearest
 
 
-class _Plan(Record):
+class Plan(Record):
     """The placement of a job that fits: what it uses of quotas and of domains."""
 
     answer: JobAnswer
@@ -107,7 +112,7 @@ class Session:
         }
         for tree in self.trees.values():
             for node, request in scene.bound:
-                tree.subtract_node(node, with_pod(request))
+                tree.subtract_node(node, request)
         for workload in () if is_empty else scene.workloads:
             self._use(workload.cluster_queue, workload.usage, workload.placed)
 
@@ -126,11 +131,11 @@ class Session:
             if name == flavor or (tree.is_by_host and (own is None or own.is_by_host)):
                 tree.take(pods, sign)
 
-    def admit(self, plan: _Plan) -> None:
-        """Count what an admitted job uses."""
-        self._use(plan.queue, plan.usage, plan.placed)
+    def admit(self, plan: Plan, sign: int = 1) -> None:
+        """Count what an admitted job uses; with a `sign` of -1, take that back."""
+        self._use(plan.queue, plan.usage, plan.placed, sign)
 
-    def still_fits(self, plan: _Plan) -> bool:
+    def still_fits(self, plan: Plan) -> bool:
         """True if a plan of this cycle fits beside the jobs that were admitted since."""
         if any(amount > self._quotas.available(plan.queue, key) for key, amount in plan.usage.items()):
             return False
@@ -163,12 +168,12 @@ class Session:
         missing += [f'Topology "{name}"' for name in dict.fromkeys(named) if name and name not in self.scene.topologies]
         return missing
 
-    def plan(self, job: Job) -> _Plan:
+    def plan(self, job: Job) -> Plan:
         """Work out a job: with all of its pods, else with as many as fit if it allows fewer."""
         queue = self.cluster_queue(job)
         if isinstance(queue, str):
-            return _Plan(JobAnswer(is_admitted=False, message=queue))
-        whole = self._plan_sets(job.sets, queue)
+            return Plan(JobAnswer(is_admitted=False, message=queue))
+        whole = self.plan_sets(job.sets, queue)
         if whole.answer.is_admitted or all(each.least is None for each in job.sets):
             return whole
         # Kueue assumes that if fewer pods do not fit, more do not either.
@@ -176,19 +181,20 @@ class Session:
         low, high, best = 0, most + 1, None
         while low < high:
             middle = (low + high) // 2
-            fewer = self._plan_sets(_reduce(job.sets, middle, most), queue)
+            fewer = self.plan_sets(_reduce(job.sets, middle, most), queue)
             if fewer.answer.is_admitted:
                 high, best = middle, (middle, fewer)
             else:
                 low = middle + 1
         return best[1] if best is not None and best[0] == low else whole
 
-    def _plan_sets(self, sets: Sequence[PodSet], queue: ClusterQueue) -> _Plan:
+    def plan_sets(self, sets: Sequence[PodSet], queue: ClusterQueue) -> Plan:
+        """Work out pod sets in a ClusterQueue, with all of their pods."""
         assignment = self._choice.assign(queue, sets)
         if assignment.mode is not Mode.FIT:
             short = assignment.mode is Mode.SHORT
             answer = JobAnswer(is_admitted=False, message=assignment.message, is_short_of_quota=short)
-            return _Plan(answer, queue.name)
+            return Plan(answer, queue.name)
         is_tas_only = self._choice.is_tas_only(queue)
         answers = [
             SetAnswer(each.name, flavors, admitted=each.count)
@@ -201,14 +207,14 @@ class Session:
                 failure = self._place(sets, members, flavor, placed, answers, is_tas_only=is_tas_only)
                 if failure is not None:
                     message = pod_set_text(failure.pod_set, [failure.search.message])
-                    return _Plan(JobAnswer(is_admitted=False, message=message, failure=failure), queue.name)
+                    return Plan(JobAnswer(is_admitted=False, message=message, failure=failure), queue.name)
         except _NoSingleFlavorError as error:
-            return _Plan(JobAnswer(is_admitted=False, message=str(error)), queue.name)
+            return Plan(JobAnswer(is_admitted=False, message=str(error)), queue.name)
         finally:
             for flavor, pods in placed:
                 self._take(flavor, pods, -1)
         answer = JobAnswer(is_admitted=True, sets=tuple(answers), is_delayed=bool(queue.checks))
-        return _Plan(answer, queue.name, assignment.usage, tuple(placed))
+        return Plan(answer, queue.name, assignment.usage, tuple(placed))
 
     def _by_flavor(self, sets: Sequence[PodSet], assignment: Assignment, *, is_tas_only: bool) -> list[list[int]]:
         """The groups of pod sets that get a topology: those of a flavor follow each other, without empty ones."""
@@ -256,7 +262,7 @@ class Session:
         )
         search = find_domains(tree, question, topology)
         if search.message:
-            return Failure(sets[members[0]].name, flavor, topology, search)
+            return Failure(sets[members[0]].name, worker, leader, flavor, topology, search)
         for index, domains in ((worker, search.workers), (leader, search.leader)):
             if index is None:
                 continue
@@ -280,8 +286,25 @@ def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
     ]
 
 
-def admit_jobs(scene: Scene) -> list[JobAnswer]:
-    """Kueue's answer for each job of the scene, in their order."""
+class Admitted(Record):
+    """The answer for each job of a scene, in their order, and the cluster with those that are admitted."""
+
+    session: Session
+    answers: tuple[JobAnswer, ...]
+
+    def count_more(self, job: Job, most: int) -> int:
+        """The further jobs like this one that fit, up to `most`; the cluster stays as it is."""
+        plans: list[Plan] = []
+        while len(plans) < most and (plan := self.session.plan(job)).answer.is_admitted:
+            self.session.admit(plan)
+            plans.append(plan)
+        for plan in plans:
+            self.session.admit(plan, -1)
+        return len(plans)
+
+
+def admit_jobs(scene: Scene) -> Admitted:
+    """Kueue's answers, cycle by cycle."""
     session = Session(scene)
     answers: dict[int, JobAnswer] = {}
     waiting: dict[str, list[int]] = {}
@@ -290,24 +313,20 @@ def admit_jobs(scene: Scene) -> list[JobAnswer]:
         waiting.setdefault("" if isinstance(queue, str) else queue.name, []).append(index)
     for listed in waiting.values():
         listed.sort(key=lambda index: _rank(scene.jobs[index], index), reverse=True)
-    turn = 0
     while waiting:
         taken = [(listed.pop(), name) for name, listed in waiting.items()]
         heads = sorted(taken, key=lambda head: _rank(scene.jobs[head[0]], head[0]))
         plans = [(index, name, session.plan(scene.jobs[index])) for index, name in heads]
         for index, name, plan in plans:
-            if not plan.answer.is_admitted:
-                turn += 1
-                answers[index] = plan.answer.replace(turn=turn)
-            elif session.still_fits(plan):
-                session.admit(plan)
-                turn += 1
-                answers[index] = plan.answer.replace(turn=turn)
-            else:
+            if plan.answer.is_admitted and not session.still_fits(plan):
                 # Another job of the cycle took its place: it comes again in the next cycle.
                 waiting[name].append(index)
+                continue
+            if plan.answer.is_admitted:
+                session.admit(plan)
+            answers[index] = plan.answer.replace(turn=len(answers) + 1)
         waiting = {name: listed for name, listed in waiting.items() if listed}
-    return [answers[index] for index in range(len(scene.jobs))]
+    return Admitted(session, tuple(answers[index] for index in range(len(scene.jobs))))
 
 
 def _rank(job: Job, index: int) -> tuple[int, bool, str, int]:

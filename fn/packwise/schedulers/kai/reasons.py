@@ -1,0 +1,158 @@
+"""Why KAI gives a job no place, in plain words beside its own.
+
+Source: spec/placement.md#4, #5 and #7.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
+from packwise.schedulers.kai.allocate.session import Queues
+from packwise.schedulers.kai.allocate.state import ROOT
+from packwise.schedulers.wording import SHOWN_NODES, amount_list, amount_text, level_word
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from packwise.schedulers.kai.allocate.fit_errors import Shortage
+    from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, Node, Scene
+    from packwise.schedulers.kai.allocate.session import JobAnswer
+
+
+class Surroundings(Record):
+    """The scene of a job, the domains of levels by node label, and the nodes by name after all gangs are placed."""
+
+    scene: Scene
+    words: Mapping[str, str]
+    then: Mapping[str, Node]
+
+
+def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
+    """Why the job, or what is left of it, gets no place; nothing if all of it has one."""
+    scene, words, then = around.scene, around.words, around.then
+    if answer.state == "allocated":
+        return
+    gated = sum(pod.is_gated and not pod.node for pod in job.pods)
+    if gated:
+        yield f"scheduling gates keep {count_text(gated, 'pod')} back, so KAI does not try to place them"
+    elif answer.state == "notready":
+        yield "there are fewer pods than the gang needs, so KAI does not try to place it"
+    yield from _of_queue(job, scene)
+    for name, constraint in job.constraints:
+        yield from _mistakes(name, constraint, scene)
+    if shortage is None:
+        return
+    topology = scene.topology(shortage.topology)
+    unlabelled = [node for node in then.values() if topology is not None and not _has_levels(node, topology)]
+    if len(unlabelled) < len(then):
+        unlabelled = [node for node in unlabelled if not node.unschedulable and not node.unready]
+    if topology is not None and unlabelled:
+        yield _without_labels(unlabelled, topology, len(then))
+        if _have(unlabelled, shortage.missing):
+            return
+    part = "" if shortage.sub_group in ("", DEFAULT_POD_SET) else f" of {shortage.sub_group}"
+    word = level_word(words, shortage.level)
+    where = "the cluster" if shortage.domain == ROOT else f"{word} {shortage.domain}"
+    pods = count_text(shortage.wanted, "pod")
+    if not shortage.is_counted:
+        yield (
+            f"{pods}{part} must stand in one {word}, and {where} may have room; KAI does not see it, because all nodes "
+            f"in question share a level finer than {word}, and KAI counts what is free within that level only: "
+            f"add a preferred level, {word} or a finer one"
+        )
+        return
+    is_bound = shortage.level != "" and any(
+        name == shortage.sub_group and constraint.required == shortage.level for name, constraint in job.constraints
+    )
+    need = (
+        f"{pods}{part} must stand in one {word}; the nearest, {shortage.domain},"
+        if is_bound
+        else (f"{pods}{part} need room; the cluster")
+    )
+    lacking = amount_list(shortage.missing) or "nothing by KAI's sums"
+    if shortage.held is None:
+        yield f"{need} lacks {lacking} for all of them together"
+    else:
+        yield f"{need} has room for {shortage.held or 'none'}: it lacks {lacking}"
+    nodes = [] if topology is None else _nodes_of(shortage, topology, then.values())
+    if nodes and is_bound:
+        yield f"free there: {', '.join(_room(nodes, shortage))}"
+
+
+def _of_queue(job: Job, scene: Scene) -> Iterator[str]:
+    """Why the queue keeps KAI from trying the job."""
+    known = {queue.name: queue for queue in scene.queues}
+    queues = Queues(scene)
+    if queues.missing(job.queue) is not None:
+        above = known[job.queue].parent if job.queue in known else ""
+        while above in known:
+            above = known[above].parent
+        yield (
+            f'the queue "{job.queue}" does not count, since "{above}" above it does not exist'
+            if above
+            else f'there is no queue "{job.queue}"'
+        )
+    elif not queues.is_tried(job.queue):
+        below = ", ".join([f'"{queue.name}"' for queue in scene.queues if queue.parent == job.queue])
+        yield f'the queue "{job.queue}" has queues below it ({below}); KAI skips its gangs without a word'
+
+
+def _has_levels(node: Node, topology: KaiTopology) -> bool:
+    """True if the node is in a domain of the topology."""
+    return all(key in node.labels for key in topology.levels)
+
+
+def _free(node: Node, resource: str) -> int:
+    return node.allocatable.get(resource, 0) - node.used.get(resource, 0)
+
+
+def _without_labels(nodes: Sequence[Node], topology: KaiTopology, total: int) -> str:
+    lacking = [key for key in topology.levels if any(key not in node.labels for node in nodes)]
+    labels = " or ".join([f'"{key}"' for key in lacking])
+    if len(nodes) == total:
+        return f'every node lacks {labels}: KAI sees none in a domain of the topology "{topology.name}"'
+    lack = "lacks" if len(nodes) == 1 else "lack"
+    return (
+        f"{len(nodes)} of {count_text(total, 'node')} {lack} {labels}: KAI sees none of these in a domain of the "
+        f'topology "{topology.name}"'
+    )
+
+
+def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
+    """True if the nodes have free what is missing."""
+    return all(sum(max(0, _free(node, name)) for node in nodes) >= amount for name, amount in missing)
+
+
+def _mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
+    """KAI's refusals, without an error in the status, of a constraint of the part `name`."""
+    part = f"{name}: " if name else ""
+    topology = scene.topology(constraint.topology)
+    if topology is None:
+        yield f'{part}there is no topology "{constraint.topology}"'
+        return
+    for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
+        if level and level not in topology.levels and level not in topology.aliases:
+            yield f'{part}the {kind} level "{level}" is no level of the topology "{topology.name}"; KAI only logs that'
+
+
+def _nodes_of(shortage: Shortage, topology: KaiTopology, nodes: Iterable[Node]) -> list[Node]:
+    """The nodes of the domain."""
+    if shortage.level not in topology.levels:
+        return []
+    keys = topology.levels[: topology.levels.index(shortage.level) + 1]
+    return [
+        node
+        for node in nodes
+        if _has_levels(node, topology) and ".".join([node.labels[key] for key in keys]) == shortage.domain
+    ]
+
+
+def _room(nodes: Sequence[Node], shortage: Shortage) -> list[str]:
+    """The free amounts of the first resource that lacks, the largest first."""
+    names = [name for name, _ in shortage.missing]
+    resource = GPU if GPU in names else next(iter(names), GPU)
+    ordered = sorted(nodes, key=lambda node: (-_free(node, resource), node.name))
+    shown = [f"{amount_text(resource, _free(node, resource))} of {node.name}" for node in ordered[:SHOWN_NODES]]
+    return shown + ([f"and {len(ordered) - SHOWN_NODES} more nodes"] if len(ordered) > SHOWN_NODES else [])

@@ -1,0 +1,363 @@
+"""KAI's simulation as `place` and `report` ask for it: the gangs of a render on a cluster, and KAI's answers.
+
+Source: spec/placement.md#9.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.epochs import PLACEHOLDER, without_epoch
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene
+from packwise.schedulers.kai.allocate.session import allocate, usage_of
+from packwise.schedulers.kai.allocate.state import add_amounts
+from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
+from packwise.schedulers.kai.reasons import Surroundings, reasons_of
+from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
+from packwise.schedulers.kai.versions import NO_TAINT_NAMES
+from packwise.schedulers.simulation import (
+    FITS,
+    GangAnswer,
+    GangOutline,
+    GangPart,
+    Levels,
+    NearestDomain,
+    NodeShare,
+    NodeUse,
+)
+from packwise.schedulers.wording import level_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.place import Origin
+    from packwise.placement import Bounds, Gang
+    from packwise.schedulers import SchedulerInput
+    from packwise.schedulers.kai.allocate.fit_errors import Shortage
+    from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, Node, Pod, QueueShare
+    from packwise.schedulers.kai.allocate.session import JobAnswer, SessionAnswer
+    from packwise.schedulers.kai.gang_jobs import GangJob
+    from packwise.schedulers.kai.snapshot import Snapshot
+
+SCHEDULER = "kai-scheduler"
+
+_MOST = 100
+"""Further replicas of a workload that are tried at most."""
+
+
+class KaiSimulation:
+    """KAI's `allocate` action over the gangs of a render.
+
+    `words` are the domains of levels by node label, as workloads name them.
+    """
+
+    scheduler = SCHEDULER
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> None:
+        jobs = gang_jobs(source, snapshot)
+        own = {(gang.job.namespace, pod.name) for gang in jobs for pod in gang.job.pods if pod.node}
+        others = [bound for bound in snapshot.pods if (bound.pod.namespace, bound.pod.name) not in own]
+        known = topologies(source, generated, snapshot)
+        self.words = level_words(source)
+        self.scene = Scene(
+            _with_pods(snapshot.nodes, [(bound.pod, bound.node) for bound in others]),
+            known,
+            with_use(queues(source, snapshot.queues or ()), others, snapshot),
+            tuple(gang.job for gang in jobs),
+            tuple(bound.pod for bound in others),
+            has_all_queues=snapshot.queues is not None,
+            names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
+        )
+        self._evictable = evictable(others, snapshot)
+        self.jobs = add_notes(jobs, self.scene, snapshot)
+        self.gangs = tuple(_outline(gang) for gang in self.jobs)
+        named = {constraint.topology for job in self.scene.jobs for _, constraint in job.constraints}
+        self.topologies = tuple(
+            Levels(topology.name, topology.levels, is_named=topology.name in named) for topology in known
+        )
+        self.session: SessionAnswer | None = None
+
+    def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
+        """KAI's answer for every gang."""
+        self.scene = self.scene.replace(nodes=_with_uses(self.scene.nodes, beside))
+        self.session = allocate(self.scene)
+        then = {node.name: node for node in _with_pods(self.scene.nodes, self._placed_pods())}
+        return tuple(
+            self._answer(gang, outline, answer, then)
+            for gang, outline, answer in zip(self.jobs, self.gangs, self.session.jobs, strict=True)
+        )
+
+    def _placed_pods(self) -> list[tuple[Pod, str]]:
+        """The pods of all jobs that have a node, with its name."""
+        answers = () if self.session is None else self.session.jobs
+        return [
+            (pod, node)
+            for job, answer in zip(self.scene.jobs, answers, strict=True)
+            for pod in job.pods
+            if (node := answer.nodes.get(pod.name))
+        ]
+
+    def uses(self) -> tuple[NodeUse, ...]:
+        """The pods that KAI puts on nodes."""
+        return tuple(NodeUse(node, (*pod.request, (PODS, 1))) for pod, node in self._placed_pods() if not pod.node)
+
+    def _answer(self, gang: GangJob, outline: GangOutline, answer: JobAnswer, then: Mapping[str, Node]) -> GangAnswer:
+        """The outcome of a gang; `then` are the nodes by name, when all gangs have their places."""
+        shortage = _nearest(answer)
+        placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
+        nodes = [then[node] for node in answer.nodes.values() if node]
+        return GangAnswer(
+            gang=outline,
+            state=answer.state,
+            placed_pods=len([node for node in answer.nodes.values() if node]),
+            spread=_spread(gang.job, answer.nodes),
+            shares=tuple(_shares(placed)),
+            added_gpus=sum(gpus_of(pod) for pod, _ in placed if not pod.node),
+            domain=_common_domain(_topology_of(gang.job, self.scene), nodes),
+            nearest=None if shortage is None else self._nearest_domain(shortage),
+            reasons=tuple(reasons_of(gang.job, answer, shortage, Surroundings(self.scene, self.words, then))),
+            message=answer.message,
+            notes=(*gang.notes, *eviction_notes(answer, self._evictable)),
+        )
+
+    def _nearest_domain(self, shortage: Shortage) -> NearestDomain:
+        return NearestDomain(
+            pod_set=shortage.sub_group,
+            level=level_word(self.words, shortage.level),
+            domain=shortage.domain,
+            held=shortage.held,
+            wanted=shortage.wanted,
+            missing=shortage.missing,
+            is_counted=shortage.is_counted,
+        )
+
+    def count_more(self) -> dict[tuple[str, str], int]:
+        """The further replicas of each workload that fit beside all gangs, up to a hundred."""
+        answers = () if self.session is None else self.session.jobs
+        placed = self._placed_pods()
+        left = self.scene.replace(
+            nodes=_with_pods(self.scene.nodes, placed),
+            queues=tuple(_used_queues(self.scene, answers)),
+            jobs=(),
+            residents=(*self.scene.residents, *(pod.replace(node=node) for pod, node in placed)),
+        )
+        counts: dict[tuple[str, str], int] = {}
+        for gang in self.jobs:
+            key = (gang.gang.namespace, gang.gang.workload)
+            if key not in counts:
+                counts[key] = _further(left, _replica(self.jobs, key))
+        return counts
+
+
+def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
+    """KAI's last try of the job at `index`: that job alone, beside all that was placed before."""
+    job = scene.jobs[index]
+    others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
+    placed = (*others, *session.placed[: session.jobs[index].before])
+    return scene.replace(
+        nodes=_with_pods(scene.nodes, placed),
+        jobs=(job,),
+        queues=(),
+        residents=(*scene.residents, *(pod.replace(node=node) for pod, node in placed)),
+        has_all_queues=False,
+    )
+
+
+def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> KaiSimulation:
+    """KAI's simulation of a render on a cluster. Raises TooManyPodsError."""
+    return KaiSimulation(source, generated, snapshot)
+
+
+def level_words(source: SchedulerInput) -> dict[str, str]:
+    """The domains of levels by node label, as workloads name them."""
+    return {
+        level.key: level.domain for topology in source.topologies.by_name.values() for level in topology.topology.levels
+    }
+
+
+def _outline(gang: GangJob) -> GangOutline:
+    model, job = gang.gang, gang.job
+    return GangOutline(
+        scheduler=SCHEDULER,
+        scheduler_title="KAI",
+        namespace=job.namespace,
+        name=job.name,
+        workload=model.workload,
+        queue=job.queue,
+        pods=len(job.pods),
+        gpus=sum(map(gpus_of, job.pods)),
+        parts=tuple(_parts(gang)),
+        title=_title(model),
+        labels=model.labels,
+        notes=gang.notes,
+    )
+
+
+def _title(gang: Gang) -> str:
+    """The name of a gang, without an epoch that nothing tells yet."""
+    if gang.naming is None or gang.naming.rule != PLACEHOLDER:
+        return gang.name
+    return without_epoch(gang.name, gang.labels)
+
+
+def _parts(gang: GangJob) -> Iterator[GangPart]:
+    model = gang.gang
+    pods = Counter(pod.sub_group or DEFAULT_POD_SET for pod in gang.job.pods)
+    whole = _part(model.name, model.bounds, model.origin)
+    yield whole.replace(pods=len(gang.job.pods), members=model.members or 0)
+    inner: dict[str, int] = {}
+    for each in model.sets:
+        # Parents are listed first; a clique and a replica of its group may have one name.
+        depth = 1 if each.parent is None else inner.get(each.parent, 0) + 1
+        is_leaf = each.members is not None
+        if not is_leaf:
+            inner[each.name] = depth
+        number = pods[each.name] if is_leaf else 0
+        part = _part(each.name, each.bounds, each.origin)
+        yield part.replace(depth=depth, pods=number, members=each.members or 0)
+
+
+def _part(name: str, bounds: Bounds | None, origin: Origin) -> GangPart:
+    if bounds is None:
+        return GangPart(name, origin.place)
+    return GangPart(
+        name,
+        (bounds.origin or origin).place,
+        "" if bounds.required is None else bounds.required.domain,
+        "" if bounds.preferred is None else bounds.preferred.domain,
+    )
+
+
+def _shares(placed: Iterable[tuple[Pod, str]]) -> Iterator[NodeShare]:
+    """The pods and GPUs that a gang takes of each node."""
+    taken: dict[str, list[int]] = {}
+    for pod, node in placed:
+        taken.setdefault(node, []).append(gpus_of(pod))
+    for node, gpus in taken.items():
+        yield NodeShare(node, len(gpus), sum(gpus))
+
+
+def _with_uses(nodes: Iterable[Node], uses: Sequence[NodeUse]) -> tuple[Node, ...]:
+    """The nodes, with the pods that other schedulers put there."""
+    by_node: dict[str, dict[str, int]] = {}
+    for use in uses:
+        add_amounts(by_node.setdefault(use.node, {}), use.request)
+    listed = tuple(nodes)
+    if not by_node:
+        return listed
+    return tuple(
+        node.replace(used=_sum_used(node.used, by_node[node.name])) if node.name in by_node else node for node in listed
+    )
+
+
+def _sum_used(used: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
+    total = dict(used)
+    add_amounts(total, added.items())
+    return total
+
+
+def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
+    """The nodes, with what these pods use of them."""
+    listed = list(nodes)
+    used = {node.name: dict(node.used) for node in listed}
+    for pod, node in placed:
+        if node in used:
+            add_amounts(used[node], (*pod.request, (PODS, 1)))
+    return tuple(node.replace(used=used[node.name]) for node in listed)
+
+
+def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
+    """The queues, with what their jobs use then."""
+    used: dict[str, dict[str, float]] = {}
+    kept: dict[str, dict[str, float]] = {}
+    nodes = {node.name: node for node in scene.nodes}
+    for job, answer in zip(scene.jobs, answers, strict=True):
+        asked = usage_of([(pod, nodes[node]) for pod in job.pods if (node := answer.nodes.get(pod.name)) in nodes])
+        for total in (used, kept) if job.is_kept else (used,):
+            own = total.setdefault(job.queue, {})
+            for name, amount in asked.items():
+                own[name] = own.get(name, 0) + amount
+    for queue in scene.queues:
+        yield queue.replace(
+            used=_sum_amounts(queue.used, used.get(queue.name, {})),
+            kept=_sum_amounts(queue.kept, kept.get(queue.name, {})),
+        )
+
+
+def _sum_amounts(amounts: Mapping[str, float], others: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: amounts.get(name, 0) + others.get(name, 0) for name in {**amounts, **others}}
+
+
+def _replica(gangs: Iterable[GangJob], key: tuple[str, str]) -> list[Job]:
+    """The jobs of the first replica of a workload; of a workload without replicas, all of its jobs."""
+    jobs = [gang.job for gang in gangs if (gang.gang.namespace, gang.gang.workload) == key]
+    first = f"{key[1]}-0"
+    return [job for job in jobs if job.name == first or job.name.startswith(f"{first}-")] or jobs
+
+
+def _further(left: Scene, replica: list[Job]) -> int:
+    asked = sum(gpus_of(pod) for job in replica for pod in job.pods)
+    free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
+    most = min(_MOST, free // asked if asked else _MOST)
+    copies = tuple(_copy(job, number) for number in range(most) for job in replica)
+    states = [answer.state in FITS for answer in allocate(left.replace(jobs=copies)).jobs]
+    size = len(replica)
+    fitting = [all(states[start : start + size]) for start in range(0, len(states), size)]
+    return fitting.index(False) if False in fitting else len(fitting)
+
+
+def _copy(job: Job, number: int) -> Job:
+    """A further replica of the job."""
+    pods = tuple(pod.replace(name=f"{pod.name}+{number}", node="") for pod in job.pods)
+    return job.replace(name=f"{job.name}+{number}", pods=pods)
+
+
+def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    counted: dict[str, Counter[str]] = {}
+    for pod in job.pods:
+        if nodes.get(pod.name):
+            counted.setdefault(pod.sub_group or DEFAULT_POD_SET, Counter())[nodes[pod.name]] += 1
+    return tuple((name, tuple(sorted(counts.items()))) for name, counts in counted.items())
+
+
+def _nearest(answer: JobAnswer) -> Shortage | None:
+    """Of the domains that are too small, that which comes nearest; the first by name among equals."""
+    short = [error.shortage for error in answer.errors if error.shortage is not None]
+    if answer.state == "allocated" or not short:
+        return None
+    return min(
+        short,
+        key=lambda each: (
+            not each.is_counted,
+            -(each.held or 0) / max(each.wanted, 1),
+            sum(amount for name, amount in each.missing if name == GPU),
+            each.domain,
+        ),
+    )
+
+
+def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:
+    """The topology that the job, or a part of it, names; without that, the only one there is."""
+    if job.constraints:
+        return scene.topology(job.constraints[0][1].topology)
+    return scene.topologies[0] if len(scene.topologies) == 1 else None
+
+
+def _common_domain(topology: KaiTopology | None, nodes: Sequence[Node]) -> str:
+    """The domain that the nodes share, as its values joined by "/"; "" where they share none."""
+    shared: list[str] = []
+    for key in topology.levels if topology is not None else ():
+        values = {node.labels.get(key) for node in nodes}
+        value = next(iter(values), None)
+        if len(values) != 1 or not value:
+            break
+        shared.append(value)
+    return "/".join(shared)
+
+
+def gpus_of(pod: Pod) -> int:
+    """The whole GPUs that a pod asks for."""
+    return sum(amount for name, amount in pod.request if name == GPU)

@@ -1,0 +1,330 @@
+"""Why Kueue does not admit a job, and what would help, in plain words beside Kueue's own.
+
+Source: spec/kueue.md#9.8 to #9.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.lenient import mapping_at, mappings, text_at
+from packwise.revisions.kueue import ASSUMED
+from packwise.schedulers.kueue.allocate.domains import HOSTNAME
+from packwise.schedulers.kueue.allocate.scene import ResourceGroup, with_pod
+from packwise.schedulers.kueue.allocate.session import Session
+from packwise.schedulers.kueue.request import SliceLayer
+from packwise.schedulers.wording import amount_list, level_word
+from packwise.wording import closest, count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.allocate.scene import ClusterQueue, Job, PodSet, Scene
+    from packwise.schedulers.kueue.allocate.session import Admitted, Failure, JobAnswer
+    from packwise.schedulers.kueue.jobs import QueuedJob
+
+_MOST_ADVICE = 100
+"""Jobs for which changes are tried; each takes several runs of the search."""
+
+
+class Advisor:
+    """Explains the jobs that wait, on the cluster with all jobs that are admitted."""
+
+    def __init__(self, admitted: Admitted, words: Mapping[str, str]) -> None:
+        self._session = admitted.session
+        self._scene = admitted.session.scene
+        self._words = words
+        self._runs_nothing = not self._scene.workloads and not any(each.is_admitted for each in admitted.answers)
+        self._advised = 0
+
+    @cached_property
+    def _empty(self) -> Session:
+        """The cluster without anything that Kueue runs."""
+        return Session(self._scene, is_empty=True)
+
+    def answer_when_empty(self, job: Job) -> JobAnswer | None:
+        """Kueue's answer after everything that it runs is gone; None if nothing runs, or that cannot matter."""
+        if self._runs_nothing or isinstance(self._session.cluster_queue(job), str):
+            return None
+        return self._empty.plan(job).answer
+
+    def reasons(self, job: Job, answer: JobAnswer) -> Iterator[str]:
+        """Why a job waits, and what would help."""
+        queue = self._session.cluster_queue(job)
+        if isinstance(queue, str):
+            yield from self._of_queue(job, queue)
+            return
+        failure = answer.failure
+        if failure is not None:
+            yield self._shortage(job, failure)
+            yield from self._name_excluded(failure)
+            yield from self._changes(job, queue, failure)
+        elif answer.is_short_of_quota:
+            yield (
+                f'the quota of the ClusterQueue "{queue.name}" would be enough, but running Workloads use it: the job '
+                "waits until they end"
+            )
+        elif "insufficient quota" in answer.message:
+            yield (
+                f'the job asks for more than the ClusterQueue "{queue.name}" can ever use: raise its nominalQuota, let '
+                "it borrow, or ask for less"
+            )
+        elif "unavailable in ClusterQueue" in answer.message:
+            yield (
+                f'no resource group of the ClusterQueue "{queue.name}" covers a resource that the pods request: add it '
+                "to coveredResources"
+            )
+
+    def _of_queue(self, job: Job, message: str) -> Iterator[str]:
+        """Why the job is in no queue from which Kueue admits."""
+        names = [each.name for each in self._scene.local_queues if each.namespace == job.namespace]
+        local = next(
+            (
+                each
+                for each in self._scene.local_queues
+                if each.name == job.queue and each.namespace in ("", job.namespace)
+            ),
+            None,
+        )
+        queue = None if local is None else self._scene.cluster_queues.get(local.cluster_queue)
+        if not self._scene.local_queues:
+            yield (
+                "neither the input nor --nodes has a LocalQueue: add the cluster's, as `kubectl get "
+                "localqueues,clusterqueues,resourceflavors,topologies.kueue.x-k8s.io -A -o json` prints them"
+            )
+        elif local is None:
+            others = sorted({each.namespace for each in self._scene.local_queues if each.name == job.queue})
+            there = f"; there is one in the namespace {', '.join(others)}" if others else closest(job.queue, names)
+            yield f'there is no LocalQueue "{job.queue}" in the namespace "{job.namespace}"{there}'
+        elif local.stopped or (queue is not None and queue.stopped):
+            yield "its stopPolicy holds all jobs back: remove stopPolicy, or set it to None"
+        elif queue is None:
+            near = closest(local.cluster_queue, list(self._scene.cluster_queues))
+            yield f'there is no ClusterQueue "{local.cluster_queue}"{near}'
+        elif missing := self._session.missing_objects(queue):
+            yield f'the ClusterQueue "{queue.name}" names objects that do not exist: {", ".join(missing)}'
+        elif message.startswith("workload namespace") and queue.selector is None:
+            yield (
+                f'the ClusterQueue "{queue.name}" has no namespaceSelector, so it selects no namespace: set it to {{}} '
+                "to select all"
+            )
+        elif message.startswith("workload namespace"):
+            yield (
+                f'the labels of the namespace "{job.namespace}" do not match the namespaceSelector of the ClusterQueue '
+                f'"{queue.name}"'
+            )
+
+    def _shortage(self, job: Job, failure: Failure) -> str:
+        """The distance of the topology from enough."""
+        each = job.sets[failure.worker]
+        levels = self._scene.topologies[failure.topology]
+        nearest = failure.search.nearest
+        flavor = f'the nodes of the flavor "{failure.flavor}"'
+        if nearest is None:
+            labels = self._flavor_labels(failure)
+            if not any(labels.items() <= node.labels.items() for node in self._scene.nodes):
+                return f'no node has the labels of the flavor "{failure.flavor}": {_label_list(labels)}'
+            return (
+                f'{flavor} are in no domain of the topology "{failure.topology}": a node needs the labels '
+                f"{', '.join(levels)}, and must be ready"
+            )
+        word = level_word(self._words, levels[nearest.level])
+        domain, size = "/".join(nearest.path), nearest.size
+        room = count_text(nearest.room * size, "pod")
+        unit = "" if size == 1 else f" in slices of {size}"
+        lacking = amount_list(self.missing(job, failure))
+        lack = f": it lacks {lacking}" if lacking else ""
+        pods = f"{count_text(each.count, 'pod')}{unit} of {each.name}"
+        if failure.leader is not None:
+            pods = f"{pods}, with {job.sets[failure.leader].name},"
+        if each.topology.required is not None:
+            return f"{pods} must be in one {word}; the nearest, {domain}, has room for {room}{lack}"
+        near = f"the nearest {word}, {domain}, has room for {room}{lack}"
+        return f"{pods} do not fit into {flavor}; {near}"
+
+    def _flavor_labels(self, failure: Failure) -> Mapping[str, str]:
+        return self._scene.flavors[failure.flavor].labels
+
+    def missing(self, job: Job, failure: Failure) -> tuple[tuple[str, float], ...]:
+        """The amounts that the nearest domain lacks of each resource, by the sum of what its leaves have free."""
+        nearest = failure.search.nearest
+        if nearest is None:
+            return ()
+        each = job.sets[failure.worker]
+        free = self._session.trees[failure.flavor].free_within(nearest.path)
+        pods = (nearest.wanted - nearest.room) * nearest.size
+        if pods <= 0:
+            return ()
+        wanted = nearest.wanted * nearest.size
+        lacking = [
+            (name, float(amount * wanted - free.get(name, 0)))
+            for name, amount in with_pod(each.request)
+            if amount * wanted > free.get(name, 0)
+        ]
+        return tuple(lacking)
+
+    def _name_excluded(self, failure: Failure) -> Iterator[str]:
+        """The nodes that do not count, and why."""
+        excluded = failure.search.excluded
+        tree = self._session.trees[failure.flavor]
+        if excluded is not None:
+            what = "node" if tree.is_by_host else "domain"
+            for reason, count in sorted(excluded.reasons.items()):
+                kind, _, detail = reason.partition(" ")
+                why = {
+                    "taint": f"an untolerated taint {detail}",
+                    "nodeSelector": "labels that the node selector does not accept",
+                    "affinity": "labels that the node affinity does not accept",
+                    "resource": f"too little {detail.strip(chr(34))} for one pod",
+                }[kind]
+                yield f"{count} of {count_text(excluded.total, what)} have {why}"
+        known = [node for node in self._scene.nodes if self._flavor_labels(failure).items() <= node.labels.items()]
+        lost = [node for node in known if any(level not in node.labels for level in tree.levels)]
+        if lost:
+            keys = ", ".join([f'"{key}"' for key in tree.levels if any(key not in node.labels for node in lost)])
+            verb = "lacks" if len(lost) == 1 else "lack"
+            nodes = count_text(len(known), "node")
+            yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, so Kueue does not count them"
+
+    def _changes(self, job: Job, queue: ClusterQueue, failure: Failure) -> Iterator[str]:
+        """The first change of the pod set with which it fits, and whether another flavor has room."""
+        self._advised += 1
+        if self._advised > _MOST_ADVICE:
+            return
+        position = failure.worker
+        for text, changed in _variants(job.sets[position], self._scene.topologies[failure.topology], self._words):
+            sets = (*job.sets[:position], changed, *job.sets[position + 1 :])
+            if self._session.plan_sets(sets, queue).answer.is_admitted:
+                yield f"it fits with one change: {text}"
+                break
+        for flavor in queue.flavors:
+            if (
+                flavor != failure.flavor
+                and self._session.plan_sets(job.sets, _with_flavor(queue, flavor)).answer.is_admitted
+            ):
+                yield (
+                    f'the flavor "{flavor}" has room, but Kueue does not try it: the first flavor whose quota fits '
+                    f'counts, which is "{failure.flavor}"'
+                )
+                break
+
+
+def _label_list(labels: Mapping[str, str]) -> str:
+    return ", ".join([f"{key}={value}" for key, value in sorted(labels.items())])
+
+
+def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
+    """The queue, with this flavor alone in the resource groups that have it."""
+    groups = tuple(
+        ResourceGroup(group.covered, (flavor,)) if flavor in group.flavors else group for group in queue.groups
+    )
+    return queue.replace(groups=groups)
+
+
+def _variants(each: PodSet, levels: Sequence[str], words: Mapping[str, str]) -> Iterator[tuple[str, PodSet]]:
+    """Changes of what a pod set asks for, the smallest first."""
+    asked = each.topology
+    if asked.required is not None and asked.required in levels:
+        place = levels.index(asked.required)
+        for level in reversed(levels[:place]):
+            text = f"require {level_word(words, level)} instead of {level_word(words, asked.required)}"
+            yield text, each.replace(topology=replace(asked, required=level))
+        text = f"prefer {level_word(words, asked.required)} instead of requiring it"
+        yield text, each.replace(topology=replace(asked, required=None, preferred=asked.required))
+    if asked.layers:
+        first = asked.layers[0]
+        for size in range(first.size - 1, 0, -1):
+            if first.size % size == 0 and all(size % layer.size == 0 for layer in asked.layers[1:]):
+                layers = (SliceLayer(first.level, size), *asked.layers[1:])
+                yield f"slices of {size} instead of {first.size}", each.replace(topology=replace(asked, layers=layers))
+    for count in _smaller_counts(each):
+        yield f"{count_text(count, 'pod')} instead of {each.count}", each.replace(count=count)
+
+
+def _smaller_counts(each: PodSet) -> list[int]:
+    """Fewer pods, in steps of whole slices that grow."""
+    size = each.topology.layers[0].size if each.topology.layers else 1
+    counts: list[int] = []
+    step = 1
+    while size > 0 and (count := (each.count // size - step) * size) > 0:
+        counts.append(count)
+        step *= 2
+    return counts
+
+
+def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease, *, total: int) -> Iterator[str]:
+    """Notes on what the answer leaves out, and on what Kueue does without a message."""
+    for each in job.job.sets:
+        size = each.topology.layers[0].size if each.topology.layers else 1
+        rest = each.count % size if size > 0 else 0
+        if rest and each.count >= size:
+            yield (
+                f"Kueue places {each.count - rest} of {each.count} pods of {each.name}: slices of {size} leave {rest} "
+                "without a place, and no message reports it"
+            )
+        elif rest:
+            yield f"{each.name} has fewer pods than one slice of {size}: Kueue places none of them"
+    if total > 1:
+        yield (
+            f"number {answer.turn} of {total} in Kueue's order: by priority, then by time of creation; new jobs come "
+            "in the order of the files"
+        )
+    for source, each in zip(job.sets, job.job.sets, strict=True):
+        ignored = list(dict.fromkeys(_list_ignored(source.pod_spec)))
+        if ignored:
+            yield f"Kueue does not look at {', '.join(ignored)} of {each.name}; kube-scheduler may still find no node"
+    yield from _queue_notes(job.job, answer, scene)
+    if release.name not in (ASSUMED.name, "v0.18"):
+        yield f"Kueue {release.name} was read, not run: the answer is that of {ASSUMED.name} with its changes"
+
+
+def _list_ignored(spec: Mapping[str, Value]) -> Iterator[str]:
+    """The parts of a pod spec that kube-scheduler looks at and Kueue does not."""
+    containers = [each for part in ("initContainers", "containers") for each in mappings(spec.get(part))]
+    ports = [port for each in containers for port in mappings(each.get("ports"))]
+    if spec.get("hostNetwork") is True or any(port.get("hostPort") for port in ports):
+        yield "host ports"
+    if any(each.get("persistentVolumeClaim") or each.get("ephemeral") for each in mappings(spec.get("volumes"))):
+        yield "volumes"
+    if spec.get("resourceClaims"):
+        yield "device claims"
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if mapping_at(spec, "affinity", kind).get("requiredDuringSchedulingIgnoredDuringExecution"):
+            yield "affinity between pods"
+    if any(
+        text_at(each, "whenUnsatisfiable") != "ScheduleAnyway"
+        for each in mappings(spec.get("topologySpreadConstraints"))
+    ):
+        yield "topology spread constraints"
+    if text_at(spec, "runtimeClassName"):
+        yield "the overhead of the RuntimeClass"
+
+
+def _queue_notes(job: Job, answer: JobAnswer, scene: Scene) -> Iterator[str]:
+    queues = {(each.namespace, each.name): each.cluster_queue for each in scene.local_queues}
+    name = queues.get((job.namespace, job.queue)) or queues.get(("", job.queue), "")
+    queue = scene.cluster_queues.get(name)
+    if queue is None:
+        return
+    yield from queue.notes
+    if answer.is_delayed:
+        yield (
+            f"the admission checks {', '.join(queue.checks)} of the ClusterQueue decide after the quota: Kueue places "
+            "the pods later, or in another cluster"
+        )
+    if queue.selector and job.namespace not in scene.namespaces:
+        yield f'the cluster\'s objects do not show the namespace "{job.namespace}": only its name is compared'
+    for each in answer.sets:
+        levels = scene.topologies.get(each.topology, ())
+        rules = next(own.rules for own in job.sets if own.name == each.name)
+        if levels and levels[-1] != HOSTNAME and (rules.selector or rules.terms):
+            yield (
+                f'the topology "{each.topology}" does not end in {HOSTNAME}: Kueue ignores taints, the node selector '
+                f"and the affinity of {each.name}"
+            )
+    if any(not each.flavor for each in answer.sets if each.domains is None) and answer.is_admitted:
+        yield "Kueue assigns no topology to pods of a flavor without one; kube-scheduler chooses their nodes"

@@ -1,0 +1,385 @@
+"""Kueue's simulation as `place` and `report` ask for it: the jobs of a render on a cluster, and Kueue's answers.
+
+Source: spec/kueue.md#9.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.lenient import mappings, text_at, value_at
+from packwise.objects.place import Place
+from packwise.revisions.kueue import kueue_release
+from packwise.schedulers.kueue.allocate.scene import with_pod
+from packwise.schedulers.kueue.allocate.session import admit_jobs
+from packwise.schedulers.kueue.cluster import KueueObjects, is_waiting, objects_by_kind, read_scene
+from packwise.schedulers.kueue.jobs import JobPriorities, queued_jobs, unread_jobs
+from packwise.schedulers.kueue.reasons import Advisor, notes_of
+from packwise.schedulers.simulation import (
+    ALLOCATED,
+    NOT_READY,
+    PARTIAL,
+    PENDING,
+    GangAnswer,
+    GangOutline,
+    GangPart,
+    LaterAnswer,
+    Levels,
+    NearestDomain,
+    NodeShare,
+    NodeUse,
+)
+from packwise.schedulers.wording import level_word
+from packwise.wording import count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.schedulers import SchedulerInput
+    from packwise.schedulers.kueue.allocate.scene import Job, Node, Path, PodRequest, Workload
+    from packwise.schedulers.kueue.allocate.session import JobAnswer, Session, SetAnswer
+    from packwise.schedulers.kueue.jobs import QueuedJob
+    from packwise.schedulers.simulation import HasObjects, Spread
+
+SCHEDULER = "kueue"
+
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+_KINDS = ("Namespace", "PriorityClass", "WorkloadPriorityClass", "Topology", "ResourceFlavor", "ClusterQueue",
+          "LocalQueue", "Cohort", "AdmissionCheck")  # fmt: skip
+"""The kinds of objects that may come with the jobs."""
+
+_MOST = 100
+"""Further replicas of a job that are tried at most."""
+
+
+class KueueSimulation:
+    """Kueue's scheduling cycles over the jobs of a render that name a queue."""
+
+    scheduler = SCHEDULER
+
+    def __init__(self, source: SchedulerInput, generated: Iterable[KubeObject], cluster: HasObjects) -> None:
+        items = source.inventory.items
+        own = [item.value for item in (*generated, *items.users.values()) if item.kind in _KINDS]
+        self._known = objects_by_kind([*cluster.objects, *own])
+        self._release = kueue_release(source.settings.kueue.version)
+        self._words = {
+            level.key: level.domain
+            for topology in source.topologies.by_name.values()
+            for level in topology.topology.levels
+        }
+        self.jobs = queued_jobs(items, self._release, _priorities(self._known))
+        self.scene = read_scene(self._known)
+        self._running = {
+            index: workload for index, job in enumerate(self.jobs) if (workload := self._workload_of(job)) is not None
+        }
+        self.gangs = tuple(self._outline(job) for job in self.jobs)
+        self.topologies = self._levels()
+        self.notes = tuple(self._unplaced_notes(items.users.values()))
+        self._uses: tuple[NodeUse, ...] = ()
+        self._waiting: list[int] = []
+
+    def _workload_of(self, job: QueuedJob) -> Workload | None:
+        """The Workload of the cluster by which a job is admitted already."""
+        owner = (job.item.kind, job.item.name)
+        return next(
+            (each for each in self.scene.workloads if owner in each.owners and each.namespace == job.job.namespace),
+            None,
+        )
+
+    def _levels(self) -> tuple[Levels, ...]:
+        queues = {(queue.namespace, queue.name): queue.cluster_queue for queue in self.scene.local_queues}
+        named: set[str] = set()
+        for job in self.jobs:
+            name = queues.get((job.job.namespace, job.job.queue)) or queues.get(("", job.job.queue), "")
+            queue = self.scene.cluster_queues.get(name)
+            flavors = () if queue is None else queue.flavors
+            named |= {self.scene.flavors[flavor].topology for flavor in flavors if flavor in self.scene.flavors}
+        return tuple(
+            Levels(name, levels, is_named=name in named) for name, levels in sorted(self.scene.topologies.items())
+        )
+
+    def _unplaced_notes(self, items: Iterable[KubeObject]) -> Iterator[str]:
+        """The Workloads of the cluster that wait too, and what of the input has no answer."""
+        own = {(job.item.kind, job.item.name) for job in self.jobs}
+        waiting = [
+            value for value in self._known.by_kind.get("Workload", ()) if is_waiting(value) and not own & _owners(value)
+        ]
+        if waiting and self.jobs:
+            yield (
+                f"{count_text(len(waiting), 'other Workload')} of the cluster wait for Kueue, which may admit them "
+                "first; that is not counted"
+            )
+        unread = unread_jobs(items, {id(job.item) for job in self.jobs})
+        if unread:
+            yield (
+                f"{count_text(unread, 'workload')} that Kueue queues {'is' if unread == 1 else 'are'} not placed: its "
+                "pod sets are not known"
+            )
+
+    def _outline(self, job: QueuedJob) -> GangOutline:
+        place = Place(job.item, ("metadata", "name"))
+        pods = sum(each.count for each in job.job.sets)
+        whole = GangPart(job.job.name, place, pods=pods, members=pods)
+        parts = [
+            GangPart(
+                each.name,
+                Place(
+                    job.item, source.template.annotations_path if source.template.annotations else ("metadata", "name")
+                ),
+                self._level(each.topology.required),
+                self._level(each.topology.preferred),
+                1,
+                each.count,
+                each.count if each.least is None else each.least,
+            )
+            for each, source in zip(job.job.sets, job.sets, strict=True)
+        ]
+        return GangOutline(
+            scheduler=SCHEDULER,
+            scheduler_title="Kueue",
+            namespace=job.job.namespace,
+            name=job.job.name,
+            workload=job.item.name,
+            queue=job.job.queue,
+            pods=pods,
+            gpus=sum(gpus_of(each.request) * each.count for each in job.job.sets),
+            parts=(whole, *parts),
+            title=job.job.name,
+        )
+
+    def _level(self, key: str | None) -> str:
+        return "" if key is None else level_word(self._words, key)
+
+    def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
+        """Kueue's answer for every job: those that run already keep their places, the others come in Kueue's order."""
+        bound = [(use.node, use.request) for use in beside]
+        self.scene = self.scene.replace(bound=(*self.scene.bound, *bound))
+        self._waiting = [index for index, job in enumerate(self.jobs) if index not in self._running and not job.lacking]
+        scene = self.scene.replace(jobs=tuple(self.jobs[index].job for index in self._waiting))
+        session = admit_jobs(scene)
+        answers = dict(zip(self._waiting, session.answers, strict=True))
+        advisor = Advisor(session, self._words)
+        hosts = _Hosts(session.session)
+        listed: list[GangAnswer] = []
+        uses: list[NodeUse] = []
+        for index, job in enumerate(self.jobs):
+            if index in answers:
+                answer = self._answer(job, self.gangs[index], answers[index], advisor, hosts)
+                uses += hosts.uses(answers[index], job.job)
+            else:
+                answer = self._answer_now(job, self.gangs[index], self._running.get(index))
+            listed.append(answer)
+        self._uses = tuple(uses)
+        self._admitted = session
+        return tuple(listed)
+
+    def uses(self) -> tuple[NodeUse, ...]:
+        """The pods that Kueue admits, on the nodes of their domains."""
+        return self._uses
+
+    def _answer(
+        self, job: QueuedJob, outline: GangOutline, answer: JobAnswer, advisor: Advisor, hosts: _Hosts
+    ) -> GangAnswer:
+        notes = tuple(notes_of(job, answer, self.scene, self._release, total=len(self._waiting)))
+        if not answer.is_admitted:
+            return GangAnswer(
+                gang=outline,
+                state=PENDING,
+                placed_pods=0,
+                nearest=self._nearest(job.job, answer, advisor),
+                reasons=tuple(advisor.reasons(job.job, answer)),
+                message=answer.message,
+                notes=notes,
+                later=self._later(advisor.answer_when_empty(job.job), hosts),
+            )
+        shares = hosts.shares(answer, job.job)
+        placed = sum([pods for each in answer.sets for pods in _pods_of(each)])
+        is_whole = all(each.admitted == wanted.count for each, wanted in zip(answer.sets, job.job.sets, strict=True))
+        return GangAnswer(
+            gang=outline,
+            state=ALLOCATED if is_whole else PARTIAL,
+            placed_pods=placed,
+            spread=hosts.spread(answer.sets),
+            shares=shares,
+            added_gpus=sum(
+                gpus_of(wanted.request) * sum(_pods_of(each))
+                for each, wanted in zip(answer.sets, job.job.sets, strict=True)
+            ),
+            domain=_common_domain([path for each in answer.sets for path, _ in each.domains or ()]),
+            notes=notes,
+            flavors=tuple(
+                (each.name, flavor) for each in answer.sets for flavor in dict.fromkeys(each.flavors.values())
+            ),
+        )
+
+    def _answer_now(self, job: QueuedJob, outline: GangOutline, running: Workload | None) -> GangAnswer:
+        """The answer for a job that runs already, or that is a group of too few pods."""
+        if running is None:
+            total = sum(each.count for each in job.job.sets)
+            reason = (
+                f"{count_text(job.lacking, 'pod')} of the group {'is' if job.lacking == 1 else 'are'} missing: it has "
+                f"{total} of {total + job.lacking}, and Kueue waits for the others"
+            )
+            message = f"'{job.job.name}' group has fewer runnable pods than expected"
+            return GangAnswer(outline, NOT_READY, 0, reasons=(reason,), message=message)
+        spread = tuple(
+            (name, tuple(("/".join(path), count) for path, count in domains)) for name, domains in running.sets
+        )
+        placed = sum(count for _, domains in running.sets for _, count in domains)
+        return GangAnswer(
+            outline,
+            ALLOCATED,
+            placed or outline.pods,
+            spread=spread,
+            notes=("it is admitted already, with the places of its Workload; a change of the job is a new Workload",),
+        )
+
+    def _nearest(self, job: Job, answer: JobAnswer, advisor: Advisor) -> NearestDomain | None:
+        failure, nearest = answer.failure, answer.nearest
+        if failure is None or nearest is None:
+            return None
+        key = self.scene.topologies[failure.topology][nearest.level]
+        return NearestDomain(
+            pod_set=failure.pod_set,
+            level=level_word(self._words, key),
+            domain="/".join(nearest.path),
+            held=nearest.room * nearest.size,
+            wanted=nearest.wanted * nearest.size,
+            missing=advisor.missing(job, failure),
+        )
+
+    def _later(self, answer: JobAnswer | None, hosts: _Hosts) -> LaterAnswer | None:
+        if answer is None:
+            return None
+        if answer.is_admitted:
+            return LaterAnswer(ALLOCATED, hosts.spread(answer.sets))
+        return LaterAnswer(PENDING, message=answer.message)
+
+    def count_more(self) -> dict[tuple[str, str], int]:
+        """The further Workloads of each job that Kueue admits beside all, up to a hundred."""
+        counts: dict[tuple[str, str], int] = {}
+        for index in self._waiting:
+            job = self.jobs[index]
+            key = (job.job.namespace, job.item.name)
+            if key not in counts:
+                counts[key] = self._admitted.count_more(job.job, _MOST)
+        return counts
+
+
+class _Hosts:
+    """The nodes behind Kueue's domains.
+
+    Kueue chooses a node only if the last level is the hostname. In other domains kube-scheduler chooses; the nodes with
+    room are filled in the order of their names, for the drawing and for schedulers that come after.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._left: dict[str, dict[str, int]] = {}
+        self._chosen: dict[int, list[tuple[str, int, int]]] = {}
+
+    def spread(self, sets: Sequence[SetAnswer]) -> Spread:
+        """The pods of each pod set by host or domain, as Kueue names it."""
+        return tuple(
+            (each.name, tuple((self._session.trees[each.flavor].name(path), count) for path, count in each.domains))
+            for each in sets
+            if each.domains is not None
+        )
+
+    def shares(self, answer: JobAnswer, job: Job) -> tuple[NodeShare, ...]:
+        """The pods and GPUs of a job by node."""
+        pods: dict[str, int] = {}
+        gpus: dict[str, int] = {}
+        for node, position, count in self._nodes(answer, job):
+            pods[node] = pods.get(node, 0) + count
+            gpus[node] = gpus.get(node, 0) + count * gpus_of(job.sets[position].request)
+        return tuple(NodeShare(node, pods[node], gpus[node]) for node in pods)
+
+    def uses(self, answer: JobAnswer, job: Job) -> list[NodeUse]:
+        """The pods of a job by node."""
+        return [
+            NodeUse(node, tuple((name, amount * count) for name, amount in with_pod(job.sets[position].request)))
+            for node, position, count in self._nodes(answer, job)
+        ]
+
+    def _nodes(self, answer: JobAnswer, job: Job) -> list[tuple[str, int, int]]:
+        """The nodes of a job's pods: the position of the pod set, and how many pods."""
+        known = self._chosen.get(id(answer))
+        if known is None:
+            known = self._chosen[id(answer)] = list(self._choose(answer, job))
+        return known
+
+    def _choose(self, answer: JobAnswer, job: Job) -> Iterator[tuple[str, int, int]]:
+        for position, each in enumerate(answer.sets):
+            request = with_pod(job.sets[position].request)
+            for path, count in each.domains or ():
+                yield from ((node, position, pods) for node, pods in self._fill(each.flavor, path, request, count))
+
+    def _fill(self, flavor: str, path: Path, request: PodRequest, count: int) -> Iterator[tuple[str, int]]:
+        tree = self._session.trees[flavor]
+        members = tree.nodes_of(path)
+        if tree.is_by_host:
+            if members:
+                yield members[0].name, count
+            return
+        for node in sorted(members, key=lambda each: each.name):
+            left = self._left.setdefault(node.name, dict(self._free(node)))
+            room = min(count, *[left.get(name, 0) // amount for name, amount in request])
+            if room > 0:
+                for name, amount in request:
+                    left[name] -= amount * room
+                count -= room
+                yield node.name, room
+            if not count:
+                return
+
+    def _free(self, node: Node) -> Mapping[str, int]:
+        """The amounts that a node has left beside the pods that Kueue does not place."""
+        left = dict(node.allocatable)
+        for name, request in self._session.scene.bound:
+            if name == node.name:
+                for resource, amount in request:
+                    left[resource] = left.get(resource, 0) - amount
+        return left
+
+
+def _pods_of(each: SetAnswer) -> list[int]:
+    """The numbers of pods of a set that have a place."""
+    return [each.admitted] if each.domains is None else [count for _, count in each.domains]
+
+
+def _common_domain(paths: Sequence[Path]) -> str:
+    """The domain that all leaves share, as its values joined by "/"; "" if they share none."""
+    shared: list[str] = []
+    for values in zip(*paths, strict=False):
+        if len(set(values)) > 1:
+            break
+        shared.append(values[0])
+    return "/".join(shared)
+
+
+def gpus_of(request: PodRequest) -> int:
+    """The whole GPUs that a pod asks for."""
+    return sum(amount for name, amount in request if name in _GPUS)
+
+
+def _owners(value: Mapping[str, Value]) -> set[tuple[str, str]]:
+    owners = mappings(value_at(value, "metadata", "ownerReferences"))
+    return {(text_at(owner, "kind"), text_at(owner, "name")) for owner in owners}
+
+
+def _priorities(known: KueueObjects) -> JobPriorities:
+    def values(kind: str) -> dict[str, int]:
+        return {
+            name: number for name, value in known.by_name(kind).items() if type(number := value.get("value")) is int
+        }
+
+    of_pods = values("PriorityClass")
+    default = [name for name, value in known.by_name("PriorityClass").items() if value.get("globalDefault") is True]
+    return JobPriorities(values("WorkloadPriorityClass"), of_pods, of_pods.get(default[0], 0) if default else 0)
+
+
+def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: HasObjects) -> KueueSimulation:
+    """Kueue's simulation of a render on a cluster."""
+    return KueueSimulation(source, generated, snapshot)

@@ -1,0 +1,183 @@
+"""`packwise place` on clusters with Kueue: its answers as JSON, and what people read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packwise.cli.command_line import main
+from tests.golden.cases import GOLDEN
+from tests.places import ROOT
+from tests.schemas import schema_errors
+
+QUEUES = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: topology}
+spec: {kueue: {version: v0.19}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: dc}
+spec: {levels: [{nodeLabel: example.com/block}, {nodeLabel: example.com/rack}, {nodeLabel: kubernetes.io/hostname}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: h100}
+spec: {nodeLabels: {example.com/pool: h100}, topologyName: dc}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: gpus}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [nvidia.com/gpu]
+    flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: 64}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: research, namespace: ml}
+spec: {clusterQueue: gpus}
+"""
+
+
+def job(name: str, pods: int, annotations: dict[str, str], gpus: int = 8, queue: str = "research") -> str:
+    lines = "".join(f"        kueue.x-k8s.io/{key}: {json.dumps(value)}\n" for key, value in annotations.items())
+    return f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: {name}, namespace: ml, labels: {{kueue.x-k8s.io/queue-name: {queue}}}}}
+spec:
+  parallelism: {pods}
+  completions: {pods}
+  template:
+    metadata:
+      annotations:
+{lines}\
+    spec:
+      restartPolicy: Never
+      containers:
+      - {{name: main, image: example.com/train:1, resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}
+"""
+
+
+def node(number: int, gpus: int = 8) -> dict[str, Any]:
+    name = f"n{number}"
+    labels = {
+        "example.com/block": f"b{number // 4}",
+        "example.com/rack": f"r{number // 2}",
+        "kubernetes.io/hostname": name,
+        "example.com/pool": "h100",
+    }
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {
+            "allocatable": {"nvidia.com/gpu": str(gpus), "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+def workload(name: str, hosts: list[str], gpus: int = 8) -> dict[str, Any]:
+    """An admitted Workload with a pod on each of these hosts."""
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}]}
+    assignment = {
+        "levels": ["kubernetes.io/hostname"],
+        "slices": [
+            {
+                "domainCount": len(hosts),
+                "valuesPerLevel": [{"individual": {"roots": hosts}}],
+                "podCounts": {"universal": 1},
+            }
+        ],
+    }
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"podSets": [{"name": "main", "count": len(hosts), "template": {"spec": spec}}]},
+        "status": {
+            "admission": {
+                "clusterQueue": "gpus",
+                "podSetAssignments": [
+                    {
+                        "name": "main",
+                        "flavors": {"nvidia.com/gpu": "h100"},
+                        "resourceUsage": {"nvidia.com/gpu": str(gpus * len(hosts))},
+                        "topologyAssignment": assignment,
+                    }
+                ],
+            },
+            "conditions": [{"type": "QuotaReserved", "status": "True"}],
+        },
+    }
+
+
+REQUIRED, SIZE = "podset-required-topology", "podset-slice-size"
+SLICED = {"podset-slice-required-topology": "kubernetes.io/hostname", SIZE: "2"}
+CASES: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
+    "fits": ([job("train", 2, {REQUIRED: "example.com/rack"})], []),
+    "no-room": ([job("train", 3, {REQUIRED: "example.com/rack"})], []),
+    "preemption": ([job("train", 8, {REQUIRED: "example.com/block"}, gpus=4)], [workload("old", ["n0", "n4"])]),
+    "slices": ([job("train", 7, {REQUIRED: "example.com/block", **SLICED}, gpus=2)], []),
+    "order": ([job(name, 4, {REQUIRED: "example.com/block"}) for name in ("first", "second", "third")], []),
+    "no-queue": ([job("train", 2, {REQUIRED: "example.com/rack"}, queue="reserch")], []),
+    "quota": ([job("train", 9, {"podset-unconstrained-topology": "true"})], []),
+}
+"""Jobs on eight nodes of eight GPUs, two in a rack, four in a block; with what else is in the cluster."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    jobs, more = CASES[request.param]
+    (tmp_path / "jobs.yaml").write_text("---\n".join([QUEUES, *jobs]), encoding="utf-8")
+    items = [*map(node, range(8)), *more]
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("folder", "name"), [(name, name) for name in CASES], indirect=["folder"])
+@pytest.mark.usefixtures("folder")
+def test_what_people_read(
+    name: str, capsys: pytest.CaptureFixture[str], assert_expected: Callable[[str, str], None]
+) -> None:
+    code = main(["place", ".", "--nodes", "nodes.json", "--further"])
+
+    ran = capsys.readouterr()
+    assert_expected(f"place/kueue-{name}.txt", f"{ran.out}{ran.err}exit code {code}\n")
+
+
+def sample() -> list[Any]:
+    """Every twentieth golden: all of them are asked for without the command line."""
+    with gzip.open(GOLDEN / "placement" / "kueue.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return list(map(json.loads, lines))[::20]
+
+
+@pytest.mark.parametrize("case", sample(), ids=lambda case: case["case"])
+def test_the_answer_is_kueues(
+    case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in case["files"].items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "nodes.json").write_text(json.dumps(case["nodes"]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    main(["place", ".", "--nodes", "nodes.json", "-o", "json"])
+
+    answer = json.loads(capsys.readouterr().out)
+    [gang] = [each for each in answer["gangs"] if each["name"] == case["job"]]
+    schema = json.loads((ROOT / "docs" / "reference" / "place.schema.json").read_text(encoding="utf-8"))
+    assert schema_errors(answer, schema) == []
+    assert gang["scheduler"] == "kueue"
+    assert (gang["state"] in ("allocated", "partial")) == case["answer"]["admitted"]
+    placed: int = sum(each["pods"] for pods in gang["podSets"] for each in pods["nodes"])
+    expected: dict[str, dict[str, int] | None] = case["answer"]["podSets"]
+    assert placed == sum(sum((pods or {}).values()) for pods in expected.values())
