@@ -1,0 +1,1 @@
+"""Sources that controllers build before they deliver them: charts, kustomizations, Applications, HelmReleases."""

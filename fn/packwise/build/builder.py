@@ -1,0 +1,245 @@
+"""Deliveries built: side by side, each by its program, an unchanged one from a cache."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from os import cpu_count
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.yamltext import split_documents
+from packwise.build.charts import (
+    CHART,
+    build_chart,
+    chart_contents,
+    chart_files,
+    chart_value,
+    chart_words,
+    helm,
+)
+from packwise.build.kustomizations import (
+    BuiltObject,
+    build_kustomization,
+    kustomization_copy,
+    kustomization_reads,
+    kustomize,
+    objects_of_output,
+    post_rendered,
+    runs_helm,
+    substitute_object,
+    with_origins,
+)
+from packwise.build.sources import ChartSource, Delivery, DirectorySource, SourceError, Unbuilt
+from packwise.lenient import entries, mapping, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from packwise.build.sources import KustomizationSource, Planned
+    from packwise.build.tree import FileTree
+
+    Store = Callable[[str, bytes | None], bytes | None]
+    """A cache: the value of a key, or None; with a value, it is kept."""
+
+
+class Built(Record):
+    """A delivery that is built: its objects in their order, and the paths in the repository that the build read."""
+
+    delivery: Delivery
+    objects: tuple[BuiltObject, ...]
+    reads: frozenset[str]
+    output: str = ""
+
+
+Outcome = Built | Unbuilt
+
+
+class Recipe(Record):
+    """All that makes a build: what runs, with which files. Two equal ones make the same."""
+
+    program: str
+    words: tuple[str, ...]
+    contents: Mapping[str, bytes]
+    path: str = ""
+    kustomization: str = ""
+    unrestricted: bool = False
+    runs_helm: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name of the output in a cache."""
+        about = [self.program, self.words, self.path, self.kustomization, self.unrestricted]
+        digest = sha256(json.dumps(about).encode())
+        for name, content in sorted(self.contents.items()):
+            digest.update(f"\0{name}\0{len(content)}\0".encode() + content)
+        return f"source {digest.hexdigest()}"
+
+
+class Builder:
+    """Builds deliveries of a tree; what was built before comes from `store`. `advance` is told of each that is done."""
+
+    def __init__(
+        self, tree: FileTree, store: Store | None = None, advance: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._tree = tree
+        self._store = store
+        self._advance = advance
+        self._done = 0
+
+    def build(self, deliveries: Sequence[Delivery]) -> list[Outcome]:
+        """Return what becomes of each delivery, in their order."""
+        prepared = [self._prepare(each) for each in deliveries]
+        waiting = {
+            recipe.key: recipe
+            for recipe in prepared
+            if isinstance(recipe, Recipe) and self._look_up(recipe.key) is None
+        }
+        outputs: dict[str, str | SourceError] = {}
+        with ThreadPoolExecutor(max_workers=cpu_count() or 1) as pool:
+            futures = {key: pool.submit(_attempt, recipe) for key, recipe in waiting.items()}
+            for key, future in futures.items():
+                outputs[key] = future.result()
+                self._done += 1
+                if self._advance is not None:
+                    self._advance(self._done, self._done + len(futures) - len(outputs))
+        for key, output in outputs.items():
+            if self._store is not None and isinstance(output, str):
+                self._store(key, output.encode())
+        return [self._outcome(each, recipe, outputs) for each, recipe in zip(deliveries, prepared, strict=True)]
+
+    def _look_up(self, key: str) -> str | None:
+        content = None if self._store is None else self._store(key, None)
+        return None if content is None else content.decode("utf-8", "replace")
+
+    def _prepare(self, delivery: Delivery) -> Recipe | SourceError | None:
+        """Return the recipe of a delivery; None if its files are delivered as they are."""
+        source = delivery.source
+        try:
+            if isinstance(source, ChartSource):
+                words = tuple(chart_words(source))
+                return Recipe(helm()[1], words, chart_contents(self._tree, source))
+            if isinstance(source, DirectorySource):
+                return None
+            copied = kustomization_copy(self._tree, source)
+            charts = any(runs_helm([each]) for each in copied.kustomizations)
+            version = f"{kustomize()[1]} {helm()[1]}" if charts else kustomize()[1]
+            value = json.dumps(with_origins(copied.kustomization))
+            return Recipe(version, (), copied.contents, copied.file, value, source.unrestricted, charts)
+        except SourceError as error:
+            return error
+
+    def _outcome(
+        self, delivery: Delivery, recipe: Recipe | SourceError | None, outputs: Mapping[str, str | SourceError]
+    ) -> Outcome:
+        source = delivery.source
+        if recipe is None:
+            return self._directory(delivery)
+        output = outputs.get(recipe.key, self._look_up(recipe.key) or "") if isinstance(recipe, Recipe) else recipe
+        if isinstance(output, SourceError):
+            return output.of(delivery.owner, source.folder)
+        try:
+            if isinstance(source, ChartSource):
+                return self._chart(delivery, source, output)
+            return self._kustomization(delivery, source, output)  # pyright: ignore[reportArgumentType]
+        except SourceError as error:
+            return error.of(delivery.owner, source.folder)
+
+    def _chart(self, delivery: Delivery, source: ChartSource, output: str) -> Built:
+        files = chart_files(self._tree, source.folder)
+        name = text(chart_value(self._tree, source.folder).get("name"))
+        objects = [
+            BuiltObject(document.text, _template(document.text, name, files.origin))
+            for document in split_documents(output)
+        ]
+        if source.patches:
+            by_id = {_identity(each.text): each.file for each in objects}
+            output = post_rendered(output, source.patches)
+            objects = [
+                BuiltObject(document.text, by_id.get(_identity(document.text))) for document in split_documents(output)
+            ]
+        layers = [*source.values, *(source.base or ())]
+        read = [each.name for each in layers if each.is_file]
+        reads = files.reads | {*read, *[path for _, path in source.files]}
+        return Built(delivery, tuple(objects), reads, output)
+
+    def _kustomization(self, delivery: Delivery, source: KustomizationSource, output: str) -> Built:
+        copied = kustomization_copy(self._tree, source)
+        keeps = "originAnnotations" in entries(mapping(copied.kustomization).get("buildMetadata"))
+        objects = [
+            substitute_object(each, source) for each in objects_of_output(output, source.folder, keeps_notes=keeps)
+        ]
+        joined = "---\n".join([each.text if each.text.endswith("\n") else f"{each.text}\n" for each in objects])
+        return Built(delivery, tuple(objects), kustomization_reads(self._tree, source), joined)
+
+    def _directory(self, delivery: Delivery) -> Built:
+        source = delivery.source
+        if not isinstance(source, DirectorySource):
+            raise TypeError(f"a directory is delivered as it is; got {type(source).__name__}")
+        objects: list[BuiltObject] = []
+        for path in source.files:
+            content = self._tree.read(path).decode("utf-8", "replace")
+            # A file is one text, so that its lines stay what they are.
+            objects.append(BuiltObject(content, path))
+        return Built(delivery, tuple(objects), frozenset([*source.files, *source.excluded]))
+
+
+def _attempt(recipe: Recipe) -> str | SourceError:
+    try:
+        if not recipe.path:
+            return build_chart(recipe.contents, recipe.words)
+        value = json.loads(recipe.kustomization)
+        return build_kustomization(
+            recipe.contents, recipe.path, value, runs_helm=recipe.runs_helm, unrestricted=recipe.unrestricted
+        )
+    except SourceError as error:
+        return error
+
+
+def _template(document: str, name: str, origin: Callable[[str], str]) -> str | None:
+    """Return the path in the repository of the template that Helm names above an object."""
+    line = next((each for each in document.splitlines()[:3] if each.startswith(_SOURCE)), None)
+    if line is None:
+        return None
+    path = line.removeprefix(_SOURCE).strip()
+    return origin(path.removeprefix(f"{name}/"))
+
+
+_SOURCE = "# Source: "
+
+
+def _identity(document: str) -> tuple[str, str]:
+    from krmfn.yamltext import YamlError, read
+
+    try:
+        value = mapping(read(document))
+    except YamlError:
+        return "", ""
+    return text(value.get("kind")), text(mapping(value.get("metadata")).get("name"))
+
+
+def reads_of(planned: Planned, tree: FileTree) -> frozenset[str]:
+    """Return the paths in the repository that a build reads, as far as can be told before it."""
+    if isinstance(planned, Unbuilt):
+        return frozenset()
+    source = planned.source
+    if isinstance(source, DirectorySource):
+        return frozenset([*source.files, *source.excluded])
+    if isinstance(source, ChartSource):
+        named = {each.name for each in (*source.values, *(source.base or ())) if each.is_file}
+        try:
+            return chart_files(tree, source.folder).reads | named
+        except SourceError:
+            return frozenset(_below(tree, source.folder)) | named
+    return kustomization_reads(tree, source)
+
+
+def _below(tree: FileTree, folder: str) -> Iterable[str]:
+    return tree.files_below(folder)
+
+
+def has_chart(tree: FileTree, folder: str) -> bool:
+    """Return True if a folder is a chart."""
+    return tree.is_file(posixpath.join(folder, CHART))

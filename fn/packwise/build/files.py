@@ -1,0 +1,273 @@
+"""Built objects as files to judge: their names, the configuration above them, and the places of findings in them.
+
+A built file is called by the template or resource that it is made of, with its owner. Findings about it are put back to
+the template: to its line if that can be told, with the values files that were used.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from krmfn.fieldpath import FieldError, parse_path
+from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
+from krmfn.record import Record
+from krmfn.result import Result, ResultFile
+from krmfn.yamltext import YamlError
+from packwise.build.applications import applies_hook, is_test
+from packwise.build.lines import template_line
+from packwise.build.sources import ChartSource, KustomizationSource
+from packwise.build.tree import objects_at, text_at
+from packwise.inputs.paths import InputPath
+from packwise.inputs.reader import BuiltFrom, Document, InputFile, decode, is_readable
+from packwise.lenient import mapping, text
+from packwise.objects.kinds import CLUSTER_SCOPED
+from packwise.settings.configuration import is_operator, is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.value import Value
+    from packwise.build.builder import Built
+    from packwise.build.sources import Delivery
+    from packwise.build.tree import FileTree
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
+
+
+def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callable[[str], str]) -> list[InputFile]:
+    """Return the files to judge of all that is built; `shown` is what the user calls a path of the repository."""
+    files: list[InputFile] = []
+    for number, each in enumerate(built):
+        files += _files_of(each, number, tree, top, shown)
+    return files
+
+
+def _files_of(built: Built, number: int, tree: FileTree, top: str, shown: Callable[[str], str]) -> Iterator[InputFile]:
+    delivery = built.delivery
+    source = delivery.source
+    texts: dict[str, list[str]] = {}
+    unknown = _file_of_source(delivery, tree)
+    for each in built.objects:
+        texts.setdefault(each.file or unknown, []).append(each.text)
+    place = _configured_folder(delivery, tree)
+    is_chart = isinstance(source, ChartSource)
+    values = tuple([shown(each) if tree.is_file(each) else each for each in source.values_names]) if is_chart else ()
+    for path, documents in texts.items():
+        joined = "---\n".join([each if each.endswith("\n") else f"{each}\n" for each in documents])
+        name = f"{shown(path)} ({delivery.owner.title})"
+        folder = posixpath.join(top, place, ".built", str(number))
+        at = InputPath(name, path, is_named=True, at=posixpath.join(folder, path))
+        origin = BuiltFrom(
+            shown(path),
+            text_at(tree, path) if tree.is_file(path) else "",
+            delivery.owner.title,
+            delivery.owner.cluster,
+            values,
+            "chart" if is_chart else "kustomization" if isinstance(source, KustomizationSource) else "directory",
+        )
+        try:
+            file = decode(joined.encode(), at)
+        except FieldError:
+            continue
+        kept = [_deliver_document(document, delivery) for document in file.documents]
+        yield file.replace(documents=tuple(each for each in kept if each is not None), built=origin)
+
+
+def _file_of_source(delivery: Delivery, tree: FileTree) -> str:
+    """Return the file that stands for objects of which nobody tells where they come from."""
+    folder = delivery.source.folder
+    names = ("Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization")
+    hits = [path for name in names if tree.is_file(path := posixpath.join(folder, name))]
+    return hits[0] if hits else delivery.owner.file
+
+
+def _configured_folder(delivery: Delivery, tree: FileTree) -> str:
+    """Return the folder whose nearest configuration judges the delivery: the owner's, else the source's."""
+    folder = posixpath.dirname(delivery.owner.file)
+    above = folder
+    while True:
+        paths = [path for path in tree.files_in(above) if path.endswith(_SUFFIXES)] if tree.is_folder(above) else []
+        if any(_CONFIGURATION.search(_content(tree, path)) and _configures(tree, path) for path in paths):
+            return folder
+        if not above:
+            return delivery.source.folder
+        above = posixpath.dirname(above)
+
+
+def _content(tree: FileTree, path: str) -> bytes:
+    try:
+        return tree.read(path)
+    except OSError:
+        return b""
+
+
+def _configures(tree: FileTree, path: str) -> bool:
+    return any(is_settings(item) or is_operator(item) for item in objects_at(tree, path))
+
+
+def _deliver_document(document: Document, delivery: Delivery) -> Document | None:
+    """Return the document as its owner delivers it; None if it does not, or if it configures packwise."""
+    item = document.item
+    if item is None or not is_readable(item):
+        return document
+    source = delivery.source
+    if isinstance(source, ChartSource):
+        if source.argo_hooks and not applies_hook(item.value):
+            return None
+        if not source.tests and not source.argo_hooks and is_test(item.value):
+            return None
+    elif delivery.owner.kind == "Application" and not applies_hook(item.value):
+        return None
+    if is_settings(item) or is_operator(item):
+        return None
+    metadata = mapping(source.metadata if isinstance(source, (ChartSource, KustomizationSource)) else None)
+    namespace = delivery.namespace
+    if isinstance(source, ChartSource):
+        # A release without a namespace is one of Helm's default namespace.
+        namespace = source.namespace or namespace or "default"
+
+    def change(each: KubeObject) -> KubeObject:
+        value = _with_metadata(_with_namespace(each.value, namespace), metadata)
+        return each if value is each.value else KubeObject.cut(each.source, value)
+
+    return document.replace(item=change(item), entries=tuple(map(change, document.entries)))
+
+
+def _with_namespace(value: Mapping[str, Value], namespace: str) -> Mapping[str, Value]:
+    """Return an object in the namespace that it is delivered to, if its kind has namespaces and it names none."""
+    metadata = mapping(value.get("metadata"))
+    if not namespace or metadata.get("namespace") or not metadata:
+        return value
+    if value.get("kind") in CLUSTER_SCOPED:
+        return value
+    return {**value, "metadata": {**metadata, "namespace": namespace}}
+
+
+def _with_metadata(value: Mapping[str, Value], added: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return an object with the labels and annotations that Flux gives all objects."""
+    if not added:
+        return value
+    metadata = dict(mapping(value.get("metadata")))
+    for field in ("labels", "annotations"):
+        if mapping(added.get(field)):
+            metadata[field] = {**mapping(metadata.get(field)), **mapping(added.get(field))}
+    return {**value, "metadata": metadata}
+
+
+class _Places(Record):
+    """The built files by their names, and the expression of a place in one of them."""
+
+    files: Mapping[str, InputFile]
+    expression: re.Pattern[str] | None
+
+
+def locate_results(results: Iterable[Result], files: Iterable[InputFile]) -> list[Result]:
+    """Return results with those about built files put back to what these are made of."""
+    by_name = {str(file.path.name): file for file in files if file.built is not None}
+    if not by_name:
+        return list(results)
+    names = "|".join(map(re.escape, sorted(by_name, key=len, reverse=True)))
+    places = _Places(by_name, re.compile(rf"({names}):(\d+)(:\d+)?"))
+    return [_locate(result, places) for result in results]
+
+
+def _locate(result: Result, places: _Places) -> Result:
+    file = None if result.file is None else places.files.get(result.file.path)
+    message = result.message
+    if places.expression is not None and " (" in message:
+        message = places.expression.sub(lambda match: _named_place(match, places), message)
+    if file is None or file.built is None:
+        return result if message == result.message else result.replace(message=message)
+    built = file.built
+    line, column = _line_of(result, file)
+    tags = {key: tag for key, tag in result.tags.items() if key not in ("line", "column")}
+    if line is not None:
+        tags["line"] = str(line)
+        if column is not None:
+            tags["column"] = str(column)
+    if built.kind != "directory":
+        tags["owner"] = built.owner
+        if built.values:
+            tags["values"] = ", ".join(built.values)
+        message = f"{message}; built by {built.owner}{_with_values(built.values)}"
+    return result.replace(message=message, file=ResultFile(built.template), tags=tags)
+
+
+_MOST_VALUES = 5
+
+
+def _with_values(values: Sequence[str]) -> str:
+    if not values:
+        return ""
+    named = [*values[:_MOST_VALUES], *(["…"] if len(values) > _MOST_VALUES else [])]
+    return f" with {', '.join(named)}"
+
+
+def _named_place(match: re.Match[str], places: _Places) -> str:
+    file = places.files[match[1]]
+    if file.built is None:
+        return match[0]
+    line = _built_line(file.built, file.text, int(match[2]))
+    return match[1] if line is None else match[1].replace(file.built.template, f"{file.built.template}:{line}", 1)
+
+
+def _built_line(built: BuiltFrom, output: str, line: int) -> int | None:
+    if built.kind == "directory":
+        return line
+    return template_line(built.text, output, line) if built.kind == "chart" and built.text else None
+
+
+def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
+    """Return the line, and the column if it is the author's own, of what a result is about."""
+    built, line = file.built, result.tags.get("line", "")
+    if built is None or not line.isdigit():
+        return None, None
+    if built.kind == "directory":
+        column = result.tags.get("column", "")
+        return int(line), int(column) if column.isdigit() else None
+    if built.kind == "chart":
+        return _built_line(built, file.text, int(line)), None
+    return _resource_line(result, file), None
+
+
+def _resource_line(result: Result, file: InputFile) -> int | None:
+    """Return the line of a field in the resource that a kustomization builds on, where that has the same value."""
+    from krmfn.kubeobject import text_location
+
+    built, ref = file.built, result.resource_ref
+    if built is None or ref is None or not built.text:
+        return None
+    path = () if result.field is None else parse_path(result.field.path)
+    item = next((each for each in file.items if is_readable(each) and _is_called(each, ref.kind, ref.name)), None)
+    if item is None:
+        return None
+    own = _same_object(built.text, ref.kind, ref.name)
+    if own is None:
+        return None
+    try:
+        hits = own.get(path, None)
+        if path and (hits is None or hits != item.get(path, None)):
+            # A patch, a transformer or nothing says so.
+            return text_location(own.source, ()).line if hits is None else None
+        return text_location(own.source, path).line
+    except (FieldError, YamlError, ValueError):
+        return None
+
+
+def _is_called(item: KubeObject, kind: str, name: str) -> bool:
+    return text(item.value.get("kind")) == kind and text(mapping(item.value.get("metadata")).get("name")) == name
+
+
+def _same_object(content: str, kind: str, name: str) -> KubeObject | None:
+    """Return the object of a resource that a build made another of: a prefix or suffix may have come to its name."""
+    from packwise.build.tree import documents_in
+
+    hits = [each for each in documents_in(content, "") if isinstance(each, KubeObject)]
+    of_kind = [each for each in hits if text(each.value.get("kind")) == kind]
+    names = [text(mapping(each.value.get("metadata")).get("name")) for each in of_kind]
+    same = [each for each, own in zip(of_kind, names, strict=True) if own == name]
+    near = same or [each for each, own in zip(of_kind, names, strict=True) if own and own in name]
+    return near[0] if len(near) == 1 else None

@@ -1,0 +1,158 @@
+"""The sources that named paths deliver, built: their files beside the plain ones, and what is said of them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.build.builder import Builder
+from packwise.build.deliveries import Delivered, deliver, repository_of
+from packwise.build.files import built_files
+from packwise.build.summary import results_of
+from packwise.build.tree import CommitTree, DiskTree
+from packwise.discovery import LeftOut, Reason
+from packwise.inputs.coverage import Sources
+from packwise.inputs.git import Commit, checkout_names, remote_urls
+from packwise.inputs.groups import BuiltInputs
+from packwise.inputs.paths import contains, real, top_of
+from packwise.inputs.reader import is_readable
+from packwise.objects.kinds import workloads_in
+from packwise.settings.configuration import is_operator, is_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Sequence
+
+    from krmfn.kubeobject import KubeObject
+    from krmfn.result import Result
+    from packwise.build.builder import Store
+    from packwise.build.tree import FileTree
+    from packwise.inputs.reader import InputFile
+
+
+def build_named(
+    paths: Sequence[str],
+    files: Sequence[InputFile],
+    left_out: Sequence[tuple[str, LeftOut]],
+    commit: str | None = None,
+    *,
+    requires: bool = False,
+) -> BuiltInputs:
+    """Return the files that paths name, on disk or in a commit, with all that is built of them. Raises UsageError."""
+    named = [real(path) for path in paths]
+    tops = dict.fromkeys([top_of(_nearest_folder(path)) for path in named])
+    kept, sources, skipped = list(files), Sources(), list(left_out)
+    results: list[Result] = []
+    built: list[InputFile] = []
+    for top in tops:
+        with _open_tree(top, commit) as tree:
+            delivered = _deliver(tree, top, named)
+            show = _path_shower(top, commit)
+            built += built_files(delivered.built, tree, top, show)
+        reads = {os.path.join(top, path) for path in delivered.reads}  # noqa: PTH118
+        in_builds = {os.path.join(top, path) for each in delivered.built for path in each.reads}  # noqa: PTH118
+        kept, passed = _without_reads(kept, reads, commit)
+        skipped = [each for each in (*skipped, *passed) if _real_path(each[0], commit) not in in_builds]
+        results += results_of(delivered, show, requires=requires)
+        unbuilt = [(each.owner.title, each.obstacle.value, each.reason) for each in delivered.unbuilt]
+        sources = Sources(sources.built + len(delivered.built), (*sources.unbuilt, *unbuilt))
+    return BuiltInputs((*kept, *built), tuple(skipped), tuple(results), sources)
+
+
+def _nearest_folder(path: str) -> str:
+    """Return the folder at a path, or above it: what a commit holds may be gone."""
+    folder = Path(path)
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return str(folder)
+
+
+@contextmanager
+def _open_tree(top: str, commit: str | None) -> Generator[FileTree]:
+    """The files of a repository, on disk or in a commit. Raises UsageError."""
+    disk = DiskTree(top, "")
+    if commit is None:
+        yield disk
+        return
+    opened = Commit(commit, top)
+    try:
+        yield CommitTree(opened, "", disk)
+    finally:
+        opened.close()
+
+
+def _real_path(name: str, commit: str | None) -> str:
+    return real(name if commit is None else name.removeprefix(f"{commit}:"))
+
+
+def _deliver(tree: FileTree, top: str, named: Sequence[str]) -> Delivered:
+    repository = repository_of(tree, remote_urls(top), checkout_names(top))
+
+    def is_in_scope(path: str) -> bool:
+        at = os.path.join(top, path) if path else top  # noqa: PTH118
+        return any(contains(each, at) for each in named)
+
+    with _open_store() as store:
+        return deliver(repository, Builder(tree, store, _advance), is_in_scope)
+
+
+@contextmanager
+def _open_store() -> Generator[Store | None]:
+    """The cache of a fleet as a store of builds; None if this user has none."""
+    from packwise.build.cache import default_place, open_cache
+
+    place = default_place()
+    if place is None:
+        yield None
+        return
+    with open_cache(place, lambda _: None) as cache:
+
+        def store(key: str, value: bytes | None) -> bytes | None:
+            if value is None:
+                return cache.get(key)
+            cache.put(key, value)
+            return value
+
+        yield store
+
+
+def _advance(done: int, number: int) -> None:
+    import sys
+
+    if sys.stderr.isatty() and number > 1:
+        sys.stderr.write(f"\rbuilt {done} of {number} sources" if done < number else "\r\033[K")
+        sys.stderr.flush()
+
+
+def _path_shower(top: str, commit: str | None) -> Callable[[str], str]:
+    here = real(".")
+    start = "" if commit is None else f"{commit}:"
+
+    def show(path: str) -> str:
+        at = os.path.join(top, path) if path else top  # noqa: PTH118
+        return start + Path(os.path.relpath(at, here)).as_posix()
+
+    return show
+
+
+def _without_reads(
+    files: Iterable[InputFile], reads: set[str], commit: str | None
+) -> tuple[list[InputFile], list[tuple[str, LeftOut]]]:
+    """Return the files that no build reads, and those that one does; what configures packwise stays."""
+    kept: list[InputFile] = []
+    passed: list[tuple[str, LeftOut]] = []
+    for file in files:
+        at = None if file.path.name is None else _real_path(file.path.name, commit)
+        if at not in reads or file.left_out is not None:
+            kept.append(file)
+            continue
+        documents = tuple(each for each in file.documents if any(map(_configures, each.items)))
+        if documents:
+            kept.append(file.replace(documents=documents))
+        passed.append((str(file.path.name), LeftOut(Reason.UNBUILT, "", workloads_in(file.text))))
+    return kept, passed
+
+
+def _configures(item: KubeObject) -> bool:
+    return is_readable(item) and (is_settings(item) or is_operator(item))

@@ -1,0 +1,362 @@
+"""Owners, the sources that they have built and delivered, and why a source is not built.
+
+Pure values: the modules of the controllers make them, `charts` and `kustomizations` build them.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from enum import Enum
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.build.substitution import Substitution
+    from packwise.build.tree import FileTree
+
+
+class Owner(Record):
+    """The one that has a source delivered: an Application, a HelmRelease, a Kustomization of Flux, a TopologyRender; or the
+    source itself, where `item` is None.
+
+    `file` is where it is, from the top of the repository. `cluster` is where it delivers to; "" is the cluster that the
+    repository is for.
+    """
+
+    kind: str
+    name: str
+    namespace: str = ""
+    file: str = ""
+    item: KubeObject | None = None
+    cluster: str = ""
+
+    @property
+    def title(self) -> str:
+        """`Application argocd/llm`; `chart charts/llm` of a source that nobody names."""
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name or '.'}"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The parts that tell the owner from others, however often it is met."""
+        return self.kind, self.namespace, self.name, self.cluster
+
+
+class Values(Record):
+    """A layer of the values of a chart: a file of the repository, or a `text` that an object holds."""
+
+    name: str
+    text: str | None = None
+    is_file: bool = True
+
+
+class ChartSource(Record):
+    """A chart to build, as `helm template` gets it.
+
+    `values` rank from the weakest on. `base` is what replaces the chart's own values.yaml, None if it stays. `lists`
+    are its options `--set`, `--set-string` and the like. `patches` are kustomizations that change what the chart makes.
+    """
+
+    folder: str
+    release: str
+    namespace: str = ""
+    values: tuple[Values, ...] = ()
+    base: tuple[Values, ...] | None = None
+    lists: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    options: tuple[str, ...] = ()
+    includes_crds: bool = True
+    tests: bool = False
+    argo_hooks: bool = False
+    patches: tuple[Mapping[str, Value], ...] = ()
+    metadata: Mapping[str, Value] = {}
+
+    @property
+    def values_names(self) -> tuple[str, ...]:
+        """The names of the values that are used, for findings; its own values.yaml if none is named."""
+        own = (Values(posixpath.join(self.folder, "values.yaml")),) if self.base is None else self.base
+        named = [each.name for each in (*(own if not self.values else ()), *self.values)]
+        return (*named, *[text for _, text in self.lists])
+
+
+class KustomizationSource(Record):
+    """A kustomization to build. `change` makes the controller's kustomization of the one that the folder holds.
+
+    A folder without one gets a `generated` one, with `resources`. `helm`: its helmCharts are built. `unrestricted`:
+    files outside its folder may be named.
+    """
+
+    folder: str
+    change: Callable[[Mapping[str, Value]], Mapping[str, Value]] | None = None
+    resources: tuple[str, ...] | None = None
+    helm: bool = True
+    unrestricted: bool = False
+    substitution: Substitution | None = None
+    metadata: Mapping[str, Value] = {}
+
+
+class DirectorySource(Record):
+    """Files that are delivered as they are. `excluded` are those below it that are not delivered."""
+
+    folder: str
+    files: tuple[str, ...]
+    excluded: tuple[str, ...] = ()
+
+
+Source = ChartSource | KustomizationSource | DirectorySource
+
+
+class Delivery(Record):
+    """A source that an owner has delivered, into a namespace. `notes` are what had to be assumed for it."""
+
+    owner: Owner
+    source: Source
+    namespace: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Obstacle(Enum):
+    """The kinds of reasons why a source is not built; summaries count in this order."""
+
+    PROGRAM = ("program not on PATH", "programs not on PATH")
+    REMOTE_CHART = ("remote chart", "remote charts")
+    REMOTE_SOURCE = ("remote source", "remote sources")
+    MISSING_VALUES = ("missing values", "missing values")
+    UNSUPPORTED = ("unsupported feature", "unsupported features")
+    SUSPENDED = ("suspended", "suspended")
+    FAILED = ("failed build", "failed builds")
+
+
+class Unbuilt(Record):
+    """A source that is not built, and why. If it `is_wrong`, its controller would fail on it too: an error at `path`.
+
+    `folder` is the source, if it is in the repository.
+    """
+
+    owner: Owner
+    obstacle: Obstacle
+    reason: str
+    is_wrong: bool = False
+    path: FieldPath = ()
+    folder: str | None = None
+
+
+Planned = Delivery | Unbuilt
+
+
+class SourceError(Exception):
+    """A source that cannot be planned or built, and why; the arguments are those of `Unbuilt`."""
+
+    def __init__(self, obstacle: Obstacle, reason: str, *, is_wrong: bool = False, path: FieldPath = ()) -> None:
+        super().__init__(reason)
+        self.obstacle = obstacle
+        self.reason = reason
+        self.is_wrong = is_wrong
+        self.path = path
+
+    def of(self, owner: Owner, folder: str | None = None) -> Unbuilt:
+        """Return the reason as one of `owner`."""
+        return Unbuilt(owner, self.obstacle, self.reason, self.is_wrong, self.path, folder)
+
+
+def unsupported_error(feature: str) -> SourceError:
+    """Return the error of a controller's feature that packwise does not implement."""
+    return SourceError(Obstacle.UNSUPPORTED, f"{feature} is not supported")
+
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*+(.*[^/])/*+", re.IGNORECASE)
+
+
+def address(url: str) -> tuple[str, str] | None:
+    """Return host and path of a repository's URL, however a client speaks to it; None for a path of this machine."""
+    match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
+    return match and (match[1].lower(), match[2].lower().removesuffix(".git"))
+
+
+class Repository(Record):
+    """The repository whose sources are built: its files, the URLs of its remotes, and the names of the checkout.
+
+    `revisions` are the names of what is checked out: branches and the like. `texts` are the objects in it that owners
+    refer to.
+    """
+
+    tree: FileTree
+    remotes: tuple[str, ...] = ()
+    revisions: frozenset[str] = frozenset()
+    objects: tuple[tuple[str, KubeObject], ...] = ()
+    argocd_helm: bool = False
+
+    def is_here(self, url: str) -> bool | None:
+        """Return True if a URL is that of this repository; None if no remote tells."""
+        known = {known for remote in self.remotes if (known := address(remote)) is not None}
+        return address(url) in known if known else None
+
+    def is_checked_out(self, revision: str) -> bool:
+        """Return True if a revision that an owner names is what is checked out, as far as names tell."""
+        return revision in _NEWEST or revision.removeprefix("refs/heads/") in self.revisions
+
+    def has(self, path: str) -> bool:
+        """Return True if there is a file or folder at `path`."""
+        return self.tree.is_file(path) or self.tree.is_folder(path)
+
+
+_NEWEST = ("", "HEAD")
+
+ELSEWHERE = SourceError(Obstacle.REMOTE_SOURCE, "the source is another repository, and packwise fetches nothing")
+
+
+def local_path(repository: Repository, url: str, path: str, notes: list[str]) -> str:
+    """Return the path in the repository of a source at `url`; what is assumed for that is added to `notes`.
+
+    Raises SourceError: it is in another repository, or not there.
+    """
+    here = repository.is_here(url)
+    inside = path_from_top(path)
+    if here is False or inside is None:
+        if inside is None:
+            raise SourceError(Obstacle.FAILED, f'path "{path}" leads out of the repository', is_wrong=True)
+        raise SourceError(Obstacle.REMOTE_SOURCE, f"{url} is another repository, and packwise fetches nothing")
+    if here is None:
+        if not repository.has(inside):
+            raise SourceError(Obstacle.REMOTE_SOURCE, f"{url} is another repository, and packwise fetches nothing")
+        notes.append(f"assumed that {url} is this repository, which has no remote")
+    elif not repository.has(inside):
+        raise SourceError(Obstacle.FAILED, f'path "{path}" does not exist in the repository', is_wrong=True)
+    return inside
+
+
+def path_from_top(path: str) -> str | None:
+    """Return a path from the top of the repository, "" for the top; None if it leads out of it."""
+    joined = posixpath.normpath(path.strip().lstrip("/") or ".")
+    if joined == ".." or joined.startswith("../"):
+        return None
+    return "" if joined == "." else joined
+
+
+def revision_note(repository: Repository, revision: str) -> list[str]:
+    """Return the note on a revision that is not checked out."""
+    if repository.is_checked_out(revision):
+        return []
+    return [f'built the checkout, not the revision "{revision}"']
+
+
+def as_text(value: Value) -> str:
+    """Return a value as text that YAML readers take for the same value."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def merge_patch(base: Value, patch: Value) -> Value:
+    """Return `base` with a JSON merge patch. Source: RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(base) if isinstance(base, dict) else {}
+    for key, each in patch.items():
+        if each is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), each)
+    return result
+
+
+def overlay_values(base: Value, over: Value) -> Value:
+    """Return values with those `over` them, as Helm merges them: mappings by key, all else replaced.
+
+    Source: Helm, pkg/chart/loader MergeMaps.
+    """
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return over
+    return {**base, **{key: overlay_values(base[key], each) if key in base else each for key, each in over.items()}}
+
+
+def objects_named(repository: Repository, kind: str, namespace: str, name: str) -> Sequence[KubeObject]:
+    """Return the objects of the repository of a kind, namespace and name; one without a namespace counts for any."""
+    return [
+        item
+        for _, item in repository.objects
+        if item.value.get("kind") == kind and _is_named(item.value.get("metadata"), namespace, name)
+    ]
+
+
+def _is_named(metadata: Value, namespace: str, name: str) -> bool:
+    if not isinstance(metadata, dict) or metadata.get("name") != name:
+        return False
+    return metadata.get("namespace") in (None, "", namespace) or not namespace
+
+
+def first_line(text: str, most: int = 2000) -> str:
+    """Return what a program complains of, on one line of bounded length."""
+    line = " ".join(text.split())
+    # The cause is at the end of what Helm says of nested templates.
+    return line if len(line) <= most else f"{line[: most // 2]}…{line[-most // 2 :]}"
+
+
+def glob_expression(glob: str) -> re.Pattern[str]:
+    """Return the expression of a glob in which `*` and `?` cross no "/", and `**` does. Source: bmatcuk/doublestar."""
+    return re.compile(_translate(glob, star="[^/]*", single="[^/]"))
+
+
+def crossing_expression(glob: str) -> re.Pattern[str]:
+    """Return the expression of a glob in which `*` crosses "/". Source: gobwas/glob without separators."""
+    return re.compile(_translate(glob, star=".*", single="."))
+
+
+def _translate(glob: str, star: str, single: str) -> str:
+    parts: list[str] = []
+    at, depth = 0, 0
+    while at < len(glob):
+        char = glob[at]
+        if glob.startswith("**/", at):
+            parts.append("(?:.*/)?" if star != ".*" else ".*/")
+            at += 3
+            continue
+        if char == "*":
+            is_double = glob.startswith("**", at)
+            parts.append(".*" if is_double else star)
+            at += 2 if is_double else 1
+            continue
+        if char == "[" and (end := glob.find("]", at + 2)) > 0:
+            inner = glob[at + 1 : end].replace("\\", r"\\")
+            negated = inner[:1] in ("!", "^")
+            parts.append(f"[{'^' if negated else ''}{inner[1:] if negated else inner}]")
+            at = end + 1
+            continue
+        if char == "{":
+            parts.append("(?:")
+            depth += 1
+        elif char == "}" and depth:
+            parts.append(")")
+            depth -= 1
+        elif char == "," and depth:
+            parts.append("|")
+        elif char == "\\" and at + 1 < len(glob):
+            at += 1
+            parts.append(re.escape(glob[at]))
+        else:
+            parts.append(single if char == "?" else re.escape(char))
+        at += 1
+    return "".join(parts) + ")" * depth
+
+
+def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
+    """Return True if a glob matches a path; one that is no glob matches nothing."""
+    try:
+        expression = crossing_expression(glob) if crosses else glob_expression(glob)
+    except re.error:
+        return False
+    return len(path) <= _LONGEST_PATH and expression.fullmatch(path) is not None
+
+
+_LONGEST_PATH = 4096
+
+
+def texts_of(values: Iterable[Value]) -> list[str]:
+    """Return the texts among values."""
+    return [each for each in values if isinstance(each, str)]

@@ -1,0 +1,57 @@
+"""Results about builds: those that fail, those that are not made, and assumptions."""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Result, ResultFile, Severity
+from packwise.build.sources import Obstacle
+from packwise.findings.finding import Finding, Rule, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krmfn.fieldpath import FieldPath
+    from packwise.build.deliveries import Delivered
+    from packwise.build.sources import Owner
+
+FAILED = Rule(
+    "source-build",
+    "Each source that a controller delivers can be built.",
+    "spec/sources.md#1.5",
+)
+NOT_BUILT = Rule(
+    "source-not-built",
+    "With --require-build, packwise builds every source.",
+    "spec/sources.md#1.5",
+)
+ASSUMED = Rule(
+    "source-assumed",
+    "Nothing has to be assumed to build a source.",
+    "spec/sources.md#1.4",
+    Severity.INFO,
+)
+RULES = (FAILED, NOT_BUILT, ASSUMED)
+"""Rules of sources that are built."""
+
+
+def results_of(delivered: Delivered, shown: Callable[[str], str], *, requires: bool) -> list[Result]:
+    """Return what is reported of builds: those that fail, with `requires` those that are not made, what is assumed."""
+    results: list[Result] = []
+    for each in delivered.unbuilt:
+        if each.is_wrong:
+            results.append(_result(FAILED, each.owner, each.path, f"cannot be built: {each.reason}", shown))
+        elif requires and each.obstacle is not Obstacle.SUSPENDED:
+            message = f"is not built ({each.obstacle.value[0]}): {each.reason}"
+            results.append(_result(NOT_BUILT, each.owner, each.path, message, shown))
+    for each in delivered.built:
+        for note in dict.fromkeys(each.delivery.notes):
+            results.append(_result(ASSUMED, each.delivery.owner, (), note, shown))
+    return results
+
+
+def _result(rule: Rule, owner: Owner, path: FieldPath, message: str, shown: Callable[[str], str]) -> Result:
+    item = owner.item
+    if item is None:
+        return shorten(Result(message, rule.severity, file=ResultFile(shown(owner.file)), tags={"rule": rule.name}))
+    result = Finding.of(rule, item, path, message).to_result()
+    return result.replace(file=ResultFile(shown(owner.file)))

@@ -1,0 +1,62 @@
+"""Sources of a repository in memory, planned without any program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from packwise.build.deliveries import owners_in, plan_sources, repository_of
+from packwise.build.sources import ChartSource, Delivery, Unbuilt
+from packwise.build.tree import MemoryTree
+
+URL = "https://git.example.com/acme/gitops.git"
+CHART = {"charts/llm/Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n", "charts/llm/values.yaml": "a: 1\n"}
+HERE = "https://kubernetes.default.svc"
+
+
+def application(source: Mapping[str, Any], name: str = "llm", **spec: Any) -> str:
+    """An Application whose one source is the chart of this repository, changed by `source`."""
+    sources = spec.pop("sources", None)
+    own = {"repoURL": URL, "path": "charts/llm", **source}
+    fields = {"sources": sources} if sources else {"source": own}
+    value = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "argocd"},
+        "spec": {"destination": {"namespace": "team-a", "server": HERE}, **fields, **spec},
+    }
+    return yaml.safe_dump(value, sort_keys=False)
+
+
+def planned(
+    files: Mapping[str, str], remotes: tuple[str, ...] = (URL,), revisions: tuple[str, ...] = ("main",)
+) -> list[Delivery | Unbuilt]:
+    """What the owners among the files deliver, in their order."""
+    tree = MemoryTree({path: content.encode() for path, content in files.items()})
+    repository = repository_of(tree, remotes, revisions)
+    return [
+        each for path in sorted(files) for owner in owners_in(tree, path) for each in plan_sources(owner, repository)
+    ]
+
+
+def chart(files: Mapping[str, str], **options: Any) -> ChartSource:
+    """The one chart that the owners among the files deliver."""
+    (delivery,) = planned(files, **options)
+    assert isinstance(delivery, Delivery), delivery
+    assert isinstance(delivery.source, ChartSource)
+    return delivery.source
+
+
+def layers(source: ChartSource) -> list[str]:
+    """The layers of values, from the weakest on: files by name, text by content; then the options that set some."""
+    named = [each.name if each.text is None else each.text for each in source.values]
+    return [*named, *[f"{option} {value}" for option, value in source.lists]]
+
+
+def refusal(files: Mapping[str, str], **options: Any) -> tuple[str, str, bool]:
+    """Why the one source is not built: the kind, the reason, and whether the controller fails too."""
+    (unbuilt,) = planned(files, **options)
+    assert isinstance(unbuilt, Unbuilt), unbuilt
+    return unbuilt.obstacle.name, unbuilt.reason, unbuilt.is_wrong

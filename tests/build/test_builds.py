@@ -1,0 +1,298 @@
+"""Charts and kustomizations built by the real programs: as by hand, judged at their templates, and confined."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from packwise.build import charts, kustomizations
+from packwise.build.builder import Builder, Built
+from packwise.build.confinement import Bounds
+from packwise.build.deliveries import deliver, repository_of
+from packwise.build.tree import DiskTree
+from tests.build.planning import URL, application
+from tests.cli.calling import Call, write
+
+pytestmark = pytest.mark.client
+
+TOPOLOGY = """\
+apiVersion: packwise.dev/v1alpha1
+kind: TopologyRender
+metadata: {name: prod}
+spec:
+  revision: v0.1.0-alpha.8
+  topologyAwareScheduling:
+    enabled: true
+    levels:
+      - {domain: zone, key: topology.kubernetes.io/zone}
+      - {domain: rack, key: example.com/rack}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: research}
+spec:
+  resources:
+    cpu: {quota: -1, limit: -1}
+    gpu: {quota: -1, limit: -1}
+    memory: {quota: -1, limit: -1}
+"""
+TEMPLATE = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata:
+  name: {{ .Release.Name }}
+  labels:
+    kai.scheduler/queue: {{ .Values.queue }}
+spec:
+  replicas: 1
+  template:
+    topologyConstraint:
+      packDomain: {{ .Values.domain }}
+    cliques:
+      - name: worker
+        spec:
+          roleName: worker
+          replicas: {{ .Values.replicas }}
+          podSpec:
+            schedulerName: kai-scheduler
+            containers:
+              - name: main
+                image: vllm
+                resources:
+                  limits:
+                    nvidia.com/gpu: {{ .Values.gpus | quote }}
+"""
+CHART = {
+    "charts/llm/Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n",
+    "charts/llm/values.yaml": 'replicas: 2\nqueue: research\ndomain: rack\ngpus: "8"\n',
+    "charts/llm/templates/pcs.yaml": TEMPLATE,
+    "charts/llm/templates/tests/test.yaml": (
+        'apiVersion: v1\nkind: Pod\nmetadata:\n  name: t\n  annotations: {"helm.sh/hook": test}\n'
+    ),
+}
+BASE = TEMPLATE.replace("{{ .Release.Name }}", "base").replace("{{ .Values.queue }}", "research")
+BASE = BASE.replace("{{ .Values.replicas }}", "2").replace("{{ .Values.gpus | quote }}", '"8"')
+KUSTOMIZATION = {
+    "kust/base/pcs.yaml": BASE.replace("{{ .Values.domain }}", "TODO"),
+    "kust/base/kustomization.yaml": "resources: [pcs.yaml]\n",
+    "kust/dev/kustomization.yaml": (
+        "resources: [../base]\nnamespace: dev\npatches:\n- target: {kind: PodCliqueSet}\n  patch: |\n"
+        "    - {op: replace, path: /spec/template/topologyConstraint/packDomain, value: rack}\n"
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _programs(helm: Path, kustomize: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The real programs first on PATH, a cache of the test's own, and a repository around its folder."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(helm.parent), str(kustomize.parent), os.environ["PATH"]]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / f"{tmp_path.name}-cache"))
+    caches = (charts.helm, kustomizations.kustomize, kustomizations._kustomize_with)  # pyright: ignore[reportPrivateUsage]
+    for each in caches:
+        each.cache_clear()
+    subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", URL], check=True)
+    yield
+    for each in caches:
+        each.cache_clear()
+
+
+def builds(folder: Path) -> list[Built]:
+    tree = DiskTree(str(folder), "")
+    delivered = deliver(repository_of(tree, [URL], ["main"]), Builder(tree), lambda _: True)
+    assert delivered.unbuilt == ()
+    return list(delivered.built)
+
+
+def output(folder: Path, *words: str) -> str:
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_builds_are_those_of_the_programs_by_hand(tmp_path: Path) -> None:
+    helm = {"valueFiles": ["prod.yaml"], "parameters": [{"name": "gpus", "value": "4", "forceString": True}]}
+    owned = {"charts/llm/prod.yaml": "replicas: 3\n", "apps/a.yaml": application({"helm": helm})}
+    write(
+        tmp_path,
+        CHART | KUSTOMIZATION | owned | {"charts/own/Chart.yaml": "apiVersion: v2\nname: own\nversion: 1.0.0\n"},
+    )
+    write(tmp_path, {"charts/own/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+
+    outputs = {each.delivery.owner.title: each.output for each in builds(tmp_path)}
+
+    words = ("helm", "template", "charts/llm", "--name-template=llm", "--namespace=team-a", "--include-crds")
+    assert outputs["Application argocd/llm"] == output(
+        tmp_path, *words, "--values=charts/llm/prod.yaml", "--set-string=gpus=4"
+    )
+    assert outputs["chart charts/own"] == output(tmp_path, "helm", "template", "own", "charts/own", "--include-crds")
+    assert outputs["kustomization kust/dev"] == output(tmp_path, "kustomize", "build", "kust/dev")
+    assert len(outputs) == 3
+
+
+WRONG = {
+    "domain: rak": "11: PodCliqueSet default/llm spec.template.topologyConstraint.packDomain: ",
+    "queue: reserch": "6: PodCliqueSet default/llm metadata.labels[kai.scheduler/queue]: ",
+    "gpus: '-1'": "24: PodCliqueSet default/llm spec.template.cliques[0].spec.podSpec.containers[0].resources.",
+    "replicas: 0": "15: PodCliqueSet default/llm spec.template.cliques[0].spec.minAvailable: ",
+}
+
+
+@pytest.mark.parametrize("values", WRONG)
+def test_findings_name_the_template_and_the_values(call: Call, tmp_path: Path, values: str) -> None:
+    sources = "  sources:\n    - {chart: charts/llm, values: [prod.yaml]}\n"
+    write(tmp_path, CHART | {"topology.yaml": TOPOLOGY.replace("---\n", f"{sources}---\n"), "prod.yaml": f"{values}\n"})
+
+    ran = call("check", ".", "--build")
+
+    assert f"charts/llm/templates/pcs.yaml:{WRONG[values]}" in ran.stdout
+    assert "; built by TopologyRender prod: llm with prod.yaml [" in ran.stdout
+
+
+def test_what_is_delivered_is_judged_and_what_a_build_reads_is_not(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, CHART | KUSTOMIZATION | {"topology.yaml": TOPOLOGY})
+
+    assert "TODO" in call("check", ".").stdout
+    ran = call("check", ".", "--build")
+
+    assert ran.stdout == ""
+    assert (ran.code, ran.stderr.splitlines()[-1]) == (
+        0,
+        "no findings in 4 files; 2 workloads judged with Grove v0.1.0-alpha.8 (topology.yaml); 2 sources built",
+    )
+
+
+def test_one_chart_delivered_twice_is_judged_twice(call: Call, tmp_path: Path) -> None:
+    apps = [
+        application({"helm": {"values": f"domain: {domain}"}}, name=name)
+        for name, domain in (("good", "rack"), ("bad", "rak"))
+    ]
+    write(tmp_path, CHART | {"topology.yaml": TOPOLOGY, "apps/a.yaml": "---\n".join(apps)})
+
+    ran = call("check", ".", "--build")
+
+    errors = [line for line in ran.stdout.splitlines() if line.startswith("error:")]
+    assert [line.split(" ")[3] for line in errors] == ["team-a/bad"]
+
+
+def test_sources_that_are_not_built_are_counted_and_an_error_where_all_must_be(call: Call, tmp_path: Path) -> None:
+    remote = application({"chart": "redis", "repoURL": "https://charts.example.com"}, name="redis")
+    write(tmp_path, CHART | {"topology.yaml": TOPOLOGY, "apps/a.yaml": remote})
+
+    ran = call("check", ".", "--build")
+    required = call("check", ".", "--require-build")
+
+    assert (ran.code, ran.stderr.splitlines()[-1].endswith("1 source built, 1 not built: 1 remote chart")) == (0, True)
+    assert required.code == 1
+    assert "apps/a.yaml:1:1: Application argocd/redis: is not built (remote chart): chart redis" in required.stdout
+
+
+def test_go_templates_of_sets_and_apps_of_apps(tmp_path: Path) -> None:
+    template = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": {"name": "set", "namespace": "argocd"},
+        "spec": {
+            "goTemplate": True,
+            "generators": [{"git": {"repoURL": URL, "files": [{"path": "teams/*.yaml"}]}}],
+            "template": {
+                "metadata": {"name": "llm-{{ .team | lower }}"},
+                "spec": {
+                    "destination": {"namespace": "team-{{ .path.basename }}", "name": "in-cluster"},
+                    "source": {"repoURL": URL, "path": "charts/llm", "helm": {"values": "gpus: '{{ .gpus }}'"}},
+                },
+            },
+        },
+    }
+    root = application({"path": "apps", "directory": {"recurse": True}}, name="root")
+    write(tmp_path, CHART | {"root.yaml": root, "apps/set.yaml": json.dumps(template)})
+    write(tmp_path, {"teams/a.yaml": "team: Blue\ngpus: 4\n", "teams/b.yaml": "- {team: Red, gpus: 2}\n"})
+
+    outputs = {each.delivery.owner.title: each.output for each in builds(tmp_path)}
+
+    assert list(outputs) == ["Application argocd/root", "Application argocd/llm-blue", "Application argocd/llm-red"]
+    assert 'nvidia.com/gpu: "4"' in outputs["Application argocd/llm-blue"]
+    assert 'nvidia.com/gpu: "2"' in outputs["Application argocd/llm-red"]
+
+
+HOSTILE = {
+    "an endless loop": ("{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}", "seconds"),
+    "much memory": ("{{ range until 1000000 }}{{ range until 100000 }}{{ end }}{{ end }}", ""),
+    "much output": ('{{ range until 9000 }}{{ repeat 1000000 "x" }}{{ end }}', ""),
+    "a template in itself": (
+        '{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}',
+        "nested",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_chart_is_stopped_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    body, expected = HOSTILE[name]
+    small = Bounds(processor_seconds=2, seconds=5, memory=300 << 20, output=1 << 20)
+    monkeypatch.setattr(charts, "BOUNDS", small)
+    write(tmp_path, {"c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "c/templates/a.yaml": f"a: {body}\n"})
+    tree = DiskTree(str(tmp_path), "")
+
+    delivered = deliver(repository_of(tree, [], []), Builder(tree), lambda _: True)
+
+    (unbuilt,) = delivered.unbuilt
+    assert expected in unbuilt.reason
+    assert any(each in unbuilt.reason for each in ("needs more than", "takes more than", "writes more than", "nested"))
+    assert len(unbuilt.reason) < 2100
+
+
+class _Asked(http.server.BaseHTTPRequestHandler):
+    requests: list[str] = []  # noqa: RUF012
+
+    def do_GET(self) -> None:
+        self.requests.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_chart_reaches_no_network_and_no_file_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    """Also where packwise does not know the reference: the program itself is confined."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Asked)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    secret = tmp_path.parent / "secret.json"
+    secret.write_text('{"type": "object"}', encoding="utf-8")
+    if not is_known:
+        monkeypatch.setattr(charts, "_refuse_remote_schema", lambda *_: None)
+    for number, reference in enumerate((f"http://127.0.0.1:{server.server_port}/x", f"file://{secret}")):
+        chart = {f"c{number}/Chart.yaml": f"apiVersion: v2\nname: c{number}\nversion: 1.0.0\n"}
+        schema = {f"c{number}/values.schema.json": json.dumps({"$ref": reference})}
+        write(tmp_path, chart | schema | {f"c{number}/templates/a.yaml": "a: b\n", f"c{number}/values.yaml": "a: 1\n"})
+    tree = DiskTree(str(tmp_path), "")
+
+    delivered = deliver(repository_of(tree, [], []), Builder(tree), lambda _: True)
+    server.shutdown()
+
+    program, _ = charts.helm()
+    if is_known or (program.confinement.landlock and program.confinement.wrapper):
+        assert delivered.built == ()
+        assert _Asked.requests == []
+
+
+def test_nothing_runs_that_a_repository_names(tmp_path: Path) -> None:
+    marker = tmp_path.parent / "ran"
+    write(tmp_path, CHART | {"run.sh": f"#!/bin/sh\ntouch {marker}\n"})
+    (tmp_path / "run.sh").chmod(0o755)
+    helm = {"releaseName": f"--post-renderer={tmp_path}/run.sh"}
+    write(tmp_path, {"apps/a.yaml": application({"helm": helm})})
+    tree = DiskTree(str(tmp_path), "")
+
+    delivered = deliver(repository_of(tree, [URL], []), Builder(tree), lambda _: True)
+
+    assert not marker.exists()
+    assert delivered.built == ()
+    assert "invalid release name" in delivered.unbuilt[0].reason
