@@ -21,9 +21,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.discovery import KUSTOMIZATIONS
 from packwise.build.problems import ClientProblem, is_settings_value, words_of
 from packwise.build.tree import documents_in, mapping_at, text_at
+from packwise.discovery import KUSTOMIZATIONS
 from packwise.wording import closest
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 class Owner(Record):
-    """The one that has a source delivered: an Application, a HelmRelease, a Kustomization of Flux, a TopologyRender; or the
-    source itself, where `item` is None.
+    """The one that has a source delivered: an Application, a HelmRelease, a Kustomization of Flux, a TopologyRender.
+
+    It is the source itself if `item` is None.
 
     `file` is where it is, from the top of the repository. `cluster` is where it delivers to; "" is the cluster that the
     repository is for.

@@ -21,8 +21,8 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.run import MAX_INPUT
 from krmfn.yamltext import YamlError, read, split_documents
-from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, ignored_files, ignores_above, unparsed_reason
 from packwise.build.problems import KPTFILE, ClientProblem
+from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, ignored_files, ignores_above, unparsed_reason
 from packwise.globs import Globs
 from packwise.inputs.git import blob_of
 from packwise.inputs.paths import contains, landmark_text, landmarks_above, real

@@ -143,19 +143,21 @@ def builder_of(parsed: argparse.Namespace) -> Builder | None:
     return _build if getattr(parsed, "build", False) else None
 
 
-def _build(paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]]) -> BuiltInputs:
+def _build(
+    paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]], commit: str | None
+) -> BuiltInputs:
     # Few runs build: the others load nothing of it.
     from packwise.build.named import build_named
 
-    return build_named(paths, files, left_out)
+    return build_named(paths, files, left_out, commit)
 
 
 def _build_all(
-    paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]]
+    paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]], commit: str | None
 ) -> BuiltInputs:
     from packwise.build.named import build_named
 
-    return build_named(paths, files, left_out, requires=True)
+    return build_named(paths, files, left_out, commit, requires=True)
 
 
 def add_text_or_json(command: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import NODES, Command, add_context, add_nodes, add_paths, sources_of
+from packwise.cli.arguments import NODES, Command, add_build, add_context, add_nodes, add_paths, sources_of
 from packwise.comment.options import Comment
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ exit codes: 0 no error, 1 errors were found, updates are refused or a gang does 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_nodes(parser, f"say where the gangs go, and what the change moves, on the nodes of a cluster: {NODES}")
+    add_build(parser)
     add_context(parser)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_config, add_crds
+from packwise.cli.arguments import Command, add_build, add_config, add_crds, builder_of
 from packwise.diff.options import DIFF_FORMATS, Diff
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ examples:
   packwise diff git:v1.2:clusters/west git:main:clusters/west
   packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
   kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
+  packwise diff git:main . --build                       # what a change of a values file does
   packwise diff git:main clusters/west -o json --exit-code
   packwise diff git:origin/main clusters/west -o markdown | gh pr comment --body-file -
 
@@ -45,6 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "markdown as a comment on a pull request (default: text)",
     )
     parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    add_build(parser)
     add_config(parser)
     add_crds(parser)
 
@@ -58,6 +60,7 @@ def _read(parsed: argparse.Namespace) -> Diff:
         output=parsed.output,
         exit_code=parsed.exit_code,
         exclude=tuple(parsed.exclude),
+        builder=builder_of(parsed),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_context, add_paths, add_text_or_json, sources_of
+from packwise.cli.arguments import Command, add_build, add_context, add_paths, add_text_or_json, sources_of
 from packwise.explain.options import Explain
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_paths(parser, "*")
     add_text_or_json(parser)
+    add_build(parser)
     add_context(parser)
 
 

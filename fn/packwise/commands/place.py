@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import NODES, Command, add_context, add_nodes, add_paths, sources_of
+from packwise.cli.arguments import NODES, Command, add_build, add_context, add_nodes, add_paths, sources_of
 from packwise.place.options import PLACE_FORMATS, PlaceGangs
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
     )
+    add_build(parser)
     add_context(parser)
     parser.add_argument(
         "--add-nodes",

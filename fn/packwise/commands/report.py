@@ -6,7 +6,7 @@ import argparse
 from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_context, add_nodes, add_paths, refuse_same_file, sources_of
+from packwise.cli.arguments import Command, add_build, add_context, add_nodes, add_paths, refuse_same_file, sources_of
 from packwise.inputs.request import STDIN
 from packwise.report.options import REPORT_FORMATS, Drawing, ReportOptions
 
@@ -49,6 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
         "folder of such files, as often as needed",
     )
+    add_build(parser)
     add_context(parser)
     parser.add_argument(
         "--source-url",

@@ -8,6 +8,8 @@ from krmfn.record import Record
 if TYPE_CHECKING:
     from typing import Literal
 
+    from packwise.inputs.request import Builder
+
     DiffFormat = Literal["text", "json", "patch", "markdown"]
 
 
@@ -25,3 +27,4 @@ class Diff(Record):
     output: DiffFormat = "text"
     exit_code: bool = False
     exclude: tuple[str, ...] = ()
+    builder: Builder | None = None

@@ -425,11 +425,13 @@ def diff(command: Diff) -> int:
     """Prints what changes; returns the exit code. Raises UsageError."""
     if command.output == "patch" and not PATCH.is_installed:
         raise UsageError(f"--output patch must have its library: {PATCH.advice}")
-    sides = Sides(command.before, command.after, command.config, command.crds, command.exclude)
+    sides = Sides(command.before, command.after, command.config, command.crds, command.exclude, command.builder)
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
     say_results(results)
-    before, after = [files_covered(each.files, each.left_out, each.read) for each in inputs]
+    before, after = [
+        files_covered(each.files, each.left_out, each.read).replace(sources=each.sources) for each in inputs
+    ]
     lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
     if inputs[0].is_broken or inputs[1].is_broken:
         say(lines)
@@ -451,6 +453,8 @@ def diff(command: Diff) -> int:
 def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
     old = sorted_state(state_before(before.package), before.group)
     new = sorted_state(state_after(after.package, before.package), after.group)
+    if before.sources is not None:
+        old, new = _locate(old, before), _locate(new, after)
     # What no file is blamed for is the same of both.
     unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
     return Comparison(
@@ -461,6 +465,13 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
         is_coloured(sys.stdout),
         tuple(unnamed.values()),
     )
+
+
+def _locate(state: State, inputs: Inputs) -> State:
+    """The state with its results at the templates of what is built."""
+    from packwise.build.files import locate_results
+
+    return state.replace(results=locate_results(state.results, inputs.files))
 
 
 def _names(command: Diff) -> tuple[str, str]:

@@ -97,6 +97,10 @@ def explain(command: Explain) -> int:
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
     results = [*checkup.results, *(result for _, layers in judged for result in results_of(layers))]
     # A definition that several groups read is wrong once.
+    if checkup.sources is not None:
+        from packwise.build.files import locate_results
+
+        results = locate_results(results, checkup.files)
     unique = sort_results({str(result): result for result in results}.values())
     shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
     say_results(shown)

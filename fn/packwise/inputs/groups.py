@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from packwise.discovery import LeftOut
     from packwise.inputs.coverage import Sources
     from packwise.inputs.reader import Document
-    from packwise.inputs.request import Named
+    from packwise.inputs.request import Builder, Named
 
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
 
@@ -363,12 +363,12 @@ def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
     left_out = tuple(reader.left_out)
     sources = None
     if named.builder is not None:
-        built = named.builder(named.paths, files, left_out)
+        built = named.builder(named.paths, files, left_out, None)
         files, left_out, sources = list(built.files), built.left_out, built.sources
         reader.results += built.results
         reader.files += [file for file in files if file.built is not None]
     own = len(reader.results)
-    before = None if named.baseline is None else baseline_files(named.baseline, named.paths, reader)
+    before = None if named.baseline is None else _baseline(named, named.baseline, reader)
     asked_for = len(reader.results)
     chosen = choose_configuration(named, files, reader)
     crds = definitions_in(named.crds, reader)
@@ -446,7 +446,8 @@ def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
 class Sides(Record):
     """The two sides of a comparison: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
 
-    A commit without a path means the path of the other side, or the current folder where both are commits.
+    A commit without a path means the path of the other side, or the current folder where both are commits. With a
+    `builder`, both sides are built.
     """
 
     before: str
@@ -454,6 +455,7 @@ class Sides(Record):
     config: str | None = None
     crds: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    builder: Builder | None = None
 
 
 def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
@@ -472,6 +474,8 @@ def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
 
 def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> Inputs:
     reader, config = Reader(sides.exclude), sides.config
+    commit: str | None = None
+    path = name
     if not name.startswith(COMMIT):
         files = reader.read([name])
         own = len(reader.left_out)
@@ -488,7 +492,11 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         own = len(reader.left_out)
         read = partial(reader.read_commit, commit)
         chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
-    left_out = tuple(reader.left_out[:own])
+    left_out, sources = tuple(reader.left_out[:own]), None
+    if sides.builder is not None and path != STDIN:
+        built = sides.builder([path], files, left_out, commit)
+        files, left_out, sources = list(built.files), built.left_out, built.sources
+        reader.results += built.results
     if config is None:
         chosen = Configured(_sent_configuration(files))
     package = package_of(files, (), None, chosen, crds).replace(is_chosen=config is not None)
@@ -499,6 +507,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         tuple(reader.files),
         left_out,
         applied=_unit_of_apply(files, package),
+        sources=sources,
     )
 
 
@@ -509,6 +518,18 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
     if STDIN in paths:
         raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
     return reader.read_commit(baseline.removeprefix(COMMIT), paths)
+
+
+def _baseline(named: Named, baseline: str, reader: Reader) -> list[InputFile]:
+    """The files of the baseline, built as those of today are."""
+    own = len(reader.left_out)
+    files = baseline_files(baseline, named.paths, reader)
+    if named.builder is None:
+        return files
+    is_commit = baseline.startswith(COMMIT)
+    paths = named.paths if is_commit else (baseline,)
+    built = named.builder(paths, files, reader.left_out[own:], baseline.removeprefix(COMMIT) if is_commit else None)
+    return list(built.files)
 
 
 def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
@@ -713,7 +734,7 @@ def _groups(
             beside.setdefault(folders[path], []).append(file)
         else:
             # A delivery to another cluster, or to an unknown one, is not of the cluster of the plain files.
-            mine.setdefault((folders[path], "" if file.built is None else file.built.cluster), []).append(file)
+            mine.setdefault((folders[path], _cluster_of(file)), []).append(file)
         if traits[path].configures:
             configuring.setdefault(folders[path], []).append(str(file.path.name))
     old = None if before is None else _by_folder(before, folders)
@@ -722,7 +743,7 @@ def _groups(
         _group(
             own,
             others,
-            None if old is None else old.get(folder, ()),
+            None if old is None else [file for file in old.get(folder, ()) if _cluster_of(file) == cluster],
             Configured(),
             crds,
             configuring=configuring.get(folder, ()),
@@ -732,6 +753,10 @@ def _groups(
         for others in [[*beside.get(folder, ()), *_defined_elsewhere(folder, cluster, mine)]]
         if not any(is_broken_configuration(file) for file in (*own, *others))
     ]
+
+
+def _cluster_of(file: InputFile) -> str:
+    return "" if file.built is None else file.built.cluster
 
 
 def _defined_elsewhere(
@@ -814,6 +839,12 @@ def _by_place(before: list[InputFile] | None, named: Named) -> dict[str, InputFi
         return None
     if named.baseline is not None and named.baseline.startswith(COMMIT):
         commit = named.baseline.removeprefix(COMMIT)
-        return {real(str(file.path.name).removeprefix(f"{commit}:")): file for file in before}
+        return {
+            file.path.identity if file.built else real(str(file.path.name).removeprefix(f"{commit}:")): file
+            for file in before
+        }
     folder = next((path for path in named.paths if Path(path).is_dir()), ".")
-    return {os.path.join(real(folder), str(file.path.target)): file for file in before}  # noqa: PTH118
+    return {
+        file.path.identity if file.built else os.path.join(real(folder), str(file.path.target)): file  # noqa: PTH118
+        for file in before
+    }

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from packwise.inputs.groups import BuiltInputs
     from packwise.inputs.reader import InputFile
 
-    Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, LeftOut]]], BuiltInputs]
-    """Of paths, the files that they name and those that are left out: the files with what is built of them."""
+    Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, LeftOut]], str | None], BuiltInputs]
+    """Of paths, the files that they name and those that are left out, on disk or in a commit: the files with what is
+    built of them.
+    """
 
 STDIN = "-"
 """The path that names stdin, or stdout."""

@@ -181,6 +181,7 @@ class _Clients:
     def __init__(self, group: Group) -> None:
         self._applied = group.applied
         self._kustomizations = [real(name) for name in group.kustomizations]
+        self._clusters = {str(file.path.name): file.built.cluster for file in group.files if file.built is not None}
         self._keys: dict[str, frozenset[tuple[str, str]]] = {}
         self._named: dict[str, tuple[tuple[str, ...], bool]] = {}
         self._reached: dict[str, frozenset[str]] = {}
@@ -189,6 +190,8 @@ class _Clients:
         """The keys of what the item is applied with."""
         if self._applied == "all" or item.file is None or item.origin.file is None:
             return frozenset({_STREAM})
+        if item.file in self._clusters:
+            return frozenset({("cluster", self._clusters[item.file])})
         file = real(item.file)
         if file not in self._keys:
             self._keys[file] = frozenset(self._keys_of(file))

@@ -437,7 +437,7 @@ def _workloads(command: PlaceGangs) -> int:
             package = package.replace(items=with_replicas(package.items, text))
     rendered = render_inputs(inputs.replace(package=package))
     say_results(rendered.results)
-    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources)
     if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
         say([coverage.line])
         return 1

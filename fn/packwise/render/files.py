@@ -62,7 +62,12 @@ def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
     rendered = render(inputs.package, writes=writes)
     missed = rules_missed_by(inputs.results)
     results = [result for result in rendered.results if result.tags.get("rule") not in missed]
-    return rendered.replace(results=sort_results([*inputs.results, *variants_as_one(results, inputs.group)]))
+    results = variants_as_one(results, inputs.group)
+    if inputs.sources is not None:
+        from packwise.build.files import locate_results
+
+        results = locate_results(results, inputs.files)
+    return rendered.replace(results=sort_results([*inputs.results, *results]))
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:

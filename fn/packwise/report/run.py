@@ -427,7 +427,12 @@ def report(command: ReportOptions) -> int:
     if any(output.file is not None for output in command.outputs):
         # The drawing says it too, and is open nowhere yet.
         say([Drawn(picture).headline])
-    say([*(f"note: {text}" for text in picture.notes), coverage_of(inputs.files, inputs.left_out, rendered).line])
+    say(
+        [
+            *(f"note: {text}" for text in picture.notes),
+            coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources).line,
+        ]
+    )
     return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 
