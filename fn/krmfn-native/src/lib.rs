@@ -6,6 +6,7 @@
 
 #[allow(unsafe_code)]
 mod events;
+#[allow(unsafe_code)]
 mod memory;
 #[allow(unsafe_code)]
 mod numbers;

@@ -25,6 +25,35 @@ impl From<OutOfMemory> for PyErr {
 pub fn ensure(bytes: usize) -> Result<(), OutOfMemory> {
     // More than malloc ever keeps for itself: it comes from the system and goes back, so that Python's allocator can have it.
     const LEAST: usize = (32 << 20) + 1;
+    probe(bytes.max(LEAST))
+}
+
+/// Whether the system has so many bytes. Nothing touches them: a page that malloc writes its own figures to is a fault, and
+/// a large list asks some ten thousand times.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn probe(bytes: usize) -> Result<(), OutOfMemory> {
+    use std::ffi::{c_int, c_void};
+    use std::ptr::null_mut;
+
+    const READ_AND_WRITE: c_int = 1 | 2;
+    const PRIVATE_AND_ANONYMOUS: c_int = 0x02 | 0x20;
+    unsafe extern "C" {
+        fn mmap(at: *mut c_void, bytes: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+        fn munmap(at: *mut c_void, bytes: usize) -> c_int;
+    }
+    // SAFETY: a new mapping of the kernel's choice, which nothing points into, and which goes at once.
+    unsafe {
+        let mapping = mmap(null_mut(), bytes, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0);
+        if mapping.addr() == usize::MAX {
+            return Err(OutOfMemory);
+        }
+        munmap(mapping, bytes);
+    }
+    Ok(())
+}
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn probe(bytes: usize) -> Result<(), OutOfMemory> {
     let mut probe: Vec<u8> = Vec::new();
-    Ok(probe.try_reserve_exact(bytes.max(LEAST))?)
+    Ok(probe.try_reserve_exact(bytes)?)
 }

@@ -15,39 +15,38 @@ struct Open {
     awaits_key: bool,
 }
 
-/// Which of `words` are the text of a scalar.
+/// Notes which of `words` are the text of a scalar.
 ///
-/// None where only the value shows whether the document can be read: it is not a mapping or a list, it cannot be parsed,
+/// False where only the value shows whether the document can be read: it is not a mapping or a list, it cannot be parsed,
 /// or it has an anchor, a tag, a question mark within brackets, a key that is no string, or one twice.
-pub fn words(tape: &Tape, words: &[String]) -> Result<Option<Vec<bool>>, OutOfMemory> {
+pub fn words(tape: &Tape, words: &mut [(&str, bool)]) -> Result<bool, OutOfMemory> {
     let is_collection = tape.nodes.first().is_some_and(|node| matches!(node.kind, Kind::Mapping | Kind::Sequence));
     if !is_collection || tape.error.is_some() || tape.second.is_some() {
-        return Ok(None);
+        return Ok(false);
     }
-    let mut found = vec![false; words.len()];
     let mut open: Vec<Open> = Vec::new();
     let mut keys: Vec<&str> = Vec::new();
     for (place, node) in tape.nodes.iter().enumerate() {
         if !close_before(place, &mut open, &mut keys) || tape.anchor(node).is_some() || tape.tag(node).is_some() {
-            return Ok(None);
+            return Ok(false);
         }
         let is_scalar = node.kind == Kind::Scalar;
         let text = if is_scalar { tape.value(node) } else { "" };
         if let Some(within) = open.last_mut() {
             if within.is_mapping && within.awaits_key {
                 if !is_string_key(node, text) {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 keys.try_reserve(1)?;
                 keys.push(text);
             } else if node.style == Style::Plain && text.contains('?') {
-                return Ok(None);
+                return Ok(false);
             }
             within.awaits_key = !within.awaits_key;
         }
         if is_scalar {
-            for (word, is_found) in words.iter().zip(&mut found) {
-                *is_found = *is_found || word == text;
+            for (word, is_found) in words.iter_mut() {
+                *is_found = *is_found || *word == text;
             }
         } else {
             open.try_reserve(1)?;
@@ -59,7 +58,7 @@ pub fn words(tape: &Tape, words: &[String]) -> Result<Option<Vec<bool>>, OutOfMe
             });
         }
     }
-    Ok(close_before(tape.nodes.len(), &mut open, &mut keys).then_some(found))
+    Ok(close_before(tape.nodes.len(), &mut open, &mut keys))
 }
 
 /// Closes what ends before the node at `place`; false where a mapping has a key twice.

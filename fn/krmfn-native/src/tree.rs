@@ -68,18 +68,27 @@ impl Tree {
     }
 
     /// Those of `wanted` that are the text of a scalar; None where only the value shows whether the document can be read.
-    fn words<'py>(&self, py: Python<'py>, wanted: Vec<String>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let Some(found) = outline::words(&self.tape, &wanted)? else {
+    fn words<'py>(&self, py: Python<'py>, wanted: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(wanted.len()).map_err(OutOfMemory::from)?;
+        for word in wanted.iter() {
+            words.push(word.cast_into::<PyString>()?);
+        }
+        let mut texts = Vec::new();
+        texts.try_reserve_exact(words.len()).map_err(OutOfMemory::from)?;
+        for word in &words {
+            texts.push((word.to_str()?, false));
+        }
+        if !outline::words(&self.tape, &mut texts)? {
             return Ok(None);
-        };
-        ensure(wanted.iter().map(|word| TRIPLE + 4 * word.len()).sum())?;
-        let words = new_list(py)?;
-        for (word, is_found) in wanted.iter().zip(found) {
+        }
+        let told = new_list(py)?;
+        for (word, &(_, is_found)) in words.iter().zip(&texts) {
             if is_found {
-                words.append(word)?;
+                told.append(word)?;
             }
         }
-        Ok(Some(words))
+        Ok(Some(told))
     }
 
     /// The nodes along `path`, as far as they exist, the root first; empty for an empty document.
