@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _SPELLING = Rule(
     "key-spelling", "A label or annotation has the key that is read.", "spec/podgrouper.md#10", Severity.WARNING
 )
-_PLACE = Rule("key-place", "A label or annotation stands where it is read.", "spec/podgrouper.md#2", Severity.WARNING)
+PLACE = Rule("key-place", "A label or annotation stands where it is read.", "spec/podgrouper.md#2", Severity.WARNING)
 _VALUE = Rule("key-value", "A label or annotation has a value that counts.", "spec/dynamo.md#2.4", Severity.WARNING)
 _REFUSED = Rule("key-refused", "A label or annotation has a value that the webhook takes.", "spec/dynamo.md#2.4")
-RULES = (_SPELLING, _PLACE, _VALUE, _REFUSED)
+RULES = (_SPELLING, PLACE, _VALUE, _REFUSED)
 """Rules of keys."""
 
 FORMS = {"labels": "a label", "annotations": "an annotation"}
@@ -300,7 +300,7 @@ def key_problems(
             continue
         misplaced = _misplacement(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
-            yield table.rule_of(_PLACE), Problem(at, misplaced, at_key=True)
+            yield table.rule_of(PLACE), Problem(at, misplaced, at_key=True)
         elif isinstance(value, str):
             wrong = _wrong_value(key, value)
             if wrong:

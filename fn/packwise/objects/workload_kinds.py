@@ -77,6 +77,8 @@ class Integration(Enum):
     SPARK = auto()
     TRAIN_JOB = auto()
     """The JobSet that it makes of a runtime."""
+    APP_WRAPPER = auto()
+    """The pods of the objects that it wraps; no webhook looks at their templates."""
     PODS = auto()
     """Its pods are queued, one by one or as a group; no webhook looks at their template."""
     JOBS = auto()
@@ -383,6 +385,10 @@ _KINDS = (
             Metadata(("spec", "executor"), Role.POD, "executors of a SparkApplication"),
         ),
         integration=Integration.SPARK,
+    ),
+    WorkloadKind(
+        "workload.codeflare.dev", "AppWrapper", ("v1beta2",), Grouping.UNREAD,
+        (Metadata(("metadata",), Role.ABOVE, "an AppWrapper"),), (), integration=Integration.APP_WRAPPER,
     ),
     WorkloadKind("", "Pod", ("v1",), Grouping.POD, (_own("a Pod"),), (), integration=Integration.POD),
     WorkloadKind(

@@ -15,7 +15,7 @@ HEAD = """\
 # Each case is a file, `objects`, rendered for a release of KAI (`kai`, v0.17). `findings` is all that is said of it by
 # a check; `groups` are the PodGroups that a render shows, which an error in that leaves none of.
 """
-TABLES = ("workloads/groups.yaml", "workloads/rules.yaml", "workloads/train-jobs.yaml")
+TABLES = ("workloads/groups.yaml", "workloads/rules.yaml", "workloads/train-jobs.yaml", "workloads/wrapped.yaml")
 
 
 def cases(table: str) -> list[dict[str, Any]]:

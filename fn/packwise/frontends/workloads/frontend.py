@@ -21,12 +21,13 @@ from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
+from packwise.objects.wrapped import wrapped_in
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology.known import ListedTopology, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -72,6 +73,9 @@ class _Workloads(FrontEnd):
                     plans.append(plan)
             if plans:
                 yield _of_one(item, plans)
+            wrapped = list(_wrapped_plans(item, release, settings, classes))
+            if wrapped:
+                yield _of_one(item, wrapped)
         for outer, job_set in derived_job_sets(inventory.items):
             for workload in read_workloads(job_set, release, settings.kai_name, classes):
                 unscheduled = tuple(unscheduled_train_job(outer, workload))
@@ -132,6 +136,23 @@ def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
         findings.setdefault((finding.rule, finding.path, finding.message), finding)
     placements = tuple(placement for plan in plans for placement in plan.placements)
     return WorkloadPlan(item, tuple(findings.values()), placements)
+
+
+def _wrapped_plans(
+    item: KubeObject, release: KaiRelease, settings: TopologyRender, classes: Classes
+) -> Iterator[WorkloadPlan]:
+    """The plans of the workloads within an object, each told of that object."""
+    for wrapped in wrapped_in(item):
+        place = Place(item, wrapped.path)
+        for workload in read_workloads(wrapped.item, release, settings.kai_name, classes):
+            plan = _plan(workload.replace(made_from=place), settings.limits.gangs)
+            if plan is not None:
+                source = f"{item.kind} {identity(item.value)[2]}/{item.name}"
+                yield plan.replace(
+                    workload=item,
+                    findings=tuple(wrapped.finding(finding) for finding in plan.findings),
+                    placements=tuple(each.replace(source=source, subject=item) for each in plan.placements),
+                )
 
 
 def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings.finding import Finding
 from packwise.frontends.candidates import candidates
 from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
 from packwise.keys import KEYS as ALL_KEYS
+from packwise.keys import PLACE as KEY_PLACE
 from packwise.lenient import mapping
+from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import (
     ANYWHERE,
     WORKLOAD_KINDS,
@@ -25,6 +28,7 @@ from packwise.objects.workload_kinds import (
     pod_templates_in,
     workload_kind,
 )
+from packwise.objects.wrapped import DISAGGREGATED_SET, wrapped_in
 from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
     from packwise.keys import KeyPlace
     from packwise.objects.index import Index
     from packwise.revisions.kai import KaiRelease
@@ -206,6 +209,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
     yield from policy_findings(index)
     of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
     for item in candidates(index):
+        yield from _wrapped_findings(item, releases, kai_name)
         kind = workload_kind(item.value)
         # Whoever writes KAI's keys on a TrainJob means it, also while its runtime names no scheduler.
         is_meant = kind.grouping is Grouping.TRAIN_JOB and is_scheduled(item, kai_name)
@@ -214,6 +218,25 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
             for part in table.parts:
                 for place in _places(item, part) if part.kind == kind.key else ():
                     yield from findings_at(item, place, table, releases)
+
+
+def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:
+    """The keys of the workloads within an object; and those of a DisaggregatedSet itself, which no pod gets."""
+    scheduled = [wrapped for wrapped in wrapped_in(item) if is_scheduled(wrapped.item, kai_name)]
+    for wrapped in scheduled:
+        kind = workload_kind(wrapped.item.value)
+        table = _table_of(kind)
+        for part in table.parts:
+            for place in _places(wrapped.item, part) if part.kind == kind.key else ():
+                yield from map(wrapped.finding, findings_at(wrapped.item, place, table, releases))
+    if scheduled and identity(item.value)[:2] == DISAGGREGATED_SET:
+        for form in FORMS:
+            for key in mapping(item.get(("metadata", form))):
+                if key.startswith(f"{_DOMAIN}/"):
+                    yield Finding.of(KEY_PLACE, item, ("metadata", form, key), _OF_ROLES, at_key=True)
+
+
+_OF_ROLES = "is not read here: each role becomes a LeaderWorkerSet with the metadata of the role, spec.roles[].metadata"
 
 
 def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:

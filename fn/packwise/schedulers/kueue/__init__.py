@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
+from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 from packwise.schedulers.kueue import admission, ignored, objects, podsets, queue_objects, waiting
@@ -42,8 +42,21 @@ class _Kueue(Scheduler):
             *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )
+        # What is said of a part of another object is said of that.
+        wrapped = {id(job.item): job.wrapped for job in jobs if job.wrapped is not None}
+        findings = tuple(
+            finding if (part := wrapped.get(id(finding.subject))) is None else part.finding(finding)
+            for finding in findings
+        )
         known = [item for kind in WORKLOAD_KINDS.values() for item in items.of_kind(*kind.key)]
-        queued = tuple(item for item in known if is_queued(item))
+        queued = (
+            *[item for item in known if is_queued(item)],
+            *{
+                id(part.outer): part.outer
+                for part in wrapped.values()
+                if is_queued(part.item) or part.outer.labels.get(QUEUE_NAME)
+            }.values(),
+        )
         return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002

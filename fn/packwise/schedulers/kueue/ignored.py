@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.keys import Key, KeyTable, Part, key_places, key_problems
+from packwise.keys import FORMS, Key, KeyTable, Part, key_places, key_problems
 from packwise.lenient import mapping, value_at
+from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
+from packwise.objects.wrapped import DISAGGREGATED_SET, wrapped_objects
 from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
 from packwise.schedulers.kueue.request import (
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.objects.workload_kinds import Metadata, WorkloadKind
+    from packwise.objects.wrapped import Wrapped
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers.kueue.podsets import KueueJob
 
@@ -107,6 +110,22 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
         parts = [part for part in _TABLE.parts if part.kind == kind.key]
         for item in index.of_kind(*kind.key):
             yield from _keys_of(item, kind, parts, release)
+    for wrapped in wrapped_objects(index):
+        yield from _wrapped_keys(wrapped, release)
+    for item in index.of_kind(*DISAGGREGATED_SET):
+        for form in FORMS:
+            for key in mapping(item.get(("metadata", form))):
+                if key.startswith(PREFIX):
+                    message = "is not read here: each role becomes a LeaderWorkerSet with the metadata of spec.roles[]"
+                    yield Finding.of(KEY, item, ("metadata", form, key), message, at_key=True)
+
+
+def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Finding]:
+    """Findings about the keys of a workload within another object, told of that."""
+    kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
+    parts = [part for part in _TABLE.parts if kind is not None and part.kind == kind.key]
+    if kind is not None and parts:
+        yield from map(wrapped.finding, _keys_of(wrapped.item, kind, parts, release))
 
 
 def _other_releases(key: Key, release: KueueRelease | None) -> str:

@@ -11,7 +11,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
+from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration
+from packwise.objects.wrapped import DISAGGREGATED_SET, wrapped_in
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.objects.workload_kinds import WorkloadKind
+    from packwise.objects.wrapped import Wrapped
     from packwise.revisions.kueue import KueueRelease
 
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)
@@ -195,11 +198,15 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
 
 @dataclass(frozen=True, slots=True)
 class KueueJob:
-    """A job of the input and the pod sets that Kueue makes of it."""
+    """A job of the input and the pod sets that Kueue makes of it.
+
+    `wrapped` is where it stands, if it is part of another object, as a role of a DisaggregatedSet.
+    """
 
     item: KubeObject
     kind: WorkloadKind
     sets: tuple[KueuePodSet, ...]
+    wrapped: Wrapped | None = None
 
 
 def jobs_of(index: Index) -> list[KueueJob]:
@@ -210,12 +217,33 @@ def jobs_of(index: Index) -> list[KueueJob]:
             sets = _pod_sets_of(kind, item, index)
             if sets is not None:
                 jobs.append(KueueJob(item, kind, tuple(sets)))
+    # Each role of a DisaggregatedSet becomes a LeaderWorkerSet.
+    for outer in index.of_kind(*DISAGGREGATED_SET):
+        for wrapped in wrapped_in(outer):
+            kind = WORKLOAD_KINDS[identity(wrapped.item.value)[:2]]
+            sets = tuple(_leader_worker_set(kind, wrapped.item.value))
+            jobs.append(KueueJob(wrapped.item, kind, sets, wrapped))
     return jobs
+
+
+def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
+    """The pod sets of all that an AppWrapper wraps, numbered, each told at its template within the AppWrapper."""
+    sets: list[KueuePodSet] = []
+    for wrapped in wrapped_in(item):
+        kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
+        inner = None if kind is None else _pod_sets_of(kind, wrapped.item, index)
+        for each in inner or ():
+            template = replace(each.template, path=(*wrapped.path, *each.template.path))
+            name = f"{item.name}-{len(sets)}".lower()
+            sets.append(replace(each, name=name, template=template, is_validated=False))
+    return sets
 
 
 def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     if kind.integration is Integration.TRAIN_JOB:
         return _train_job(item, index)
+    if kind.integration is Integration.APP_WRAPPER:
+        return _app_wrapper(item, index)
     pod_sets = None if kind.integration is None else _POD_SETS.get(kind.integration)
     return None if pod_sets is None else pod_sets(kind, item.value)
 

@@ -48,11 +48,15 @@ def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
 
 def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str, chain: Chain) -> QueuedPods:
     topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
+    part = job.wrapped
+    place = Place(job.item, each.template.annotations_path)
+    if part is not None:
+        place = Place(part.outer, (*part.path, *each.template.annotations_path))
     return QueuedPods(
-        workload=job.item,
-        place=Place(job.item, each.template.annotations_path),
+        workload=place.item,
+        place=place,
         scheduler=_NAME,
-        name=each.name,
+        name=each.name if part is None else f"{job.item.name} {each.name}",
         count=each.count,
         queue=queue,
         required=request.required,
