@@ -23,6 +23,7 @@ FN = ROOT / "fn"
 MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
+    ("answer",),
     ("account", "confined", "console", "extras", "findings", "globs", "kubernetes", "lenient", "nearest", "wording"),
     ("fields", "objects"),
     ("revisions",),

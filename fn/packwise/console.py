@@ -10,6 +10,7 @@ from time import monotonic
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.terminal import HASH, inert, visible
+from packwise.answer import Styled
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -81,9 +82,9 @@ def show(text: str, *, is_data: bool = False) -> bool:
     return error is None
 
 
-def say(lines: Iterable[str], *, as_they_are: bool = False) -> None:
-    """Writes `lines` to stderr, where that takes them; what does not print as escapes, unless they hold colours."""
-    _write(sys.stderr, inert("".join([f"{line if as_they_are else visible(line)}\n" for line in lines])))
+def say(lines: Iterable[str]) -> None:
+    """Write `lines` to stderr, if it accepts them, with escapes for what does not print; styled ones keep colours."""
+    _write(sys.stderr, inert("".join([f"{line if isinstance(line, Styled) else visible(line)}\n" for line in lines])))
 
 
 def open_closed() -> None:

@@ -186,6 +186,6 @@ def test_findings_of_any_number_are_one_comment(call: Call, package: Path) -> No
 
 def test_colours_of_a_terminal_are_not_in_a_comment(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(package.parent, {"new/topology.yaml": CONFIG})
-    monkeypatch.setattr("packwise.diff.run.is_coloured", bool)
+    monkeypatch.setattr("packwise.cli.deliver.is_coloured", bool)
 
     assert "\033" not in call("diff", "in", "new", "-o", "markdown").stdout

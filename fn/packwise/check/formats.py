@@ -28,10 +28,11 @@ from packwise.rules.run import RULES_BY_NAME, explanation
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from krmfn.result import Result
+    from packwise.check.options import Format
     from packwise.findings.finding import Rule
     from packwise.output.findings_text import Checked
 
@@ -315,3 +316,14 @@ def _logical(result: Result) -> dict[str, Any]:
 def _literal(text: str) -> str:
     """`text` where braces stand for placeholders (SARIF 3.11.5)."""
     return text.replace("{", "{{").replace("}", "}}")
+
+
+PRINTERS: Mapping[Format, Callable[[Checked], str]] = {
+    "json": as_json,
+    "github": as_github,
+    "gitlab": as_gitlab,
+    "sarif": as_sarif,
+    "junit": as_junit,
+    "markdown": as_markdown,
+}
+"""The formats for programs; the text for people is in `packwise.output.findings_text`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,15 +10,15 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import judge
-from packwise.check.options import CheckOptions, FindingChoice, Fix, Output
-from packwise.console import cannot_write, encode_text, is_coloured, json_text, say, show
+from packwise.check.options import CheckOptions, FindingChoice, Fix
+from packwise.console import cannot_write, encode_text, json_text
 from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.reader import contents_of, edited_text
 from packwise.inputs.request import STDIN, Named, UsageError, Verbosity
 from packwise.output.findings_text import Checked, as_text, count_by_rule, ending, stderr_lines
-from packwise.output.write import write_text
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
 from packwise.pipeline.steps import read_package
@@ -28,7 +27,7 @@ from packwise.topology.known import with_new_labels
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -39,27 +38,26 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import TopologyRender
 
 
-def check(command: CheckOptions) -> int:
-    """Prints what is wrong; returns the exit code. Raises UsageError."""
+def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
+    """Return what is wrong, and fix files if that is asked for. Raise UsageError."""
     if command.choice != FindingChoice():
         _refuse_unknown(command.choice)
-    fixed = None
+    fixed, lines = None, list[str]()
     if command.fix is not None:
         try:
             fixed = _fix(command.named, command.fix)
         except OSError as error:
-            say([cannot_write(error)])
-            return 1
+            return Answer(before=(cannot_write(error),), code=1)
         if command.fix.show:
             return _show(fixed)
-        say([f"mended {name}" for name, _, _ in fixed.texts])
+        lines += [f"mended {name}" for name, _, _ in fixed.texts]
     checkup = _checkup_of(command)
     judgement = judge(checkup)
     checked = Checked(
         judgement.results,
         checkup.number,
         checkup.text_of,
-        coloured=is_coloured(sys.stdout),
+        coloured=terminal.is_coloured,
         coverage=judgement.coverage,
         verbosity=command.verbosity,
         changed_since=command.changed_since,
@@ -67,10 +65,11 @@ def check(command: CheckOptions) -> int:
     # Workloads are there, and neither a baseline nor a status tells what changed.
     is_compared = command.named.baseline is not None or exit_code(checkup.results) or not judgement.is_new
     if command.verbosity is Verbosity.VERBOSE and not is_compared:
-        say(["note: without --baseline (as in --baseline git:main) the rules for updates are not checked"])
+        lines.append("note: without --baseline (as in --baseline git:main) the rules for updates are not checked")
     if fixed is not None:
-        say(_unsafe_note(fixed))
-    return _report(command, checked)
+        lines += _unsafe_note(fixed)
+    answer = _report(command, checked, terminal)
+    return answer.replace(before=(*lines, *answer.before))
 
 
 def _checkup_of(command: CheckOptions) -> Checkup:
@@ -88,63 +87,67 @@ def _checkup_of(command: CheckOptions) -> Checkup:
     return checkup.on(read_nodes(command.nodes))
 
 
-def _report(command: CheckOptions, checked: Checked) -> int:
-    """Writes the findings where they are asked for, and the last line; returns the exit code."""
-    choice, absence = command.choice, _absence(command, checked)
+def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answer:
+    """Return the findings in each format that is asked for, and the last line."""
+    choice, lines = command.choice, _absence(command, checked)
+    absence = int(bool(lines))
     if choice != FindingChoice():
         chosen = _choose(checked.results, choice)
         checked = checked.replace(results=chosen.results, known=chosen.known)
         if choice.written is not None:
             known, never = _divide(chosen.results)
-            written = _write_findings(choice.written, _findings_text(known), len(known))
-            say(stderr_lines(never, command.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
-            return max(written, exit_code(never), absence)
+            shown = stderr_lines(never, command.verbosity, coloured=terminal.is_stderr_coloured)
+            return Answer(
+                (Text((_findings_text(known),), choice.written),),
+                tuple(lines),
+                (_count_written(choice.written, len(known)), *shown),
+                max(exit_code(never), absence),
+            )
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
             are = "is" if chosen.gone == 1 else "are"
-            say([f"{count_text(chosen.gone, 'finding')} of {choice.known} {are} there no longer; write it once more"])
+            count = count_text(chosen.gone, "finding")
+            lines.append(f"{count} of {choice.known} {are} there no longer; write it once more")
     if command.verbosity is Verbosity.VERBOSE:
         # Before the findings, which would else stand far above the last line.
-        say(checked.coverage.detail_lines)
-    if not _print_all(command.outputs, checked):
-        return 1
-    code = max(exit_code(checked.results), _excess(checked.results, choice), absence)
+        lines += checked.coverage.detail_lines
+    excess = _excess(checked.results, choice)
+    code = max(exit_code(checked.results), int(bool(excess)), absence)
     counted = count_by_rule(checked.results)
-    say(ending(checked.last_line, [counted] if counted else [], command.verbosity))
-    return code
+    last = ending(checked.last_line, [counted] if counted else [], command.verbosity)
+    # The lines of `github` are commands to its runner.
+    texts = [
+        Text((_printer(output.format)(checked),), output.file, is_data=output.format == "github")
+        for output in command.outputs
+    ]
+    return Answer(tuple(texts), tuple(lines), (*excess, *last), code)
 
 
-def _write_findings(name: str, text: str, number: int) -> int:
-    if not write_text(name, text):
-        return 1
-    say([f"wrote {count_text(number, 'finding')} to {name}; `packwise check --known {name}` reports what is new"])
-    return 0
+def _count_written(name: str, number: int) -> str:
+    return f"wrote {count_text(number, 'finding')} to {name}; `packwise check --known {name}` reports what is new"
 
 
-def _excess(results: Sequence[Result], choice: FindingChoice) -> int:
-    """1 where there are more warnings than may be, which stderr says."""
+def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
+    """Return the error that there are more warnings than `choice` allows; none if there are not."""
     if choice.max_warnings is None:
-        return 0
+        return []
     warnings = sum(result.severity is Severity.WARNING for result in results)
     if warnings <= choice.max_warnings:
-        return 0
-    say([f"error: there must be at most {choice.max_warnings} warnings (--max-warnings); got {warnings}"])
-    return 1
+        return []
+    return [f"error: there must be at most {choice.max_warnings} warnings (--max-warnings); got {warnings}"]
 
 
-def _absence(command: CheckOptions, checked: Checked) -> int:
-    """1 where no workload was judged and one must be, which stderr says."""
+def _absence(command: CheckOptions, checked: Checked) -> list[str]:
+    """Return the error that no workload was judged if one is required; none else."""
     if not command.requires_workloads or checked.coverage.number:
-        return 0
-    say(["error: a workload must be judged (--require-workloads); none was"])
-    return 1
+        return []
+    return ["error: a workload must be judged (--require-workloads); none was"]
 
 
-def _show(fixed: _Fixed) -> int:
+def _show(fixed: _Fixed) -> Answer:
     from krmfn.difference import unified_diff
 
-    shown = show("".join([unified_diff(*text) for text in fixed.texts]))
-    say(_unsafe_note(fixed))
-    return int(bool(fixed.texts) or not shown)
+    diffs = [unified_diff(*text) for text in fixed.texts]
+    return Answer((Text(diffs),), after=tuple(_unsafe_note(fixed)), code=int(bool(fixed.texts)), needs_texts=False)
 
 
 def _unsafe_note(fixed: _Fixed) -> list[str]:
@@ -318,23 +321,10 @@ def _mend_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRend
     return item
 
 
-def _print_all(outputs: Iterable[Output], checked: Checked) -> bool:
-    """Writes each output; False where one cannot be written, which stderr says. The others are written anyway."""
-    written = [_print(output, checked) for output in outputs]
-    return all(written)
-
-
-def _print(output: Output, checked: Checked) -> bool:
-    text = _printer(output.format)(checked)
-    # Its lines are commands to GitHub's runner.
-    is_data = output.format == "github"
-    return show(text, is_data=is_data) if output.file is None else write_text(output.file, text, is_data=is_data)
-
-
 def _printer(name: Format) -> Callable[[Checked], str]:
     if name == "text":
         return as_text
     # No other format pays for the imports of those for programs.
-    from packwise.check import formats
+    from packwise.check.formats import PRINTERS
 
-    return getattr(formats, f"as_{name}")
+    return PRINTERS[name]

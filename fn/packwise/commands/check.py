@@ -188,8 +188,9 @@ def _split_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def _run(command: CheckOptions) -> int:
     from packwise.check.run import check
+    from packwise.cli.deliver import deliver, terminal
 
-    return check(command)
+    return deliver(check(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

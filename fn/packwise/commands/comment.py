@@ -34,9 +34,10 @@ def _read(parsed: argparse.Namespace) -> Comment:
 
 
 def _run(command: Comment) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.comment.run import comment
 
-    return comment(command)
+    return deliver(comment(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

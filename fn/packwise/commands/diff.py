@@ -65,9 +65,10 @@ def _read(parsed: argparse.Namespace) -> Diff:
 
 
 def _run(command: Diff) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.diff.run import diff
 
-    return diff(command)
+    return deliver(diff(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

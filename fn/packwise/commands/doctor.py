@@ -35,9 +35,10 @@ def _read(parsed: argparse.Namespace) -> Doctor:
 
 
 def _run(command: Doctor) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.doctor.run import doctor
 
-    return doctor(command)
+    return deliver(doctor(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

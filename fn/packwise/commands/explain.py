@@ -45,9 +45,10 @@ def _read(parsed: argparse.Namespace) -> Explain:
 
 
 def _run(command: Explain) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.explain.run import explain
 
-    return explain(command)
+    return deliver(explain(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

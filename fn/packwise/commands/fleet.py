@@ -161,9 +161,10 @@ def _read(parsed: argparse.Namespace) -> Fleet:
 
 
 def _run(command: Fleet) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.fleet.run import fleet
 
-    return fleet(command)
+    return fleet(command, deliver, terminal())
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

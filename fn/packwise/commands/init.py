@@ -129,9 +129,10 @@ def _answer(question: str) -> str:
 
 
 def _run(command: Init) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.init.run import init
 
-    return init(_ask(command))
+    return deliver(init(_ask(command), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -71,9 +71,10 @@ def _read(parsed: argparse.Namespace) -> Migrate:
 
 
 def _run(command: Migrate) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.migrate.run import migrate
 
-    return migrate(command)
+    return deliver(migrate(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

@@ -88,9 +88,10 @@ def _read(parsed: argparse.Namespace) -> PlaceGangs:
 
 
 def _run(command: PlaceGangs) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.place.run import place
 
-    return place(command)
+    return deliver(place(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -58,9 +58,10 @@ def _read(parsed: argparse.Namespace) -> Render:
 
 
 def _run(command: Render) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.render.run import render
 
-    return render(command)
+    return deliver(render(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

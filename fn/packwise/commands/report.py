@@ -98,9 +98,10 @@ def _read(parsed: argparse.Namespace) -> ReportOptions:
 
 
 def _run(command: ReportOptions) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.report.run import report
 
-    return report(command)
+    return deliver(report(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

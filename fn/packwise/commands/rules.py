@@ -34,9 +34,10 @@ def _read(parsed: argparse.Namespace) -> Rules:
 
 
 def _run(command: Rules) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.rules.run import rules
 
-    return rules(command)
+    return deliver(rules(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

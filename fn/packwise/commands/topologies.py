@@ -40,9 +40,10 @@ def _read(parsed: argparse.Namespace) -> Topologies:
 
 
 def _run(command: Topologies) -> int:
+    from packwise.cli.deliver import deliver, terminal
     from packwise.topologies.run import topologies
 
-    return topologies(command)
+    return deliver(topologies(command, terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

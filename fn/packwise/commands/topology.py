@@ -44,9 +44,10 @@ def _read(parsed: argparse.Namespace) -> ImportTopology:
 
 
 def _run(command: ImportTopology) -> int:
+    from packwise.cli.deliver import deliver
     from packwise.init.proposal import topology
 
-    return topology(command)
+    return deliver(topology(command))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import part_of_check
 from packwise.check.judgement import judge
-from packwise.console import say, show
 from packwise.diff.difference import diff, state_after, state_before
 from packwise.diff.run import Comparison, part_of_comparison, sorted_state
 from packwise.inputs.groups import read_groups
@@ -38,12 +38,12 @@ _LONGEST = 400
 """Characters of the paths that a marker names."""
 
 
-_Answer = tuple[CommentPart, int]
-"""One command's part of the comment, and its exit code."""
+_Answer = tuple[CommentPart, int, tuple[str, ...]]
+"""One command's part of the comment, its exit code, and its lines for stderr."""
 
 
-def comment(command: Comment) -> int:
-    """Prints the comment; returns the highest exit code of its commands. Raises UsageError."""
+def comment(command: Comment, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
+    """Return the comment, with the highest exit code of its commands. Raise UsageError."""
     checkup = read_groups(command.named)
     if command.nodes:
         checkup = checkup.on(read_nodes(command.nodes))
@@ -53,11 +53,10 @@ def comment(command: Comment) -> int:
         answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results))))
     if command.nodes:
         answers.append(_place_answer(checkup, command))
-    text = comment_of(_marker(command.named.paths), [part for part, _ in answers])
-    if not show(text):
-        return 1
-    say([judgement.coverage.line])
-    return max([failed for _, failed in answers])
+    text = comment_of(_marker(command.named.paths), [part for part, *_ in answers])
+    code = max([failed for _, failed, _ in answers])
+    notes = [note for *_, own in answers for note in own]
+    return Answer((Text((text,)),), tuple(notes), (judgement.coverage.line,), code)
 
 
 def _marker(paths: Sequence[str]) -> str:
@@ -69,27 +68,27 @@ def _marker(paths: Sequence[str]) -> str:
 def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
     files = [file for file in checkup.files if file.left_out is None]
     checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
-    return part_of_check(checked), exit_code(judgement.results)
+    return part_of_check(checked), exit_code(judgement.results), ()
 
 
 def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
     """The changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
-        return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1
+        return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1, ()
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
     failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
     compared = [_without(each, reported) for each in compared]
     if len(compared) == 1:
-        return part_of_comparison(compared[0]), failed
+        return part_of_comparison(compared[0]), failed, ()
     parts = [(each.after, part_of_comparison(each)) for each in compared]
     sections = [
         section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
     lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {code(baseline)}."]
-    return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed
+    return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed, ()
 
 
 def _difference(group: Group, name: str, baseline: str) -> Comparison:
@@ -122,18 +121,20 @@ def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
             "folder of one"
         )
     if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
-        return CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1
+        return CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1, ()
     if not rendered:
-        return CommentPart([_PLACE, "There is nothing to place."], [], ""), 0
+        return CommentPart([_PLACE, "There is nothing to place."], [], ""), 0, ()
     group, own = rendered[0]
     snapshot = read_cluster(command.nodes, group.package.nodes)
     refuse_empty(command.nodes, snapshot)
+    notes: tuple[str, ...] = ()
     try:
         placed = place_render(own, snapshot)
         if command.named.baseline is not None:
             baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
-            placed = placed.replace(baseline=baseline)
+            placed = placed.replace(baseline=baseline if baseline.is_placed else None)
+            notes = baseline.notes
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
     part = part_of_placing(placed, place_command(command.named, command.nodes))
-    return part, int(not placed.placing.fits)
+    return part, int(not placed.placing.fits), notes

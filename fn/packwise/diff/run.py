@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from itertools import groupby
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import visible
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import is_of_release
-from packwise.console import is_coloured, json_text, say, shorten, show
+from packwise.console import json_text, shorten
 from packwise.diff.change import Action, NamedEntry, format_steps, kind_of, workload_of
 from packwise.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
 from packwise.diff.difference import diff as compare
@@ -23,7 +23,7 @@ from packwise.inputs.groups import Sides, read_sides
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.variants import variants_as_one
 from packwise.objects.identity import identity
-from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, say_results, tint
+from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, tint
 from packwise.output.markdown import CommentPart, Section, code, comment, markup
 from packwise.render.files import without_bookkeeping
 
@@ -421,33 +421,31 @@ def _entry(change: ObjectChange) -> dict[str, Any]:
     return entry
 
 
-def diff(command: Diff) -> int:
-    """Prints what changes; returns the exit code. Raises UsageError."""
+def diff(command: Diff, terminal: Terminal = PLAIN) -> Answer:
+    """Return what changes. Raise UsageError."""
     if command.output == "patch" and not PATCH.is_installed:
         raise UsageError(f"--output patch must have its library: {PATCH.advice}")
     sides = Sides(command.before, command.after, command.config, command.crds, command.exclude, command.builder)
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])
-    say_results(results)
+    lines_before = as_lines(results, coloured=terminal.is_stderr_coloured)
     before, after = [
         files_covered(each.files, each.left_out, each.read).replace(sources=each.sources) for each in inputs
     ]
     lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
     if inputs[0].is_broken or inputs[1].is_broken:
-        say(lines)
-        return 1
-    compared = _compare_inputs(command, *inputs).replace(coverage=(before, after))
-    say_results(compared.unnamed)
+        return Answer(before=(*lines_before, *lines), code=1)
+    compared = _compare_inputs(command, *inputs).replace(coverage=(before, after), coloured=terminal.is_coloured)
+    lines_before += as_lines(compared.unnamed, coloured=terminal.is_stderr_coloured)
     if command.output not in ("json", "markdown"):
-        say([f"note: {note}" for note in notes(compared)])
+        lines_before += [f"note: {note}" for note in notes(compared)]
     difference = compared.difference
     if command.output == "patch":
-        say_results([*difference.unreadable, *difference.refusals])
-    if not show(_PRINTERS[command.output](compared)):
-        return 1
-    say(lines)
+        refused = [*difference.unreadable, *difference.refusals]
+        lines_before += as_lines(refused, coloured=terminal.is_stderr_coloured)
     is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
-    return int(bool(is_wrong or exit_code(results)))
+    code = int(bool(is_wrong or exit_code(results)))
+    return Answer((Text((_PRINTERS[command.output](compared),)),), tuple(lines_before), tuple(lines), code)
 
 
 def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
@@ -462,8 +460,7 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
         *_names(command),
         old.rendered,
         new.rendered,
-        is_coloured(sys.stdout),
-        tuple(unnamed.values()),
+        unnamed=tuple(unnamed.values()),
     )
 
 

@@ -14,8 +14,9 @@ from krmfn.result import Severity, sort_results
 from krmfn.terminal import visible
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.problems import ClientProblem
-from packwise.console import json_text, say, show
+from packwise.console import json_text
 from packwise.discovery import summary
 from packwise.doctor.clients import (
     CLIENT_FILES,
@@ -34,7 +35,7 @@ from packwise.inputs.coverage import files_covered
 from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import InputPath, contains, landmark_text, real, top_of
 from packwise.inputs.reader import read_file, readable_items
-from packwise.output.findings_text import as_lines, say_results
+from packwise.output.findings_text import as_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -56,11 +57,10 @@ class _Diagnosis(Record):
     problems: tuple[ClientProblem, ...]
 
 
-def doctor(command: Doctor) -> int:
-    """Prints the diagnosis; returns the exit code. Raises UsageError."""
+def doctor(command: Doctor, terminal: Terminal = PLAIN) -> Answer:
+    """Return the diagnosis. Raise UsageError."""
     checkup = read_groups(command.named)
     errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
-    say_results(errors)
     diagnosis = _diagnosis(checkup)
     coverage = files_covered(checkup.files, checkup.left_out, checkup.read)
     if command.as_json:
@@ -68,10 +68,8 @@ def doctor(command: Doctor) -> int:
     else:
         text = "".join([f"{visible(line)}\n" for line in _lines(diagnosis, coverage)])
     is_well = not errors and not diagnosis.problems and not any(view.errors for _, view in diagnosis.clusters)
-    if not show(text):
-        return 1
-    say([coverage.line])
-    return 0 if is_well else 1
+    lines = as_lines(errors, coloured=terminal.is_stderr_coloured)
+    return Answer((Text((text,)),), tuple(lines), (coverage.line,), 0 if is_well else 1)
 
 
 def _diagnosis(checkup: Checkup) -> _Diagnosis:

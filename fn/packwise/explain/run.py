@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from itertools import groupby
 
 from krmfn.fieldpath import format_path
@@ -16,9 +15,10 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import visible
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import is_of_release, layers_rendered, results_of
-from packwise.console import is_coloured, json_text, say, shorten, show, width
+from packwise.console import json_text, shorten, width
 from packwise.explain.explanation import (
     ValueCause,
     at_line,
@@ -32,7 +32,7 @@ from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import real
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.identity import identity
-from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, say_results, tint
+from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, tint
 from packwise.pipeline import render
 from packwise.wording import closest, count_text
 
@@ -75,8 +75,8 @@ class _Target(Record):
     line: int = 0
 
 
-def explain(command: Explain) -> int:
-    """Prints the explanations; returns the exit code. Raises UsageError."""
+def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
+    """Return the explanations. Raise UsageError."""
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(command.named.replace(paths=paths))
     judged = [(group, layers_rendered(group, render(group.package), is_listed=True)) for group in checkup.groups]
@@ -103,24 +103,20 @@ def explain(command: Explain) -> int:
         results = locate_results(results, checkup.files)
     unique = sort_results({str(result): result for result in results}.values())
     shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
-    say_results(shown)
+    lines = tuple(as_lines(shown, coloured=terminal.is_stderr_coloured))
     explanations = [
         Explained(explanation_of(group.package, each.replace(results=sort_results(each.results))), group.configurations)
         for group, each in rendered
         if each.selection is not None
     ]
     if not explanations:
-        say([coverage.line])
-        return 1
+        return Answer(before=(*lines, coverage.line), code=1)
     explanations = _choose(target, explanations, checkup)
     if command.as_json:
         text = as_json(explanations, coverage)
     else:
-        text = as_text(explanations, _width(), coloured=is_coloured(sys.stdout))
-    if not show(text):
-        return 1
-    say([coverage.line])
-    return exit_code(results)
+        text = as_text(explanations, terminal.columns or _WIDTH, coloured=terminal.is_coloured)
+    return Answer((Text((text,)),), lines, (coverage.line,), exit_code(results))
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
@@ -184,14 +180,6 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
     if not there:
         raise UsageError(f'"{target.file}" must have an object on line {target.line}')
     return there
-
-
-def _width() -> int:
-    """The columns to fill: those of the terminal, where there is one."""
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or _WIDTH
-    except (OSError, ValueError):
-        return _WIDTH
 
 
 class Explained(Record):

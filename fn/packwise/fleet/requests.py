@@ -84,7 +84,7 @@ class Request(Record):
         return "" if side is None else side.client.value
 
 
-class Answer(Record):
+class PackageAnswer(Record):
     """An answer as a cache keeps it under `key`, unless it is of this run alone."""
 
     key: str

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.cache import CacheError, default_place, open_cache
 from packwise.build.tree import CommitTree, DiskTree
-from packwise.console import Meter, is_coloured, say, show
+from packwise.console import Meter, say
 from packwise.fleet.output import FolderEvidence, OutputFolder, orphans, prune
 from packwise.fleet.report import FleetReport, Orphans, as_json, as_markdown, as_text, with_user_paths
 from packwise.fleet.requests import Nodes, Requests, Rooted, lost_result, reach_of, result_of
@@ -34,22 +34,25 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.build.cache import Cache
     from packwise.fleet.options import Fleet, FleetFormat
-    from packwise.fleet.requests import Answer, Request
+    from packwise.fleet.requests import PackageAnswer, Request
     from packwise.fleet.workers import Workers
 
 
-def fleet(command: Fleet) -> int:
-    """Runs the verb on all packages that are to be looked at; returns the exit code. Raises UsageError."""
+def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal = PLAIN) -> int:
+    """Run the verb on all packages that are to be looked at, and return the exit code. Raise UsageError.
+
+    `deliver` gets the answer while the results, of which there may be hundreds of thousands, are still on the disk.
+    """
     if not Path(command.root).is_dir():
         raise UsageError(f'"{command.root}" must be a folder with packages')
     if command.folder is not None:
         refuse_no_folder(command.folder)
     top, root = _below_top(command.root)
     crds = read_crds(command.crds, top)
-    say(as_lines(crds.results))
+    lines = as_lines(crds.results)
     if exit_code(crds.results):
         # Without the definitions that were asked for, every answer would be a guess.
-        return 1
+        return deliver(Answer(before=tuple(lines), code=1))
     with ExitStack() as stack:
         disk = DiskTree(top, root, command.folder, command.exclude)
         after = Rooted.of(disk, root)
@@ -76,7 +79,7 @@ def fleet(command: Fleet) -> int:
                 spool.add(result)
 
         requests = _requests(command, after, before, top, crds.packed)
-        evidence = _run(command, requests, befores, take)
+        evidence = _run(command, requests, befores, take, lines.append)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             verb=command.verb,
@@ -84,13 +87,14 @@ def fleet(command: Fleet) -> int:
             summary=tally.summary(),
             results=spool or (),
             since=command.changed_since or command.baseline or "",
-            is_coloured=is_coloured(sys.stdout),
+            is_coloured=terminal.is_coloured,
             is_verbose=command.verbosity is Verbosity.VERBOSE,
             orphans=orphaned,
         )
-        is_shown = all(show(piece) for piece in _PRINTERS[command.output](report))
-        say(as_lines(results))
-    return max(_code(report, command), _absence(report, command), exit_code(results), int(not is_shown))
+        absence = _absence(report, command)
+        code = max(_code(report, command), int(bool(absence)), exit_code(results))
+        text = Text(_PRINTERS[command.output](report))
+        return deliver(Answer((text,), tuple(lines), (*as_lines(results), *absence), code, needs_texts=False))
 
 
 def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[Orphans | None, list[Result]]:
@@ -155,8 +159,9 @@ def _run(
     requests: Requests,
     befores: Sequence[Rooted],
     take: Callable[[PackageResult], None],
+    warn: Callable[[str], None],
 ) -> FolderEvidence:
-    """Hands what became of every package to `take`, in no order; returns what was seen of the output folder."""
+    """Hand the result of every package to `take`, in no order; return what was seen of the output folder."""
     after = requests.after
     names = after.names()
     if befores and (command.verb == "diff" or command.changed_since is not None):
@@ -170,24 +175,22 @@ def _run(
             for name in reached.removed:
                 before = next(each for each in befores if each.folder(name) in each.packages.clients)
                 take(_untouched_result(before, name, PackageStatus.REMOVED))
-    workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler)
-    with _cache_of(command) as cache:
+    workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler, warn)
+    with _cache_of(command, warn) as cache:
         evidence = FolderEvidence(cache)
         output = None if command.folder is None else OutputFolder(Path(command.folder), after.below, evidence)
         run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
     return evidence
 
 
-def _cluster(scheduler: str) -> DaskCluster:
+def _cluster(scheduler: str, warn: Callable[[str], None]) -> DaskCluster:
     """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
     from packwise.fleet.cluster import is_exposed
 
     if is_exposed(scheduler):
-        say(
-            [
-                f'warning: --scheduler should be "tls://…" beyond this machine; got "{scheduler}": '
-                "whoever reaches it, or the network on the way, can run code on its workers and here"
-            ]
+        warn(
+            f'warning: --scheduler should be "tls://…" beyond this machine; got "{scheduler}": '
+            "whoever reaches it, or the network on the way, can run code on its workers and here"
         )
     return DaskCluster(scheduler)
 
@@ -208,13 +211,13 @@ def _cache_place(command: Fleet) -> str | None:
     return (command.cache or default_place()) if command.is_cached else None
 
 
-def _cache_of(command: Fleet) -> AbstractContextManager[Cache | None]:
+def _cache_of(command: Fleet, warn: Callable[[str], None]) -> AbstractContextManager[Cache | None]:
     """Where answers are kept; None where they are not. Raises UsageError."""
     place = _cache_place(command)
     if place is None:
         return nullcontext()
     try:
-        return open_cache(place, lambda line: say([line]), command.cache_size)
+        return open_cache(place, warn, command.cache_size)
     except CacheError as error:
         raise UsageError(str(error)) from None
 
@@ -226,14 +229,13 @@ _PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
 }
 
 
-def _absence(report: FleetReport, command: Fleet) -> int:
-    """1 where a package has no workload that was judged and must have one, which stderr says."""
+def _absence(report: FleetReport, command: Fleet) -> list[str]:
+    """Return the error that a package has no workload that was judged if one is required; none else."""
     idle = report.summary.number(PackageStatus.IDLE)
     if not command.requires_workloads or not idle:
-        return 0
+        return []
     have = "1 package has none" if idle == 1 else f"{idle} packages have none"
-    say([f"error: a workload must be judged in every package (--require-workloads); {have}"])
-    return 1
+    return [f"error: a workload must be judged in every package (--require-workloads); {have}"]
 
 
 def _code(report: FleetReport, command: Fleet) -> int:
@@ -311,7 +313,7 @@ class _Run:
             number += 1
             yield request
 
-    def take_answer(self, index: int, answer: Answer | Lost) -> None:
+    def take_answer(self, index: int, answer: PackageAnswer | Lost) -> None:
         """Takes what a worker answers."""
         folder, client = self._waiting.pop(index)
         if isinstance(answer, Lost):

@@ -26,7 +26,7 @@ from packwise.diff.change import Action
 from packwise.diff.difference import diff, state_after, state_before
 from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
 from packwise.fleet.packages import PackageClient, function_configuration, is_of_function
-from packwise.fleet.requests import Answer, lost_result, payload_of
+from packwise.fleet.requests import PackageAnswer, lost_result, payload_of
 from packwise.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
 from packwise.generated import LOCAL_CONFIG
 from packwise.inputs.coverage import coverage_of, files_covered
@@ -251,7 +251,7 @@ def _source(fields: list[Any]) -> Source:
     return Source(text, tuple(root), line, column, file, tuple(entry))
 
 
-def work(request: Request) -> Answer:
+def work(request: Request) -> PackageAnswer:
     """The answer to a request. What fails is an answer too: one package never stops a fleet."""
     try:
         # Its answer depends on no other package.
@@ -261,10 +261,12 @@ def work(request: Request) -> Answer:
         raise
     except Exception as error:  # A defect of packwise.
         reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
-        return Answer(request.key, payload_of(lost_result(request.folder, request.client, reason)), is_kept=False)
+        return PackageAnswer(
+            request.key, payload_of(lost_result(request.folder, request.client, reason)), is_kept=False
+        )
 
 
-def _answer(request: Request) -> Answer:
+def _answer(request: Request) -> PackageAnswer:
     after, before = _read(request.after, request), _read(request.before, request)
     blank = PackageResult(request.folder, request.client, PackageStatus.PASSING)
     plan: FolderPlan | None = None
@@ -281,7 +283,7 @@ def _answer(request: Request) -> Answer:
     else:
         result = _check(blank, after, before)
     is_kept = (after is None or after.is_kept) and (before is None or before.is_kept)
-    return Answer(request.key, payload_of(result, plan if request.writes else None), is_kept)
+    return PackageAnswer(request.key, payload_of(result, plan if request.writes else None), is_kept)
 
 
 def _read(side: PackageSide | None, request: Request) -> SideRead | None:

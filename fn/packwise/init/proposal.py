@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.terminal import visible
-from packwise.console import show
+from packwise.answer import Answer, Text
 from packwise.inputs.request import UsageError
 from packwise.objects.identity import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
@@ -35,19 +35,19 @@ _SHOWN = 20
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
 
-def topology(command: ImportTopology) -> int:
-    """Prints the configuration; returns the exit code. Raises UsageError where no label is a level."""
+def topology(command: ImportTopology) -> Answer:
+    """Return the configuration. Raise UsageError if no label is a level."""
     objects = read_cluster_objects(command.paths)
     topologies = [] if any(each.get("kind") == "Node" for each in objects) else _topologies(objects)
     if topologies:
-        return 0 if show("".join([f"{line}\n" for line in _lines_of(topologies)])) else 1
+        return Answer((Text([f"{line}\n" for line in _lines_of(topologies)]),))
     proposal = propose(read_cluster(command.paths, objects, option="").nodes)
     if not proposal.levels:
         raise UsageError(
             "the nodes must have a label by whose values domains are told apart, as topology.kubernetes.io/zone; got "
             "none: label them, by hand or with topograph"
         )
-    return 0 if show("".join([f"{line}\n" for line in _lines(proposal)])) else 1
+    return Answer((Text([f"{line}\n" for line in _lines(proposal)]),))
 
 
 def _topologies(objects: Iterable[Mapping[str, Value]]) -> list[ListedTopology]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from krmfn.fieldpath import FieldError
 from krmfn.record import Record
 from krmfn.result import exit_code
-from packwise.console import cannot_write, encode_text, say, show
+from packwise.answer import PLAIN, Answer, Terminal, Text
+from packwise.console import cannot_write, encode_text
 from packwise.init.package import Facts, PackagePlace, Plan, client_files, facts_of, package_files
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.inputs.reader import Reader, error_result, items_of, read_file
@@ -21,7 +22,7 @@ from packwise.inputs.request import UsageError
 from packwise.objects.identity import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
-from packwise.output.findings_text import say_results
+from packwise.output.findings_text import as_lines
 from packwise.output.write import FileChange, change_files
 from packwise.revisions.grove import REVISIONS
 from packwise.settings.configuration import is_operator, is_settings
@@ -53,15 +54,14 @@ class _Folder(Record):
     resources: tuple[str, ...]
 
 
-def init(command: Init) -> int:
+def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
     """Writes the files and prints their names; returns the exit code. Raises UsageError where one is there already."""
     folder = Path(command.folder)
     if os.path.lexists(folder) and not folder.is_dir():
         raise UsageError(f'DIR must name a folder, which init makes where it is not there; got "{command.folder}"')
     facts, results = _facts(command)
     if exit_code(results):
-        say_results(results)
-        return 1
+        return Answer(before=tuple(as_lines(results, coloured=terminal.is_stderr_coloured)), code=1)
     files = _files(command, folder, facts)
     _refuse_existing(files)
     start = Path(os.path.commonpath([real(_existing(path.parent)) for path in files]))
@@ -69,10 +69,9 @@ def init(command: Init) -> int:
     try:
         change_files(start, changes, {})
     except OSError as error:
-        say([cannot_write(error)])
-        return 1
+        return Answer(before=(cannot_write(error),), code=1)
     shown = [f"wrote {path.as_posix()}" for path in files]
-    return 0 if show("".join([f"{line}\n" for line in (*shown, *_next_steps(command))])) else 1
+    return Answer((Text([f"{line}\n" for line in (*shown, *_next_steps(command))]),))
 
 
 def _facts(command: Init) -> tuple[Facts, list[Result]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from krmfn.difference import unified_diff
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code, sort_results
-from packwise.console import cannot_write, encode_text, is_coloured, say, show
+from packwise.answer import PLAIN, Answer, Styled, Terminal, Text
+from packwise.console import cannot_write, encode_text
 from packwise.inputs.coverage import files_covered
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.reader import contents_of, edited_text
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from packwise.select.selection import Package
 
 
-def migrate(command: Migrate) -> int:
-    """Rewrites the files, or with `--dry-run` prints what would change; returns the exit code. Raises UsageError."""
+def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
+    """Rewrite the files, or with `--dry-run` return what would change. Raise UsageError."""
     if STDIN in command.paths:
         raise UsageError("migrate must be given files or folders: stdin cannot be written back")
     source = None if command.source is None else REVISIONS[command.source]
     named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
     inputs = read_inputs(named)
     if inputs.is_broken:
-        return _report(inputs, inputs.results)
+        return _report(terminal, inputs, inputs.results)
     if command.target is None:
         migrated = migrate_objects(inputs.package)
     else:
@@ -49,20 +49,21 @@ def migrate(command: Migrate) -> int:
             keep_pack_domain=command.keep_pack_domain,
         )
     if exit_code(migrated.results):
-        return _report(inputs, (*inputs.results, *migrated.results))
+        return _report(terminal, inputs, (*inputs.results, *migrated.results))
     results = (*inputs.results, *migrated.results)
     texts = _texts(inputs, migrated)
-    if not texts:
-        say(["nothing to migrate" if command.target is None else f"nothing to migrate to {command.target}"])
+    none = "nothing to migrate" if command.target is None else f"nothing to migrate to {command.target}"
     if command.dry_run:
-        shown = show("".join(unified_diff(name, before, after) for name, before, after in texts))
-        return _report(inputs, results, _running(migrated, command.target)) if shown else 1
+        answer = _report(terminal, inputs, results, _running(migrated, command.target))
+        diffs = [unified_diff(name, before, after) for name, before, after in texts]
+        return answer.replace(texts=(Text(diffs),), before=() if texts else (none,), after=answer.before)
     try:
         _write(texts, inputs)
     except OSError as error:
-        say([cannot_write(error)])
-        return 1
-    return _report(inputs, results, _running(migrated, command.target) if texts else ())
+        return Answer(before=(*(() if texts else (none,)), cannot_write(error)), code=1)
+    done = [f"migrated {name}" for name, _, _ in texts] or [none]
+    answer = _report(terminal, inputs, results, _running(migrated, command.target) if texts else ())
+    return answer.replace(before=(*done, *answer.before))
 
 
 def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
@@ -70,7 +71,6 @@ def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
     changes = [FileChange(Path(name), encode_text(text)) for name, _, text in texts]
     if changes:
         change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
-    say([f"migrated {name}" for name, _, _ in texts])
 
 
 def _configuration_paths(config: str | None) -> tuple[str, ...]:
@@ -118,8 +118,9 @@ def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
     yield f"where they run, the webhook of {target} refuses {', '.join(migrated.refused)}{advice}"
 
 
-def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> int:
-    """Prints the findings to stderr, since stdout holds the difference, `last` below; returns the exit code."""
+def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> Answer:
+    """Return the findings as lines for stderr, since stdout holds the difference, and `last` below."""
+    lines: list[str] = []
     results = sort_results(results)
     coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
     last_line = coverage.line
@@ -128,12 +129,11 @@ def _report(inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ())
             results,
             len(inputs.files),
             inputs.text_of,
-            coloured=is_coloured(sys.stderr),
+            coloured=terminal.is_stderr_coloured,
             # There is no other run that would list what is left out.
             verbosity=Verbosity.VERBOSE,
             coverage=coverage,
         )
-        say(as_text(checked).removesuffix("\n").split("\n"), as_they_are=True)
+        lines += map(Styled, as_text(checked).removesuffix("\n").split("\n"))
         last_line = checked.last_line
-    say([*last, last_line])
-    return exit_code(results)
+    return Answer(before=(*lines, *last, last_line), code=exit_code(results))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from functools import cache
 
@@ -12,7 +11,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
 from krmfn.terminal import visible
-from packwise.console import is_coloured, say, width
+from packwise.answer import Styled
+from packwise.console import width
 from packwise.findings.known import causes
 from packwise.inputs.coverage import Coverage
 from packwise.inputs.request import Verbosity
@@ -45,11 +45,6 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
     return [_line(result, coloured=coloured) for result in results]
 
 
-def say_results(results: Iterable[Result]) -> None:
-    """Writes a line for each result to stderr, coloured where that is a terminal."""
-    say(as_lines(results, coloured=is_coloured(sys.stderr)), as_they_are=True)
-
-
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
     """The results for people; all of them where it is verbose, the worst first, each rule's together.
 
@@ -75,7 +70,7 @@ def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: b
     for each in for_people(results, verbosity):
         lines.append(_line(each.result, coloured=coloured))
         if each.alike:
-            lines.append(rest(each, coloured=coloured))
+            lines.append(Styled(rest(each, coloured=coloured)))
     return lines
 
 
@@ -137,10 +132,10 @@ def _by_rule(results: Sequence[Result]) -> list[Result]:
     return sorted(results, key=lambda result: (severities.index(result.severity), first[result.tags.get("rule", "")]))
 
 
-def _line(result: Result, *, coloured: bool) -> str:
+def _line(result: Result, *, coloured: bool) -> Styled:
     word = result.severity.value
     rest = visible(result.line_of_text()).removeprefix(word)
-    return tint(word, SEVERITIES[result.severity], coloured=coloured) + rest
+    return Styled(tint(word, SEVERITIES[result.severity], coloured=coloured) + rest)
 
 
 class Checked(Record):

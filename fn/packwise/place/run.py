@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from krmfn.terminal import visible
-from packwise.console import is_coloured, json_text, say, show, table
+from packwise.answer import PLAIN, Answer, Terminal, Text
+from packwise.console import json_text, table
 from packwise.extras import SOLVER
 from packwise.inputs.coverage import Coverage, coverage_of
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import STDIN, Named, UsageError, refuse_stdin_twice
-from packwise.output.findings_text import SEVERITIES, say_results, tint
+from packwise.output.findings_text import SEVERITIES, as_lines, tint
 from packwise.output.markdown import CommentPart, Section, code, comment
 from packwise.pipeline import render
 from packwise.place.cluster import (
@@ -66,10 +66,15 @@ if TYPE_CHECKING:
 
 
 class Baseline(Record):
-    """The state before a change, which the user calls `name`, and what the change moves from there."""
+    """The state before a change, which the user calls `name`, and what the change moves from there.
+
+    If it has errors it is not placed, and `notes` say so.
+    """
 
     name: str
-    moves: tuple[Move, ...]
+    moves: tuple[Move, ...] = ()
+    is_placed: bool = True
+    notes: tuple[str, ...] = ()
 
 
 class Placed(Record):
@@ -395,18 +400,18 @@ MOST_EXACT = 20
 """Gangs that get an exact verdict at most."""
 
 
-def place(command: PlaceGangs) -> int:
-    """Prints the places; returns 0 where everything fits, 1 where something does not. Raises UsageError."""
+def place(command: PlaceGangs, terminal: Terminal = PLAIN) -> Answer:
+    """Return the places, with exit code 0 if everything fits and 1 if something does not. Raise UsageError."""
     if not command.nodes:
         return _scenario(command)
     refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
     try:
-        return _workloads(command)
+        return _workloads(command, terminal)
     except (WhatIfError, TooManyPodsError) as error:
         raise UsageError(str(error)) from None
 
 
-def _scenario(command: PlaceGangs) -> int:
+def _scenario(command: PlaceGangs) -> Answer:
     paths = command.named.paths
     value = read_json(paths[0]) if len(paths) == 1 else None
     if not is_scenario(value):
@@ -426,21 +431,20 @@ def _scenario(command: PlaceGangs) -> int:
         text = "".join(
             [f"{job.name}: {job.state}" + (f"\n  {job.message}" if job.message else "") + "\n" for job in session.jobs]
         )
-    return int(not all(job.state in FITS for job in session.jobs)) if show(text) else 1
+    return Answer((Text((text,)),), code=int(not all(job.state in FITS for job in session.jobs)))
 
 
-def _workloads(command: PlaceGangs) -> int:
+def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
     inputs = read_inputs(command.named)
     package = inputs.package.replace(nodes=read_nodes(command.nodes))
     if not inputs.is_broken:
         for text in command.replicas:
             package = package.replace(items=with_replicas(package.items, text))
     rendered = render_inputs(inputs.replace(package=package))
-    say_results(rendered.results)
+    lines = as_lines(rendered.results, coloured=terminal.is_stderr_coloured)
     coverage = coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources)
     if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
-        say([coverage.line])
-        return 1
+        return Answer(before=(*lines, coverage.line), code=1)
     snapshot = _snapshot(command, package.nodes)
     placed = place_render(rendered, snapshot).replace(coverage=coverage)
     there, placing = placed.situation, placed.placing
@@ -448,12 +452,15 @@ def _workloads(command: PlaceGangs) -> int:
         placed = placed.replace(further=more_replicas(there))
     if command.exact:
         placed = placed.replace(seconds=_seconds(there, placing))
+        lines += _limit_note(there, placing)
     if command.named.baseline is not None:
-        placed = placed.replace(baseline=baseline_of(command.named.baseline, package, placed, snapshot))
-    if not show(_text_of(placed, command)):
-        return 1
-    say([*(f"note: {text}" for text in placed.not_placed), coverage.line])
-    return int(not placing.fits or bool(exit_code(inputs.results)))
+        baseline = baseline_of(command.named.baseline, package, placed, snapshot)
+        lines += baseline.notes
+        placed = placed.replace(baseline=baseline if baseline.is_placed else None)
+    text = _text_of(placed, command, coloured=terminal.is_coloured)
+    notes = [f"note: {text}" for text in placed.not_placed]
+    code = int(not placing.fits or bool(exit_code(inputs.results)))
+    return Answer((Text((text,)),), tuple(lines), (*notes, coverage.line), code)
 
 
 def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
@@ -462,17 +469,17 @@ def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
     return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered, there)))
 
 
-def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline | None:
-    """The moves by the change of `package`; None, which stderr says, where nothing before it can be placed.
+def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline:
+    """Return the moves by the change of `package`; none, with a note, if nothing before it can be placed.
 
-    Raises TooManyPodsError.
+    Raise TooManyPodsError.
     """
     if package.before is None:
-        return None
+        return Baseline(name, is_placed=False)
     rendered = render(package.before)
     if exit_code(rendered.results):
-        say([f"note: {name} has errors, so that places are compared with none"])
-        return None
+        note = f"note: {name} has errors, so that places are compared with none"
+        return Baseline(name, is_placed=False, notes=(note,))
     before = place_gangs(situation(rendered, snapshot))
     return Baseline(name, moves(before, placed.placing))
 
@@ -484,19 +491,29 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
     if kai is None or kai.session is None:
         return {}
-    # The solver knows the rules of KAI alone, whose gangs come first.
-    pending = [
-        index
-        for index, gang in enumerate(placing.gangs)
-        if gang.state == PENDING and gang.gang.scheduler == kai.scheduler
-    ]
-    if len(pending) > MOST_EXACT:
-        say([f"note: --exact looks at the first {MOST_EXACT} of {len(pending)} gangs that do not fit"])
+    pending = _pending_of_kai(placing, kai)
     scene, session = kai.scene, kai.session
     return {
         index: second_verdict(turn_of(scene, session, index), session.jobs[index], kai.words)
         for index in pending[:MOST_EXACT]
     }
+
+
+def _pending_of_kai(placing: Placing, kai: KaiSimulation) -> list[int]:
+    """Places of the pending gangs that the solver can judge: it knows only the rules of KAI."""
+    return [
+        index
+        for index, gang in enumerate(placing.gangs)
+        if gang.state == PENDING and gang.gang.scheduler == kai.scheduler
+    ]
+
+
+def _limit_note(there: Situation, placing: Placing) -> list[str]:
+    kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
+    number = 0 if kai is None else len(_pending_of_kai(placing, kai))
+    if number <= MOST_EXACT:
+        return []
+    return [f"note: --exact looks at the first {MOST_EXACT} of {number} gangs that do not fit"]
 
 
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
@@ -531,14 +548,14 @@ def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
         )
 
 
-def _text_of(placed: Placed, command: PlaceGangs) -> str:
+def _text_of(placed: Placed, command: PlaceGangs, *, coloured: bool) -> str:
     match command.output:
         case "json":
             return as_json(placed)
         case "markdown":
             return as_markdown(placed, place_command(command.named, command.nodes))
         case "text":
-            return as_text(placed, coloured=is_coloured(sys.stdout))
+            return as_text(placed, coloured=coloured)
 
 
 def place_command(named: Named, nodes: Sequence[str]) -> str:

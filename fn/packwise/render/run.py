@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -10,7 +9,8 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.console import cannot_write, is_coloured, say, show
+from packwise.answer import PLAIN, Answer, Terminal, Text
+from packwise.console import cannot_write
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.paths import real
@@ -40,66 +40,62 @@ class RenderReport(Record):
 
     command: Render
     coverage: Coverage
+    is_coloured: bool = False
 
     @property
     def verbosity(self) -> Verbosity:
         """The verbosity of the command."""
         return self.command.verbosity
 
-    def list_findings(self, results: Sequence[Result]) -> None:
-        """Says what there is to say of `results`."""
-        say(stderr_lines(results, self.verbosity, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    def findings(self, results: Sequence[Result]) -> list[str]:
+        """Return the lines about `results`."""
+        return stderr_lines(results, self.verbosity, coloured=self.is_coloured)
 
-    def end(self, results: Iterable[Result], done: str = "") -> None:
-        """Says what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
+    def end(self, results: Iterable[Result], done: str = "") -> list[str]:
+        """Return what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
-        say(ending(last, self.coverage.detail_lines, self.verbosity))
+        return ending(last, self.coverage.detail_lines, self.verbosity)
 
-    def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> int:
-        """Says that nothing was written, and why, an `error` beside the results; returns the exit code."""
+    def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> Answer:
+        """Return that nothing was written, and why: the results, and an `error` beside them."""
         ordered = sort_results([*results, *([] if error is None else [error_result(error)])])
-        self.list_findings(ordered)
         refusal = f"{count_of_causes(ordered)}: nothing was written"
-        if self.verbosity is Verbosity.QUIET:
-            say([refusal])
-        self.end((), refusal)
-        return 1
+        quiet = [refusal] if self.verbosity is Verbosity.QUIET else []
+        return Answer(before=(*self.findings(ordered), *quiet, *self.end((), refusal)), code=1)
 
 
-def render(command: Render) -> int:
-    """Prints or writes the result; returns the exit code. Raises UsageError before anything is written."""
+def render(command: Render, terminal: Terminal = PLAIN) -> Answer:
+    """Return the result, or write it. Raise UsageError before anything is written."""
     if command.output is not None or command.in_place or command.check:
-        # Who prints imports nothing of what writes.
-
-        return render_folder(command)
+        return render_folder(command, terminal)
     inputs = read_inputs(command.named)
     rendered = render_inputs(inputs, writes=True)
-    report = RenderReport(command, coverage_of(inputs.files, inputs.left_out, rendered))
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    report = RenderReport(command, coverage, terminal.is_stderr_coloured)
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
         text = stream_of(outcome_of(inputs.files, rendered))
     except FieldError as error:
         return report.refuse(rendered.results, error)
-    report.list_findings(rendered.results)
-    if not show(text, is_data=True):
-        return 1
-    report.end(rendered.results)
-    return 0
+    return Answer(
+        (Text((text,), is_data=True),), tuple(report.findings(rendered.results)), tuple(report.end(rendered.results))
+    )
 
 
-def render_folder(command: Render) -> int:
-    """Writes the result to the folder that `command` names; returns the exit code.
+def render_folder(command: Render, terminal: Terminal) -> Answer:
+    """Write the result to the folder that `command` names.
 
-    Raises UsageError before anything is written.
+    Raise UsageError before anything is written.
     """
     output = _output_of(command)
     inputs = read_inputs(command.named, output)
     refuse_same_target(inputs.files)
     refuse_lists_within(inputs.files, output)
     rendered = render_inputs(inputs, writes=True)
-    report = RenderReport(command, coverage_of(inputs.files, inputs.left_out, rendered))
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    report = RenderReport(command, coverage, terminal.is_stderr_coloured)
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
     try:
@@ -118,8 +114,8 @@ def _write_outcome(
     report: RenderReport,
     *,
     split: bool = False,
-) -> int:
-    """Writes the outcome, where nothing is wrong with that; returns the exit code."""
+) -> Answer:
+    """Write the outcome, if nothing is wrong with that."""
     try:
         plan = plan_folder(outcome, split=split)
         if exit_code(plan.results):
@@ -162,17 +158,15 @@ def _alone(folder: Path, command: Render) -> Generator[None]:
 
 def _write(
     plan: FolderPlan, folder: Path, results: Sequence[Result], as_read: Mapping[Path, bytes], report: RenderReport
-) -> int:
+) -> Answer:
     command = report.command
     changes = survey(folder, plan, with_list=not command.in_place)
     findings = sort_results([*results, *plan.results, *changes.results])
     if exit_code(findings):
         return report.refuse(findings)
-    report.list_findings(findings)
+    lines = report.findings(findings)
     if command.check and changes:
-        say(_stale(changes, folder))
-        report.end(findings)
-        return 1
+        return Answer(before=(*lines, *_stale(changes, folder), *report.end(findings)), code=1)
     one_by_one = None
     if not command.in_place:
         remove_left(folder)
@@ -180,10 +174,8 @@ def _write(
         try:
             one_by_one = apply(folder, changes, at_once=not command.in_place, as_read=as_read)
         except OSError as error:
-            say([cannot_write(error)])
-            return 1
-    report.end(findings, _summary(plan, changes, folder, one_by_one))
-    return 0
+            return Answer(before=(*lines, cannot_write(error)), code=1)
+    return Answer(before=(*lines, *report.end(findings, _summary(plan, changes, folder, one_by_one))))
 
 
 def _stale(changes: Changes, folder: Path) -> Iterator[str]:

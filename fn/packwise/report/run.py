@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os.path
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from packwise.console import is_coloured, say, show
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.diff.difference import State, state_after, state_before
 from packwise.diff.difference import diff as compare
 from packwise.diff.run import Comparison, changed_kinds, notes
@@ -23,7 +22,6 @@ from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
 from packwise.objects.epochs import gang_identities
 from packwise.output.findings_text import stderr_lines
-from packwise.output.write import write_text
 from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
 from packwise.place.placing import Situation, not_placed, place_gangs, situation
@@ -410,34 +408,38 @@ _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
 """A commit in the template of links."""
 
 
-def report(command: ReportOptions) -> int:
-    """Writes the drawings; returns 0 where every gang fits and there is no error, else 1. Raises UsageError."""
+def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
+    """Return the drawings, with exit code 0 if every gang fits and there is no error, else 1. Raise UsageError."""
     refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
     inputs = read_inputs(command.named)
     if command.nodes:
         inputs = inputs.replace(package=inputs.package.replace(nodes=read_nodes(command.nodes)))
     rendered = render_inputs(inputs)
-    say(stderr_lines(rendered.results, Verbosity.NORMAL, coloured=is_coloured(sys.stderr)), as_they_are=True)
+    lines = stderr_lines(rendered.results, Verbosity.NORMAL, coloured=terminal.is_stderr_coloured)
     snapshot = read_cluster(command.nodes, inputs.package.nodes) if command.nodes else Snapshot(())
     try:
-        picture, fits = _picture(command, inputs, rendered, snapshot)
+        picture, fits, comparison_lines = _picture(command, inputs, rendered, snapshot)
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
-    written = [_write(output, picture, command) for output in command.outputs]
-    if any(output.file is not None for output in command.outputs):
-        # The drawing says it too, and is open nowhere yet.
-        say([Drawn(picture).headline])
-    say(
-        [
-            *(f"note: {text}" for text in picture.notes),
+    # The drawing says it too, and is open nowhere yet.
+    is_filed = any(output.file is not None for output in command.outputs)
+    return Answer(
+        tuple(_text_of(output, picture, command) for output in command.outputs),
+        (*lines, *comparison_lines),
+        (
+            *([Drawn(picture).headline] if is_filed else []),
+            *[f"note: {text}" for text in picture.notes],
             coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources).line,
-        ]
+        ),
+        int(not fits or bool(exit_code(rendered.results))),
+        needs_texts=False,
     )
-    return int(not fits or bool(exit_code(rendered.results)) or not all(written))
 
 
-def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapshot: Snapshot) -> tuple[Picture, bool]:
-    """The picture, and whether every gang fits."""
+def _picture(
+    command: ReportOptions, inputs: Inputs, rendered: Rendered, snapshot: Snapshot
+) -> tuple[Picture, bool, tuple[str, ...]]:
+    """Return the picture, whether every gang fits, and lines about the comparison."""
     paths = tuple("<stdin>" if path == STDIN else path for path in command.named.paths)
     accepted, comparison = rendered, _Comparison()
     if command.named.baseline is not None and not exit_code(inputs.results):
@@ -459,7 +461,7 @@ def _picture(command: ReportOptions, inputs: Inputs, rendered: Rendered, snapsho
         facts=tuple(_facts(rendered, snapshot, command.source_url)),
         notes=tuple(not_placed(accepted, after.situation)) if snapshot.nodes else (),
     )
-    return picture, after.placing is None or after.placing.fits
+    return picture, after.placing is None or after.placing.fits, comparison.lines
 
 
 def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> Iterator[str]:
@@ -488,17 +490,18 @@ class _Comparison(Record):
 
     before: Side | None = None
     changes: tuple[ChangedKind, ...] | None = None
+    lines: tuple[str, ...] = ()
 
 
 def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
     earlier = _earlier(package)
     old, new = _sort_results(state_before(earlier)), _sort_results(state_after(package, earlier))
     compared = Comparison(compare(old, new), name, other, old.rendered, new.rendered)
-    say([f"note: {note}" for note in notes(compared)])
-    say(stderr_lines(compared.difference.unreadable, Verbosity.NORMAL), as_they_are=True)
+    unreadable = stderr_lines(compared.difference.unreadable, Verbosity.NORMAL)
+    lines = (*[f"note: {note}" for note in notes(compared)], *unreadable)
     # An export shows objects, and no workloads whose gangs could be placed.
     before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
-    return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.compared else None)
+    return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.compared else None, lines)
 
 
 def _earlier(package: Package) -> Package:
@@ -524,11 +527,10 @@ def _side(rendered: Rendered, snapshot: Snapshot) -> Side:
     return Side(there, place_gangs(there) if snapshot.nodes else None, words)
 
 
-def _write(output: Drawing, picture: Picture, command: ReportOptions) -> bool:
-    """Writes the drawing. False if that was not possible."""
+def _text_of(output: Drawing, picture: Picture, command: ReportOptions) -> Text:
     folder = Path(output.file).parent if output.file is not None else Path()
     text = _PRINTERS[output.format](Drawn(picture, Path(os.path.relpath(".", folder)).as_posix(), command.source_url))
-    return show(text) if output.file is None else write_text(output.file, text)
+    return Text((text,), output.file)
 
 
 _PRINTERS: dict[ReportFormat, Callable[[Drawn], str]] = {"html": as_html, "svg": as_svg, "mermaid": as_mermaid}

@@ -11,7 +11,8 @@ from textwrap import fill, indent
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import read, split_documents
-from packwise.console import json_text, show, table
+from packwise.answer import PLAIN, Answer, Terminal, Text
+from packwise.console import json_text, table
 from packwise.findings.finding import Stage
 from packwise.inputs.request import UsageError
 from packwise.pipeline import render
@@ -215,14 +216,14 @@ RULES_BY_NAME: dict[str, Rule] = {
 _WIDTH = 100
 
 
-def rules(command: Rules) -> int:
-    """Prints what was asked for; returns the exit code. Raises UsageError where no rule has that name."""
+def rules(command: Rules, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
+    """Return the table of rules, or the explanation of one. Raise UsageError if no rule has that name."""
     if command.name is None:
         known = RULES_BY_NAME.values()
         text = json_text([_fields(rule) for rule in known]) if command.as_json else _table(known)
     else:
         text = _explanation_text(rule_named(command.name), as_json=command.as_json)
-    return 0 if show(text) else 1
+    return Answer((Text((text,)),))
 
 
 def rule_named(name: str) -> Rule:

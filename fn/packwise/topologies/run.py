@@ -11,13 +11,14 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from krmfn.terminal import visible
+from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import is_of_release
-from packwise.console import json_text, say, shorten, show, table
+from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import files_covered
 from packwise.inputs.groups import read_inputs
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KINDS
-from packwise.output.findings_text import say_results
+from packwise.output.findings_text import as_lines
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select.selection import topologies_of
@@ -40,17 +41,19 @@ _LONGEST = 1000
 """Characters of a cell that are shown; names in a cluster have 253 at most."""
 
 
-def topologies(command: Topologies) -> int:
-    """Prints the overview; returns the exit code. Raises UsageError."""
+def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
+    """Return the overview. Raise UsageError."""
     inputs = read_inputs(command.named)
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
     results = sort_results([*inputs.results, *listing.results])
-    say_results(results)
     coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
-    if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
-        return 1
-    say([coverage.line])
-    return exit_code(results)
+    text = _as_json(listing, coverage) if command.as_json else _as_text(listing)
+    return Answer(
+        (Text((text,)),) if listing.is_known else (),
+        tuple(as_lines(results, coloured=terminal.is_stderr_coloured)),
+        (coverage.line,),
+        exit_code(results),
+    )
 
 
 class _Row(Record):

@@ -10,9 +10,9 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding
 from packwise.frontends.kubernetes import rules
-from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at
 from packwise.objects.identity import identity
+from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.revisions.kubernetes import JOBS
 from packwise.wording import list_known

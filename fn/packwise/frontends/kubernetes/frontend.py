@@ -13,12 +13,12 @@ from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
 from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, unmet_gates
-from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, templates_of
 from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_group, judge_job, judge_pods
 from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
 from packwise.objects.identity import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, TOPOLOGY
+from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, templates_of
 from packwise.placement import WorkloadPlan
 from packwise.revisions.kubernetes import GROUP, kubernetes_release
 from packwise.settings.topologyrender import settings_place
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.frontends.kubernetes.gates import Gates
-    from packwise.objects.scheduling_groups import Pods
     from packwise.frontends.kubernetes.judge import Judged
     from packwise.objects.index import Index, Inventory
+    from packwise.objects.scheduling_groups import Pods
     from packwise.placement import Cluster
     from packwise.revisions.grove import Revision
     from packwise.revisions.kubernetes import KubernetesRelease

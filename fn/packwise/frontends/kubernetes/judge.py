@@ -11,11 +11,11 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.gates import prepare_group, prepare_job, with_defaults
-from packwise.objects.scheduling_groups import FIELD
 from packwise.frontends.kubernetes.schema import POD_GATE, SCHEDULING_GROUP, job_scheduling, spec_of
 from packwise.frontends.kubernetes.validation import decode, group_problems, job_problems, pod_problems
 from packwise.lenient import mapping, mapping_at, value_at
 from packwise.objects.identity import identity
+from packwise.objects.scheduling_groups import FIELD
 from packwise.revisions.kubernetes import COMPOSITE, GROUP
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.frontends.kubernetes.gates import Dropped
-    from packwise.objects.scheduling_groups import Pods
     from packwise.frontends.kubernetes.schema import Struct
+    from packwise.objects.scheduling_groups import Pods
     from packwise.revisions.kubernetes import KubernetesRelease
 
 SCHEDULING: FieldPath = ("spec", "scheduling")

@@ -1,0 +1,55 @@
+"""The answer of a command as a value: texts for stdout and for files, lines for stderr, the exit code.
+
+Engines answer, and print nothing: the command line delivers what they answer, and a program may call them.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Styled(str):
+    """A line that is safe to print as it is: it has packwise's own colours, and nothing else that does not print."""
+
+    __slots__ = ()
+
+
+class Terminal(Record):
+    """The streams that an answer is for: colours on stdout and on stderr, and the width of stdout in columns."""
+
+    is_coloured: bool = False
+    is_stderr_coloured: bool = False
+    columns: int | None = None
+
+
+PLAIN = Terminal()
+"""Streams that are no terminals: no colours, and texts as wide as they are."""
+
+
+class Text(Record):
+    """A text in pieces, and the file that gets it; None: stdout.
+
+    Data are bytes for programs, as they are: the user's own objects, and commands to a runner that packwise means.
+    """
+
+    pieces: Iterable[str]
+    file: str | None = None
+    is_data: bool = False
+
+
+class Answer(Record):
+    """The answer of a command.
+
+    `before` and `after` are the lines for stderr around the texts. With `needs_texts`, a text that cannot be written
+    ends the answer with exit code 1, and without the lines after it.
+    """
+
+    texts: tuple[Text, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    code: int = 0
+    needs_texts: bool = True

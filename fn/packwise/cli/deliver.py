@@ -1,0 +1,43 @@
+"""Answers on the standard streams and in files."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.answer import Terminal
+from packwise.console import is_coloured, say, show
+
+if TYPE_CHECKING:
+    from packwise.answer import Answer, Text
+
+
+def terminal() -> Terminal:
+    """Return what the standard streams of this process show."""
+    try:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError):
+        columns = None
+    return Terminal(is_coloured(sys.stdout), is_coloured(sys.stderr), columns)
+
+
+def deliver(answer: Answer) -> int:
+    """Print and write an answer, and return its exit code; 1 if a text that it needs cannot be written."""
+    say(answer.before)
+    # One that cannot be written keeps none of the others from being written.
+    written = [_write(text) for text in answer.texts]
+    is_written = all(written)
+    if answer.needs_texts and not is_written:
+        return 1
+    say(answer.after)
+    return answer.code if is_written else max(answer.code, 1)
+
+
+def _write(text: Text) -> bool:
+    if text.file is None:
+        return all(show(piece, is_data=text.is_data) for piece in text.pieces)
+    # Most runs print, and write no file.
+    from packwise.output.write import write_text
+
+    return write_text(text.file, "".join(text.pieces), is_data=text.is_data)
