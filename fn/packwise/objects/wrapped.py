@@ -43,10 +43,10 @@ def wrapped_objects(index: Index) -> Iterator[Wrapped]:
     """The workloads within the objects of the input, in their order."""
     for kind in WRAPPERS:
         for outer in index.of_kind(*kind):
-            yield from wrapped_in(outer)
+            yield from unwrap(outer)
 
 
-def wrapped_in(outer: KubeObject) -> Iterator[Wrapped]:
+def unwrap(outer: KubeObject) -> Iterator[Wrapped]:
     """The workloads within an object; none for one that wraps none."""
     key = identity(outer.value)[:2]
     if key == DISAGGREGATED_SET:

@@ -21,7 +21,7 @@ from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
-from packwise.objects.wrapped import wrapped_in
+from packwise.objects.wrapped import unwrap
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology.known import ListedTopology, Use
@@ -142,7 +142,7 @@ def _wrapped_plans(
     item: KubeObject, release: KaiRelease, settings: TopologyRender, classes: Classes
 ) -> Iterator[WorkloadPlan]:
     """The plans of the workloads within an object, each told of that object."""
-    for wrapped in wrapped_in(item):
+    for wrapped in unwrap(item):
         place = Place(item, wrapped.path)
         for workload in read_workloads(wrapped.item, release, settings.kai_name, classes):
             plan = _plan(workload.replace(made_from=place), settings.limits.gangs)

@@ -28,7 +28,7 @@ from packwise.objects.workload_kinds import (
     pod_templates_in,
     workload_kind,
 )
-from packwise.objects.wrapped import DISAGGREGATED_SET, wrapped_in
+from packwise.objects.wrapped import DISAGGREGATED_SET, unwrap
 from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -222,7 +222,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
 def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:
     """The keys of the workloads within an object; and those of a DisaggregatedSet itself, which no pod gets."""
-    scheduled = [wrapped for wrapped in wrapped_in(item) if is_scheduled(wrapped.item, kai_name)]
+    scheduled = [wrapped for wrapped in unwrap(item) if is_scheduled(wrapped.item, kai_name)]
     for wrapped in scheduled:
         kind = workload_kind(wrapped.item.value)
         table = _table_of(kind)

@@ -13,7 +13,7 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration
-from packwise.objects.wrapped import DISAGGREGATED_SET, wrapped_in
+from packwise.objects.wrapped import DISAGGREGATED_SET, unwrap
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
 
@@ -219,7 +219,7 @@ def jobs_of(index: Index) -> list[KueueJob]:
                 jobs.append(KueueJob(item, kind, tuple(sets)))
     # Each role of a DisaggregatedSet becomes a LeaderWorkerSet.
     for outer in index.of_kind(*DISAGGREGATED_SET):
-        for wrapped in wrapped_in(outer):
+        for wrapped in unwrap(outer):
             kind = WORKLOAD_KINDS[identity(wrapped.item.value)[:2]]
             sets = tuple(_leader_worker_set(kind, wrapped.item.value))
             jobs.append(KueueJob(wrapped.item, kind, sets, wrapped))
@@ -229,7 +229,7 @@ def jobs_of(index: Index) -> list[KueueJob]:
 def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
     """The pod sets of all that an AppWrapper wraps, numbered, each told at its template within the AppWrapper."""
     sets: list[KueuePodSet] = []
-    for wrapped in wrapped_in(item):
+    for wrapped in unwrap(item):
         kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
         inner = None if kind is None else _pod_sets_of(kind, wrapped.item, index)
         for each in inner or ():
