@@ -701,7 +701,6 @@ def test_what_the_cluster_decides_is_a_note(place: Any) -> None:
     assert answer.notes == [
         "1 other PodGroup in the cluster has pods that wait; KAI may place them first, which is not counted",
         "1 pod of the cluster is being deleted and counts as running; KAI counts on its room",
-        "nodes are in node pools (kai.scheduler/node-pool), which are taken for one",
     ]
 
 

@@ -19,8 +19,8 @@ from packwise.placement import Gang, Grouper, NodeTopology
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.allocate.session import existing_queues
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
-from packwise.schedulers.kai.pod_places import spec_place
-from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, QUEUE_LABELS
+from packwise.schedulers.kai.pod_places import queue_place, spec_place
+from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 from packwise.schedulers.kai.versions import NAME, PROFILE
@@ -223,6 +223,9 @@ def check_queues(source: SchedulerInput) -> Iterator[Finding]:
     if shares:
         yield from _parents(source, shares)
         yield from _of_workloads(gangs, shares)
+        from packwise.schedulers.kai.queue_rules import check_queue_tree
+
+        yield from check_queue_tree(source, shares)
     classes = [item.name for item in source.inventory.items.of_kind(*_PRIORITY_CLASS)]
     if classes:
         yield from _classes(gangs, sorted({*classes, *_BUILT_IN, *CHART_CLASSES}))
@@ -272,20 +275,13 @@ def _of_workloads(gangs: Sequence[tuple[Placement, Gang]], shares: Sequence[Queu
                 f'is in the queue "{queue}", which has queues below it ({below}): {NAME} passes over its pods in '
                 "silence; name one of these"
             )
-            yield _queue_place(gang).finding(_LEAF, message)
+            yield queue_place(gang).finding(_LEAF, message)
         # Another rule says it of graphs.
         elif queue not in names and placement.subject.kind != DYNAMO_GRAPH.name:
             near = closest(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
                 message = f'is in the queue "{queue}", which is not among the Queues of the input{near}'
-                yield _queue_place(gang).finding(_KNOWN, message)
-
-
-def _queue_place(gang: Gang) -> Place:
-    """Where the workload names its queue, as near as it can be told."""
-    place = gang.owner.of("queue").place
-    label = place.below(QUEUE_LABELS[0])
-    return label if label.item.get(label.path) is not None else place
+                yield queue_place(gang).finding(_KNOWN, message)
 
 
 def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> Iterator[Finding]:

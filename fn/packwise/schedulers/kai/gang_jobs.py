@@ -11,6 +11,7 @@ from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
 from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, QueueShare, Share, SubGroupInfo
+from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, texts_at, with_objects
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
-    from packwise.placement import Bounds, PodSet
+    from packwise.placement import Bounds, Placement, PodSet
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.allocate.scene import Pod
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
@@ -79,6 +80,7 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
         if bound.gang and not bound.is_ending:
             running.setdefault((bound.pod.namespace, bound.gang, bound.pod_set), []).append(bound)
     make = _Jobs(source, snapshot, running)
+    pool_label = installation_of(source.inventory.items).pool_label
     jobs: list[GangJob] = []
     total = 0
     for placement in source.placements:
@@ -93,8 +95,20 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
         except MissingBindingError:
             topology = gang.topology
         job = make.job(gang, topology, manifests.get(gang.name, []))
+        job = job.replace(job=job.job.replace(pool=pool_of(placement, gang, pool_label)))
         jobs += [job] if gang.alike == 1 else [job.with_number(number) for number in range(gang.alike)]
     return tuple(jobs)
+
+
+def pool_of(placement: Placement, gang: Gang, pool_label: str) -> str:
+    """Return the node pool of a gang's PodGroup, "" for none: its label, and that of its pods or of their owner."""
+    own = gang.labels.get(pool_label)
+    if own is not None or gang.grouper in (Grouper.OPERATOR, Grouper.SERVICE):
+        return own or ""
+    # KAI's pod-grouper gives the PodGroup of a PodGang the labels of the workload too, and then those of a pod.
+    of_owner = texts_at(placement.subject.value, "metadata", "labels") if gang.grouper is Grouper.SCHEDULER else {}
+    labels = [of_owner, *[leaf.labels for leaf in gang.leaves]]
+    return next((each[pool_label] for each in labels if pool_label in each), "")
 
 
 class _Jobs:
@@ -210,13 +224,15 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
 def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
     """The queues that are `there` already, of the input, and those that a service makes, with their bounds."""
     by_name = {queue.name: queue for queue in there}
+    pool_label = installation_of(source.inventory.items).pool_label
     for item in source.inventory.items.of_kind(*QUEUE.key):
-        written = queue_share(item.value)
+        written = queue_share(item.value, pool_label)
         by_name[written.name] = written
     for placement in source.placements:
         node = placement.node
         if isinstance(node, Queue):
             quota, limit = node.gpu.quota, node.gpu.limit
             gpu = Share(None if quota < 0 else float(quota), None if limit < 0 else float(limit), node.gpu.weight)
-            by_name[node.name] = QueueShare(node.name, gpu=gpu, parent=node.parent or "")
+            pool = node.labels.get(pool_label, "")
+            by_name[node.name] = QueueShare(node.name, gpu=gpu, parent=node.parent or "", pool=pool)
     return tuple(by_name[name] for name in sorted(by_name))

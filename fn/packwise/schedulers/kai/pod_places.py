@@ -1,11 +1,13 @@
-"""The places of fields of pods: each kind of workload has them at other steps below a clique, component or template."""
+"""The places of fields of pods and of queues, which each kind of workload has at steps of its own."""
 
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.objects.place import Place
+from packwise.schedulers.kai.podgroup import QUEUE_LABELS
 
 if TYPE_CHECKING:
-    from packwise.objects.place import Place
+    from packwise.placement import Gang
 
 _SPECS: tuple[tuple[str, ...], ...] = (
     ("spec", "podSpec"), ("podTemplate", "spec"), ("extraPodSpec",), ("template", "spec", "template", "spec"),
@@ -17,6 +19,10 @@ _METADATA: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 
+_DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
+"""The annotation by which a graph of Dynamo names the queue of its pods."""
+
+
 def spec_place(place: Place, *steps: str | int) -> Place:
     """Return the place of a field of the spec of the pods at a place; the place itself if that cannot be told."""
     return _first(place, [(*below, *steps) for below in _SPECS])
@@ -25,6 +31,15 @@ def spec_place(place: Place, *steps: str | int) -> Place:
 def metadata_place(place: Place, form: str, key: str) -> Place:
     """Return the place of a label or annotation of the pods at a place; the place itself if that cannot be told."""
     return _first(place, [(*below, form, key) for below in _METADATA])
+
+
+def queue_place(gang: Gang) -> Place:
+    """Return where the workload names its queue, as near as it can be told."""
+    place = gang.owner.of("queue").place
+    for at in (place.below(QUEUE_LABELS[0]), Place(place.item, ("metadata", "annotations", _DYNAMO_QUEUE))):
+        if not at.embedded and at.item.get(at.path) is not None:
+            return at
+    return place
 
 
 def _first(place: Place, paths: list[tuple[str | int, ...]]) -> Place:

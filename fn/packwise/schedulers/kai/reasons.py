@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
-from packwise.schedulers.kai.allocate.session import Queues
+from packwise.schedulers.kai.allocate.session import Queues, lineage
 from packwise.schedulers.kai.allocate.state import ROOT
 from packwise.schedulers.wording import SHOWN_NODES, amount_list, amount_text, level_word
 from packwise.wording import count_text
@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 
 class Surroundings(Record):
-    """The scene of a job, the domains of levels by node label, and the nodes by name after all gangs are placed."""
+    """The scene of a job, the domains of levels by node label, and the nodes by name after all gangs are placed.
+
+    `scene` is what the scheduler of the job's node pool has of `every`, and `then` are its nodes.
+    """
 
     scene: Scene
     words: Mapping[str, str]
     then: Mapping[str, Node]
+    every: Scene
 
 
 def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
@@ -39,7 +43,7 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"scheduling gates keep {count_text(gated, 'pod')} back, so KAI does not try to place them"
     elif answer.state == "notready":
         yield "there are fewer pods than the gang needs, so KAI does not try to place it"
-    yield from _of_queue(job, scene)
+    yield from _of_queue(job, scene, around.every)
     for name, constraint in job.constraints:
         yield from _mistakes(name, constraint, scene)
     if shortage is None:
@@ -81,11 +85,25 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"free there: {', '.join(_room(nodes, shortage))}"
 
 
-def _of_queue(job: Job, scene: Scene) -> Iterator[str]:
-    """Why the queue keeps KAI from trying the job."""
+def _pool_text(pool: str) -> str:
+    return f'the node pool "{pool}"' if pool else "the default node pool"
+
+
+def _of_queue(job: Job, scene: Scene, every: Scene) -> Iterator[str]:
+    """Why its node pool or queue keeps KAI from trying the job; `scene` is what the pool has of `every`."""
     known = {queue.name: queue for queue in scene.queues}
     queues = Queues(scene)
-    if queues.missing(job.queue) is not None:
+    if not scene.nodes:
+        yield f"no node is in {_pool_text(job.pool)}, where KAI looks for nodes for these pods"
+    if job.queue in scene.absent_queues:
+        line = list(lineage(job.queue, {queue.name: queue for queue in every.queues}))
+        other = next((queue for queue in line if queue.pool != job.pool), line[0])
+        above = "" if other.name == job.queue else f', which is above "{job.queue}",'
+        yield (
+            f'the queue "{other.name}"{above} is in {_pool_text(other.pool)}, and the pods are in '
+            f"{_pool_text(job.pool)}: for their scheduler it does not exist"
+        )
+    elif queues.missing(job.queue) is not None:
         above = known[job.queue].parent if job.queue in known else ""
         while above in known:
             above = known[above].parent

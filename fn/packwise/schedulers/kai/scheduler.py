@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.kinds import CONFIGURING, KAI_CONFIG, PODGROUP, QUEUE, TOPOLOGY
+from packwise.objects.kinds import CONFIGURING, KAI_CONFIG, PODGROUP, QUEUE, SCHEDULING_SHARD, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 from packwise.schedulers.kai.topology import KAI_TOPOLOGY, RULES, scheduler_topologies
@@ -74,6 +74,10 @@ class _Kai(Scheduler):
             from packwise.schedulers.kai.object_schemas import check_objects
 
             findings += check_objects(source)
+        if items.of_kind(*SCHEDULING_SHARD.key):
+            from packwise.schedulers.kai.queue_rules import check_pools
+
+            findings += check_pools(source)
         if source.cluster.nodes:
             from packwise.schedulers.kai.cluster_rules import check_nodes
 
@@ -134,6 +138,7 @@ def rule_table() -> tuple[Rule, ...]:
     from packwise.schedulers.kai.object_schemas import RULES as OBJECT_RULES
     from packwise.schedulers.kai.pod_admission import RULES as POD_RULES
     from packwise.schedulers.kai.podgroups import OWN_PODGROUP_RULES, PODGROUP_RULES
+    from packwise.schedulers.kai.queue_rules import RULES as TREE_RULES
     from packwise.schedulers.kai.references import RULES as REFERENCE_RULES
     from packwise.schedulers.kai.service_objects import RULES as SERVICE_RULES
 
@@ -145,6 +150,7 @@ def rule_table() -> tuple[Rule, ...]:
         *REFERENCE_RULES,
         *NODE_RULES,
         *QUEUE_RULES,
+        *TREE_RULES,
         *OBJECT_RULES,
         *POD_RULES,
     )

@@ -9,10 +9,12 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.epochs import PLACEHOLDER, without_epoch
+from packwise.schedulers.kai.allocate.pools import scene_in_pool
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene
 from packwise.schedulers.kai.allocate.session import allocate, usage_of
 from packwise.schedulers.kai.allocate.state import add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
+from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.reasons import Surroundings, reasons_of
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
 from packwise.schedulers.kai.versions import NO_TAINT_NAMES
@@ -70,6 +72,7 @@ class KaiSimulation:
             tuple(bound.pod for bound in others),
             has_all_queues=snapshot.queues is not None,
             names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
+            pool_label=installation_of(source.inventory.items).pool_label,
         )
         self._evictable = evictable(others, snapshot)
         self.jobs = add_notes(jobs, self.scene, snapshot)
@@ -109,6 +112,8 @@ class KaiSimulation:
         shortage = _nearest(answer)
         placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
         nodes = [then[node] for node in answer.nodes.values() if node]
+        scene = scene_in_pool(self.scene, gang.job.pool)
+        in_pool = {node.name: then[node.name] for node in scene.nodes}
         return GangAnswer(
             gang=outline,
             state=answer.state,
@@ -118,7 +123,7 @@ class KaiSimulation:
             added_gpus=sum(gpus_of(pod) for pod, _ in placed if not pod.node),
             domain=_common_domain(_topology_of(gang.job, self.scene), nodes),
             nearest=None if shortage is None else self._nearest_domain(shortage),
-            reasons=tuple(reasons_of(gang.job, answer, shortage, Surroundings(self.scene, self.words, then))),
+            reasons=tuple(reasons_of(gang.job, answer, shortage, Surroundings(scene, self.words, in_pool, self.scene))),
             message=answer.message,
             notes=(*gang.notes, *eviction_notes(answer, self._evictable)),
         )

@@ -24,6 +24,7 @@ from packwise.schedulers.kai.allocate.scene import (
 )
 from packwise.schedulers.kai.allocate.session import add_use, existing_queues, lineage, usage_of
 from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
+from packwise.schedulers.kai.installation import NODE_POOL
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import KnownObjects, Manifest, known_objects, node_amounts, read_pod, texts_at
 from packwise.schedulers.node_selection import read_taints
@@ -60,7 +61,7 @@ _GROUPS = {
 }
 _PODS_OF_A_NODE = 110
 _ENDLESS = 1e300
-_QUEUE_MEMORY = 10**6
+QUEUE_MEMORY = 10**6
 """Queues bound memory in these."""
 
 _GPU_GROUP = "runai-gpu-group"
@@ -325,7 +326,7 @@ def _time(value: Mapping[str, Value], key: str) -> str:
     return written if _UTC.fullmatch(written) else ""
 
 
-def queue_share(value: Mapping[str, Value]) -> QueueShare:
+def queue_share(value: Mapping[str, Value], pool_label: str = NODE_POOL) -> QueueShare:
     """A KAI Queue. What its `resources` leave out is 0, as Go reads it; -1 is unbounded."""
     spec = mapping_at(value, "spec")
     priority = spec.get("priority")
@@ -333,10 +334,11 @@ def queue_share(value: Mapping[str, Value]) -> QueueShare:
         name=text_at(value, "metadata", "name"),
         gpu=_share(spec, "gpu", 1),
         cpu=_share(spec, "cpu", 1),
-        memory=_share(spec, "memory", _QUEUE_MEMORY),
+        memory=_share(spec, "memory", QUEUE_MEMORY),
         parent=text_at(spec, "parentQueue"),
         title=text_at(spec, "displayName"),
         priority=priority if isinstance(priority, int) else 100,
+        pool=texts_at(value, "metadata", "labels").get(pool_label, ""),
     )
 
 
@@ -357,7 +359,6 @@ def _number(value: Value) -> float:
 
 
 _PRIORITY = 50
-_NODE_POOL = "kai.scheduler/node-pool"
 
 
 def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot: Snapshot) -> tuple[QueueShare, ...]:
@@ -398,10 +399,13 @@ def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tup
     """The gangs, each with notes about what the cluster decides and the answer leaves out of account."""
     known = existing_queues(scene.queues)
     common = tuple(_common(gangs, snapshot))
-    rivals = _rivals(gangs, known)
+    # Each node pool has a scheduler of its own.
+    pools = {gang.job.pool for gang in gangs}
+    rivals = {pool: _rivals([gang for gang in gangs if gang.job.pool == pool], known) for pool in pools}
     return tuple(
-        gang.replace(notes=(*gang.notes, *_of_queue(gang, known, rivals, snapshot), *common)) for gang in gangs
-    )  # fmt: skip
+        gang.replace(notes=(*gang.notes, *_of_queue(gang, known, rivals[gang.job.pool], snapshot), *common))
+        for gang in gangs
+    )
 
 
 def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
@@ -419,8 +423,6 @@ def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
             if ending == 1
             else f"{ending} pods of the cluster are being deleted and count as running; KAI counts on their room"
         )
-    if any(_NODE_POOL in node.labels for node in snapshot.nodes):
-        yield f"nodes are in node pools ({_NODE_POOL}), which are taken for one"
 
 
 def _is_of(key: tuple[str, str], gang: tuple[str, str]) -> bool:

@@ -149,17 +149,18 @@ def over_quota(queue: str, resource: str, quota: float, allocated: float, reques
     return FitError(OVER_QUOTA, (message,), message)
 
 
-def unmet_conditions(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | None:
+def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
     """The text about a pod that no node can take: it needs what is not there; None where there is nothing."""
-    texts = [text for text in (*pod.lacks, _too_large(namespace, pod, largest)) if text]
+    texts = [text for text in (*pod.lacks, _too_large(job, pod, largest)) if text]
     if not texts:
         return None
     listed = "".join([f"{text}.\n" for text in texts])
-    return f"Scheduling conditions were not met for pod {namespace}/{pod.name}:\n{listed}"
+    return f"Scheduling conditions were not met for pod {job.namespace}/{pod.name}:\n{listed}"
 
 
-def _too_large(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | None:
+def _too_large(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
     """The text about a pod that is larger than any node; None where it is not."""
+    pool = job.pool or "default"
     request: dict[str, float] = dict(pod.request)
     if pod.share is not None:
         request[GPU] = portion_of(pod.share)
@@ -172,10 +173,10 @@ def _too_large(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | No
         # Of resources that are neither of these nor storage, KAI reads the bound as 0.
         most = largest.get(name, 0) if name in words or name == _STORAGE else 0
         bound = (
-            f"Max {word} resources available in a single node in the default node-pool is topped at "
+            f"Max {word} resources available in a single node in the {pool} node-pool is topped at "
             f"{_amount_decimal(name, most)}{unit}"
             if most
-            else f"No node in the default node-pool has {word} resources"
+            else f"No node in the {pool} node-pool has {word} resources"
         )
         gpus = {GPU: gpus_of(pod, 0)}
         asked = [
@@ -189,7 +190,7 @@ def _too_large(namespace: str, pod: Pod, largest: Mapping[str, int]) -> str | No
             elif not other.startswith(MIG):
                 # KAI writes these in thousandths.
                 asked.append(f"{other}: {_decimal(request[other] * 1000)}")
-        return f"MaxNodePoolResources: The pod {namespace}/{pod.name} requires {', '.join(asked)}. {bound}"
+        return f"MaxNodePoolResources: The pod {job.namespace}/{pod.name} requires {', '.join(asked)}. {bound}"
     return None
 
 

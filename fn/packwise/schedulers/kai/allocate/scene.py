@@ -96,6 +96,8 @@ class Share(Record):
 class QueueShare(Record):
     """A queue below `parent`, with its shares: millicores, bytes and GPUs. `title` is how messages name it.
 
+    `pool` is its node pool, "" for none.
+
     `used` are the shares that pods of other PodGroups take, and `kept` those of them that cannot be preempted.
     """
 
@@ -108,6 +110,7 @@ class QueueShare(Record):
     priority: int = 100
     used: Mapping[str, float] = {}
     kept: Mapping[str, float] = {}
+    pool: str = ""
 
 
 class LevelConstraint(Record):
@@ -190,7 +193,7 @@ class Pod(Record):
 
 
 class Job(Record):
-    """A gang as KAI reads it from a PodGroup. Jobs are listed in order of creation.
+    """A gang as KAI reads it from a PodGroup. Jobs are listed in order of creation. `pool` is its node pool.
 
     `priority` of 100 and more cannot be preempted. With `sub_groups`, `min_members` means nothing.
     """
@@ -204,6 +207,7 @@ class Job(Record):
     min_sub_groups: int | None = None
     constraint: LevelConstraint | None = None
     namespace: str = "ns"
+    pool: str = ""
 
     @property
     def is_kept(self) -> bool:
@@ -222,7 +226,8 @@ class Scene(Record):
 
     `residents` are the pods of no job, with their nodes: what they use is in the nodes, their ports and labels are
     here. `has_all_queues`: a queue that is not among `queues` does not exist; otherwise it is one without bounds.
-    `names_taints`: messages name the taint, as those of KAI before v0.17 do.
+    `names_taints`: messages name the taint, as those of KAI before v0.17 do. `pool_label` is the label of node pools,
+    "" where all are taken for one; `absent_queues` are queues that do not exist for the pool of the scene.
     """
 
     nodes: tuple[Node, ...]
@@ -232,6 +237,8 @@ class Scene(Record):
     residents: tuple[Pod, ...] = ()
     has_all_queues: bool = False
     names_taints: bool = False
+    pool_label: str = ""
+    absent_queues: frozenset[str] = frozenset()
 
     def topology(self, name: str) -> KaiTopology | None:
         """The topology of that name."""

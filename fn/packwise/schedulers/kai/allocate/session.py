@@ -32,6 +32,7 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     unmet_conditions,
     unschedulable,
 )
+from packwise.schedulers.kai.allocate.pools import has_pools, scene_in_pool
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, QueueShare
 from packwise.schedulers.kai.allocate.state import ClusterState, gpus_of, gpus_taken
 
@@ -57,6 +58,7 @@ class Queues:
     def __init__(self, scene: Scene) -> None:
         self._by_name = existing_queues(scene.queues)
         self._has_all = scene.has_all_queues
+        self._absent = scene.absent_queues
         self._parents = {queue.parent for queue in scene.queues if queue.name in self._by_name}
         self._nodes = {node.name: node for node in scene.nodes}
         self._memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
@@ -69,7 +71,8 @@ class Queues:
 
     def missing(self, name: str) -> FitError | None:
         """The error of a job whose queue does not exist."""
-        return missing_queue(name) if self._has_all and name not in self._by_name else None
+        is_missing = name in self._absent or (self._has_all and name not in self._by_name)
+        return missing_queue(name) if is_missing else None
 
     def is_tried(self, name: str) -> bool:
         """True if KAI tries the jobs of the queue: it exists, and no queue is below it."""
@@ -394,7 +397,7 @@ class Attempt:
         scores = next((self._scores[name] for name in lineage if name in self._scores), None)
         ranking: Ranking | None = None
         for index, pod in enumerate(pods):
-            text = unmet_conditions(self._job.namespace, pod, self._cluster.largest)
+            text = unmet_conditions(self._job, pod, self._cluster.largest)
             if text is None:
                 if not self._rankings.is_plain(pod):
                     node = self._rankings.best(pod, nodes, scores)
@@ -504,8 +507,20 @@ class SessionAnswer(Record):
 
 
 def allocate(scene: Scene) -> SessionAnswer:
-    """Where KAI puts the pods of all jobs."""
-    return _Session(scene).run()
+    """Where KAI puts the pods of all jobs: a session for each node pool, where there are any."""
+    if not has_pools(scene):
+        return _Session(scene).run()
+    answers: dict[int, JobAnswer] = {}
+    attempts: list[str] = []
+    placed: list[tuple[Pod, str]] = []
+    for pool in dict.fromkeys([job.pool for job in scene.jobs]):
+        session = _Session(scene_in_pool(scene, pool)).run()
+        own = [index for index, job in enumerate(scene.jobs) if job.pool == pool]
+        moved = [answer.replace(before=answer.before + len(placed)) for answer in session.jobs]
+        answers |= dict(zip(own, moved, strict=True))
+        attempts += session.attempts
+        placed += session.placed
+    return SessionAnswer(tuple(answers[index] for index in range(len(scene.jobs))), tuple(attempts), tuple(placed))
 
 
 class _Session:

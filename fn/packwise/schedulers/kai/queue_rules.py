@@ -1,0 +1,231 @@
+"""Rules about Queues that can never give what is asked of them: of another node pool, or with too low a limit.
+
+KAI says none of it where the object is applied: the pods wait. Source: spec/kai.md#8, spec/placement.md#9.1.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule, Stage
+from packwise.objects.identity import is_placeholder
+from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
+from packwise.objects.place import Place
+from packwise.placement import Gang, GangPod
+from packwise.schedulers.kai.allocate.pools import absent_queues
+from packwise.schedulers.kai.allocate.scene import Scene
+from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
+from packwise.schedulers.kai.gang_jobs import TooManyPodsError, gang_jobs, is_of_kai, pool_of
+from packwise.schedulers.kai.installation import installation_of
+from packwise.schedulers.kai.pod_places import queue_place
+from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
+from packwise.schedulers.kai.snapshot import QUEUE_MEMORY, Snapshot
+from packwise.schedulers.kai.versions import NAME
+from packwise.wording import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from packwise.placement import Placement
+    from packwise.schedulers import SchedulerInput
+    from packwise.schedulers.kai.allocate.fit_errors import FitError
+    from packwise.schedulers.kai.allocate.scene import QueueShare
+    from packwise.schedulers.kai.installation import Installation
+
+_POOL = Rule(
+    "queue-pool",
+    "A workload, its queue and the queues above are in one node pool.",
+    "spec/kai.md#8.2",
+    Severity.WARNING,
+)
+_SHARD = Rule("node-pool-known", "A node pool has a SchedulingShard.", "spec/kai.md#8.1", Severity.WARNING)
+_ABOVE = Rule(
+    "queue-limit",
+    "The limit of a queue is not above that of the queue above it.",
+    "spec/placement.md#9.1",
+    Severity.WARNING,
+)
+_OVER = Rule(
+    "gang-over-limit",
+    "A gang asks for no more than its queue, and those above it, may ever give.",
+    "spec/placement.md#9.1",
+    Severity.WARNING,
+)
+RULES = (_POOL, _SHARD, _ABOVE, _OVER)
+"""Rules of queues that give nothing, or too little."""
+
+
+def check_queue_tree(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
+    """Yield warnings about queues of other pools, and about limits, of the input's Queues and gangs."""
+    installation = installation_of(source.inventory.items)
+    yield from _queues_in_pools(source, shares, installation)
+    yield from _gangs_in_pools(source, shares, installation)
+    yield from _limits(source, {share.name: share for share in shares})
+    yield from _gangs_over_limits(source, shares)
+
+
+def check_pools(source: SchedulerInput) -> Iterator[Finding]:
+    """Yield a warning for each node pool that a Queue or a workload names and no SchedulingShard has."""
+    installation = installation_of(source.inventory.items)
+    known = sorted(filter(None, installation.shards))
+    key = installation.pool_label
+    places = [
+        (item.get(("metadata", "labels", key)), Place(item, ("metadata", "labels", key)))
+        for item in source.inventory.items.of_kind(*QUEUE.key)
+    ]
+    places += [
+        (pool_of(placement, gang, key), _label_place(placement, gang, key)) for placement, gang in _gangs(source)
+    ]
+    for pool, place in places:
+        if isinstance(pool, str) and pool and pool not in known and not is_placeholder(pool):
+            message = (
+                f'names the node pool "{pool}", which no {SCHEDULING_SHARD.name} of the input has'
+                f"{closest(pool, known)}: no scheduler of {NAME} looks at it; set partitionLabelValue of a shard to it"
+            )
+            yield place.finding(_SHARD, message)
+
+
+def _gangs(source: SchedulerInput) -> Iterator[tuple[Placement, Gang]]:
+    """The first gang of each workload in a queue and a pool, of those that KAI schedules."""
+    first: dict[tuple[int, str, tuple[str, ...]], tuple[Placement, Gang]] = {}
+    for placement in source.placements:
+        gang = placement.node
+        if isinstance(gang, Gang) and is_of_kai(gang):
+            size = tuple(f"{leaf.members}/{leaf.replicas}/{id(leaf.pod_spec)}" for leaf in gang.leaves)
+            first.setdefault((id(placement.subject), gang.queue or "", size), (placement, gang))
+    return iter(first.values())
+
+
+def _label_place(placement: Placement, gang: Gang, key: str) -> Place:
+    """Where the workload names its node pool; the workload itself if that cannot be told."""
+    own = Place(placement.subject, ("metadata", "labels", key))
+    for place in (own, *[leaf.origin.place.below(*steps, key) for leaf in gang.leaves for steps in _LABELS]):
+        if not place.embedded and place.item.get(place.path) is not None:
+            return place
+    return Place(placement.subject)
+
+
+_LABELS = (("metadata", "labels"), ("labels",), ("template", "metadata", "labels"))
+
+
+def _in_pool(pool: str) -> str:
+    return f'in the node pool "{pool}"' if pool else "in no node pool"
+
+
+def _queues_in_pools(
+    source: SchedulerInput, shares: Sequence[QueueShare], installation: Installation
+) -> Iterator[Finding]:
+    by_name = {share.name: share for share in shares}
+    for item in source.inventory.items.of_kind(*QUEUE.key):
+        share = by_name.get(item.name)
+        parent = by_name.get(share.parent) if share is not None else None
+        if share is None or parent is None or share.pool == parent.pool:
+            continue
+        message = (
+            f'names the parent "{parent.name}", which is {_in_pool(parent.pool)}; this queue is '
+            f"{_in_pool(share.pool)}: {NAME} drops it, with all below it; give both the same label "
+            f"{installation.pool_label}"
+        )
+        yield Finding.of(_POOL, item, ("spec", "parentQueue"), message)
+
+
+def _gangs_in_pools(
+    source: SchedulerInput, shares: Sequence[QueueShare], installation: Installation
+) -> Iterator[Finding]:
+    by_name = {share.name: share for share in shares}
+    key = installation.pool_label
+    seen: set[tuple[int, str]] = set()
+    for placement, gang in _gangs(source):
+        share, pool = by_name.get(gang.queue or ""), pool_of(placement, gang, key)
+        at = id(placement.subject), gang.queue or ""
+        if share is None or share.pool == pool or is_placeholder(pool) or at in seen:
+            continue
+        seen.add(at)
+        message = (
+            f'is in the queue "{share.name}", which is {_in_pool(share.pool)}, and its pods are {_in_pool(pool)}: for '
+            f"the scheduler of these pods the queue does not exist; {_cure(placement, share.pool, key)}"
+        )
+        text = f"Queue '{share.name}' does not exist"
+        yield queue_place(gang).finding(_POOL, message, operator_message=text, stage=Stage.SCHEDULER)
+
+
+def _cure(placement: Placement, pool: str, key: str) -> str:
+    """The change that brings the workload into the pool of its queue."""
+    if not pool:
+        return f"remove the label {key} of the workload, or give it to the queue and those above it"
+    # Dynamo hands on the labels of the spec, and not those of the metadata.
+    field = "spec.labels" if placement.subject.kind == DYNAMO_GRAPH.name else "metadata.labels"
+    return f"add the label {key}: {pool} to {field}"
+
+
+def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterator[Finding]:
+    """Limits above that of the parent, of which no pod ever has any use."""
+    for item in source.inventory.items.of_kind(*QUEUE.key):
+        share = by_name.get(item.name)
+        parent = by_name.get(share.parent) if share is not None else None
+        if share is None or parent is None:
+            continue
+        pairs = (
+            ("cpu", share.cpu, parent.cpu),
+            ("gpu", share.gpu, parent.gpu),
+            ("memory", share.memory, parent.memory),
+        )
+        for field, own, above in pairs:
+            # A queue without a limit of its own has that of its parent, as is usual.
+            if own.limit is not None and above.limit is not None and own.limit > above.limit:
+                path = ("spec", "resources", field, "limit")
+                message = (
+                    f'is above the limit of the parent "{parent.name}", {_amount_text(above.limit, field)}; got '
+                    f"{_amount_text(own.limit, field)}: the queue never gets that much; lower it, or raise the parent's"
+                )
+                yield Finding.of(_ABOVE, item, path, message)
+
+
+def _amount_text(amount: float, field: str) -> str:
+    """Return an amount in the unit in which Queues count the resource."""
+    return f"{amount / QUEUE_MEMORY if field == 'memory' else amount:g}"
+
+
+def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
+    """Gangs whose first pods, which KAI places together, are more than a queue of their line may ever have."""
+    known = existing_queues(shares)
+    chosen = [placement for placement, gang in _gangs(source) if _is_bounded(gang.queue or DEFAULT_QUEUE, known)]
+    if not chosen:
+        return
+    names = {gang.name for placement in chosen if isinstance(gang := placement.node, Gang)}
+    pods = [each for each in source.placements if isinstance(each.node, GangPod) and each.node.gang in names]
+    try:
+        jobs = gang_jobs(source.replace(placements=(*_alone(chosen), *pods)), Snapshot(()))
+    except TooManyPodsError:
+        return
+    for gang_job in jobs:
+        job = gang_job.job
+        if job.queue in absent_queues(shares, job.pool):
+            continue
+        queues = Queues(Scene((), (), tuple(shares), ()))
+        refusal = queues.refusal(job, JobTree(job, 0).root.due()) if queues.is_tried(job.queue) else None
+        if refusal is not None:
+            yield _over_limit(gang_job.gang, refusal)
+
+
+def _alone(placements: Iterable[Placement]) -> Iterator[Placement]:
+    """The placements; of gangs that are alike, one is enough."""
+    for placement in placements:
+        gang = placement.node
+        yield placement.replace(node=gang.replace(alike=1)) if isinstance(gang, Gang) else placement
+
+
+def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
+    shares = [share for queue in lineage(name, known) for share in (queue.gpu, queue.cpu, queue.memory)]
+    return any(share.limit is not None or share.quota is not None for share in shares)
+
+
+def _over_limit(gang: Gang, refusal: FitError) -> Finding:
+    text = refusal.messages[0]
+    message = (
+        f'has the gang "{gang.name}", which is more than its queue, or one above it, may ever have, so that it never '
+        f"starts: {text}; ask for less, or raise the limit"
+    )
+    return queue_place(gang).finding(
+        _OVER, message, operator_message=f"{refusal.reason}: {text}", stage=Stage.SCHEDULER
+    )
