@@ -319,7 +319,8 @@ class WorkloadPlan(Record):
     `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
     `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
-    `previews` are objects that another operator makes of the workload, for review.
+    `previews` are objects that another operator makes of the workload, for review. `idle` says why the workload has no
+    pods for now, as while it is suspended.
     """
 
     workload: KubeObject
@@ -330,6 +331,7 @@ class WorkloadPlan(Record):
     notes: Mapping[str, str | None] = {}
     entries: int | None = None
     previews: tuple[Generated, ...] = ()
+    idle: str = ""
 
 
 class Omission(Record):

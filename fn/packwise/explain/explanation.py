@@ -15,7 +15,7 @@ from krmfn.yamltext.places import nearest
 from packwise.findings.finding import has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.objects.epochs import stable_identities
-from packwise.objects.identity import RENDERED_FROM, format_identity, identity
+from packwise.objects.identity import RENDERED_FROM, format_identity, format_object, identity, shown_name
 from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin, Place
 from packwise.pipeline.registry import omission_sources, queued_sources
@@ -337,7 +337,7 @@ class WorkloadTree(Record):
 
     `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
     for no gang: queues, topologies. `missing` is what it asks for and no object says, `results` are the findings about
-    it. `queued` are its pods that a scheduler queues and places itself.
+    it. `queued` are its pods that a scheduler queues and places itself. `idle` says why it has no pods for now.
     """
 
     source: str
@@ -348,6 +348,7 @@ class WorkloadTree(Record):
     missing: tuple[Omission, ...] = ()
     results: tuple[Result, ...] = ()
     queued: tuple[QueuedSet, ...] = ()
+    idle: str = ""
 
 
 class Explanation(Record):
@@ -488,7 +489,7 @@ class _Trees:
         for queued in list(self._queued.values()):
             item = queued[0].pods.workload
             written = self._kept.get(identity(item.value), item)
-            name = format_identity(identity(item.value))
+            name = format_object(item.value)
             yield WorkloadTree(name, item, written, results=self._results(item), queued=tuple(queued))
 
     def _tree(self, plan: WorkloadPlan, source: str, placements: Sequence[Placement]) -> WorkloadTree:
@@ -516,12 +517,13 @@ class _Trees:
             missing=missing,
             results=self._results(item),
             queued=queued,
+            idle="" if gangs else plan.idle,
         )
 
     def _results(self, item: KubeObject) -> tuple[Result, ...]:
         """The findings about an object or document."""
         file, value = location_of(item).file, value_of(item)
-        name = identity(value)[1:] if value.get("apiVersion") else None
+        name = (*identity(value)[1:3], shown_name(value)) if value.get("apiVersion") else None
 
         def is_about(result: Result) -> bool:
             ref = result.resource_ref
@@ -570,7 +572,7 @@ def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree
 def _name_of_nothing(plan: WorkloadPlan) -> str:
     """The name of a workload that becomes nothing."""
     value = value_of(plan.workload)
-    return format_identity(identity(value)) if value.get("apiVersion") else str(location_of(plan.workload))
+    return format_object(value) if value.get("apiVersion") else str(location_of(plan.workload))
 
 
 _NEAR = 2

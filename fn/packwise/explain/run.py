@@ -297,9 +297,9 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     missing = [_missing(omission, whole=whole) for omission in tree.missing]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
     place = str(location_of(tree.item))
-    return _Node(
-        tree.source, () if place == tree.source else (place,), (*gangs, *queued, *others, *missing, *results), _BOLD
-    )
+    idle = [_Node(tree.idle)] if tree.idle else []
+    nodes = (*idle, *gangs, *queued, *others, *missing, *results)
+    return _Node(tree.source, () if place == tree.source else (place,), nodes, _BOLD)
 
 
 def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
@@ -523,6 +523,7 @@ def _workload_fields(tree: WorkloadTree, revision: str) -> dict[str, Any]:
         "objects": [each.name for each in tree.objects],
         "missing": [_missing_fields(omission, revision) for omission in tree.missing],
         "findings": [finding_fields(result) for result in tree.results],
+        **({"idle": tree.idle} if tree.idle else {}),
         **({"queued": [_queued_fields(each) for each in tree.queued]} if tree.queued else {}),
     }
 

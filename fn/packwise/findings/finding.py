@@ -330,4 +330,8 @@ def _id_parts(subject: KubeObject) -> tuple[str, str, str, str]:
     names = metadata if isinstance(metadata, dict) else {}
     parts = (value.get("apiVersion"), value.get("kind"), names.get("namespace"), names.get("name"))
     api_version, kind, namespace, name = [part if isinstance(part, str) else "" for part in parts]
+    prefix = names.get("generateName")
+    if not name and isinstance(prefix, str) and prefix:
+        # The API server makes the name.
+        name = f"{prefix}*"
     return api_version, kind, namespace, name

@@ -42,6 +42,20 @@ def identity(value: Mapping[str, Value]) -> Identity:
     )
 
 
+def shown_name(value: Mapping[str, Value]) -> str:
+    """The name of an object for messages: its own, else `prefix-*` if the API server makes one of a prefix."""
+    name = identity(value)[3]
+    metadata = value.get("metadata")
+    prefix = metadata.get("generateName") if isinstance(metadata, dict) else None
+    return f"{prefix}*" if not name and isinstance(prefix, str) and prefix else name
+
+
+def format_object(value: Mapping[str, Value]) -> str:
+    """`Job team-a/train-*`: an object as messages name it."""
+    _, kind, namespace, _ = identity(value)
+    return ObjectId("", kind, namespace, shown_name(value)).short
+
+
 def is_placeholder(text: str) -> bool:
     """True if the text, or a part of it, is still to be filled in: `${NAME}`, `{{ name }}`, `<your-name>`."""
     return "${" in text or "{{" in text or ("<" in text and _has_words_in_angles(text))

@@ -16,7 +16,7 @@ from packwise.check.judgement import is_of_release
 from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import files_covered
 from packwise.inputs.groups import read_inputs
-from packwise.objects.identity import identity
+from packwise.objects.identity import identity, shown_name
 from packwise.objects.kinds import KINDS
 from packwise.output.findings_text import as_lines
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
@@ -120,7 +120,8 @@ def _levels(topology: ListedTopology) -> str:
 
 def _name_parts(use: Use) -> tuple[str, str, str]:
     """Kind, namespace and name of the workload."""
-    return use.document or identity(use.workload.value)[1:]
+    value = use.workload.value
+    return use.document or (*identity(value)[1:3], shown_name(value))
 
 
 def _lines(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -11,7 +11,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, has_errors
 from packwise.frontends.candidates import candidates
 from packwise.frontends.frontend import FrontEnd
-from packwise.frontends.workloads.groups import gangs, is_idle, pods_in_order, shapes, weight
+from packwise.frontends.workloads.groups import gangs, idle_reason, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
 from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
@@ -20,7 +20,7 @@ from packwise.frontends.workloads.workload import Classes, RefusedError, classes
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
-from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
+from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping
 from packwise.objects.wrapped import unwrap
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
 from packwise.revisions.kai import NEWEST, release_of
@@ -204,8 +204,10 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
         findings = tuple(unscheduled_keys(workload))
         return WorkloadPlan(item, findings) if findings else None
     about_pods = tuple(pod_findings(workload))
-    if is_idle(workload):
-        return WorkloadPlan(item, about_pods)
+    if idle_reason(workload):
+        # What waits in a queue of Kueue, Kueue suspends itself.
+        is_queued = bool(workload.owner.labels.get(QUEUE_NAME))
+        return WorkloadPlan(item, about_pods, idle="" if is_queued else idle_reason(workload))
     try:
         number = weight(workload)
         if number > most:

@@ -337,22 +337,28 @@ def weight(workload: Workload) -> int:
             return len(workload.templates)
 
 
-def is_idle(workload: Workload) -> bool:
-    """True if it has no pods for now: it is suspended, or has no replicas."""
+_STOPPED = "kubeflow-resource-stopped"
+
+
+def idle_reason(workload: Workload) -> str:
+    """Why it has no pods for now: it is suspended, or has no replicas; "" if it has pods."""
     spec = workload.spec
-    if spec.get("suspend") is True or value_at(spec, "runPolicy", "suspend") is True:
-        return True
-    if "kubeflow-resource-stopped" in workload.owner.annotations:
-        return True
+    for path in (("suspend",), ("runPolicy", "suspend")):
+        if value_at(spec, *path) is True:
+            return f"no gang while spec.{'.'.join(path)} is true"
+    if _STOPPED in workload.owner.annotations:
+        return f"no gang while it has the annotation {_STOPPED}"
     is_scaled = workload.grouping in (
         Grouping.LEADER_WORKER_SET,
         Grouping.OWNER,
         Grouping.EACH_POD,
         Grouping.REPLICA_SET,
     )
-    return (is_scaled and spec.get("replicas") == 0) or (
-        workload.grouping is Grouping.JOB and workload.body.get("parallelism") == 0
-    )
+    if is_scaled and spec.get("replicas") == 0:
+        return "no gang while spec.replicas is 0"
+    if workload.grouping is Grouping.JOB and workload.body.get("parallelism") == 0:
+        return "no gang while its parallelism is 0"
+    return ""
 
 
 def is_passed_over(workload: Workload, template: Template) -> bool:
