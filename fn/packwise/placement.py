@@ -49,6 +49,10 @@ class Bounds(Record):
                 yield (*path, *steps), self.origin.of(level)
 
 
+MNNVL_CLAIM = "mnnvl-claim"
+"""The resource claim that an operator gives a pod for automatic MNNVL: a node has one channel to claim."""
+
+
 class PodSet(Record):
     """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is.
 

@@ -22,6 +22,7 @@ from packwise.frontends.grove.podcliqueset import (
     resolve_topology,
     scaled_podgang,
     scaling_group,
+    spec_with_claim,
     standalone_clique,
     volcano_queue,
 )
@@ -319,19 +320,19 @@ class _GangBuilder:
         bounding = part if is_own else self._set
         origin = Origin(part.origin.place, _BEYOND if self._maps else _SCALED, part.origin.fields)
         return _Members(
-            tuple(self._pods(clique, own) for clique, own in members),
+            tuple(self._pods(clique, own, group) for clique, own in members),
             sum([clique.min_available for clique, _ in members]),
             any(own.is_bounded for _, own in members),
             bounding.replace(origin=origin),
         )
 
-    def _pods(self, clique: Clique, part: _OwnPart) -> _Pods:
+    def _pods(self, clique: Clique, part: _OwnPart, group: ScalingGroup | None = None) -> _Pods:
         """The name of the clique, and all fields of a PodSet of it but name and parent."""
         # The scheduler is that of the clique where it is not that of the gang.
         scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
         return (
-            clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas, clique.pod_spec,
-            clique.labels, clique.annotations,
+            clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas,
+            spec_with_claim(self._pcs, group, clique), clique.labels, clique.annotations,
         )  # fmt: skip
 
     def _gang_of(self, plan: GangPlan, own: _OwnPart, sets: tuple[PodSet, ...], total: int, *, is_packed: bool) -> Gang:

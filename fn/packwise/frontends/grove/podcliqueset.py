@@ -9,6 +9,8 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
+from packwise.kubernetes.validation import quantity_of
+from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
@@ -435,6 +437,26 @@ def is_split(scheduler: str, schedulers: Schedulers | None) -> bool:
 def asks_for_lpu(clique: Clique) -> bool:
     """True if a container of the clique's pods requests an LPU, or has a limit of them."""
     return any(_LPU & resources.keys() for resources in _resources(clique))
+
+
+_GPU = "nvidia.com/gpu"
+_AUTO_MNNVL, _MNNVL_GROUP = "grove.io/auto-mnnvl", "grove.io/mnnvl-group"
+
+
+def spec_with_claim(pcs: PodCliqueSet, group: ScalingGroup | None, clique: Clique) -> Mapping[str, Value]:
+    """Return the spec of a clique's pods as the operator creates them: with the claim of MNNVL, where it gives one.
+
+    The nearest mnnvl-group counts, else auto-mnnvl, and only pods with GPUs get a claim. Source: Grove, internal/mnnvl.
+    """
+    nearest = [owner.annotations for owner in (clique, group, pcs) if owner is not None]
+    named = next((each[_MNNVL_GROUP] for each in nearest if _MNNVL_GROUP in each), None)
+    auto = next((each[_AUTO_MNNVL] for each in nearest if _AUTO_MNNVL in each), "")
+    is_claimed = named != "none" if named is not None else auto == "enabled"
+    if not is_claimed or not any(quantity_of(amounts.get(_GPU)) for amounts in _resources(clique)):
+        return clique.pod_spec
+    claims = clique.pod_spec.get("resourceClaims")
+    own: list[Value] = claims if isinstance(claims, list) else []
+    return {**clique.pod_spec, "resourceClaims": [*own, {"name": MNNVL_CLAIM}]}
 
 
 def _resources(clique: Clique) -> Iterator[Mapping[str, Value]]:

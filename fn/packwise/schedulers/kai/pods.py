@@ -11,6 +11,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.kubernetes.validation import amounts, container_requests, natural
 from packwise.lenient import entries, mapping_at, mappings, text_at
+from packwise.placement import MNNVL_CLAIM
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     AffinityTerm,
@@ -108,7 +109,13 @@ def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> tuple[Pod, l
         )
     elif runtime and known.runtime_classes is not None:
         spec = _with_class(spec, known.runtime_classes[runtime])
-    if spec.get("resourceClaims"):
+    claims = [text_at(claim, "name") for claim in mappings(spec.get("resourceClaims"))]
+    if MNNVL_CLAIM in claims:
+        notes.append(
+            "get a resource claim of automatic MNNVL, and a node has one channel: no two of them run on one node, "
+            "which is not counted"
+        )
+    if any(claim != MNNVL_CLAIM for claim in claims):
         notes.append("claim devices, which are not counted")
     request = _with_gpus(container_requests(spec))
     share = _share(annotations)
