@@ -14,6 +14,7 @@ KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
 # Both that are in use: what `--build` builds must be the same.
 HELMS := $(TOOLS)/helm-v3.22.0/helm $(TOOLS)/helm-v4.3.1/helm
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
+KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0/kubeconform
 KYAML_ORACLE := $(TOOLS)/kyaml-oracle-v0.21.2/kyaml-oracle
 ACTIONLINT := $(TOOLS)/actionlint-v1.7.12/actionlint
 # pipx and pre-commit, which install packwise as users do.
@@ -154,7 +155,7 @@ types: setup ## pyright, strict
 bench-smoke: setup
 	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1 --only-function
 
-bench-instructions: setup ## count the instructions of `packwise fn` (perf); fails where they are a tenth more than on record
+bench-instructions: setup ## count the instructions of `packwise fn` and `check` (perf); fails where they are a tenth more than on record
 	$(BIN)/python benchmarks/instructions.py
 
 .without-tests: setup
@@ -174,6 +175,10 @@ $(HELMS): $(TOOLS)/helm-v%/helm:
 
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
+
+# `make bench` alone compares with it.
+$(KUBECONFORM):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 
 $(ACTIONLINT):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
@@ -271,7 +276,8 @@ $(YAML_SUITE):
 	mv $@.part/$(@F) $@
 	rmdir $@.part
 
-bench: setup ## time packwise beside a Go function that does nothing, `import yaml`, kustomize and kubectl-validate: docs/performance.md
+bench: setup ## time packwise beside a Go function that does nothing, `import yaml`, kustomize, kubectl-validate and kubeconform: docs/performance.md
+	@! command -v $(GO) >/dev/null || $(MAKE) --no-print-directory $(KUBECONFORM)
 	$(BIN)/python benchmarks/bench.py --write
 
 native-tools: ## what `make release-check` builds the native core for ARM64 with, and its test runs it with (rustup, apt)

@@ -7,7 +7,7 @@
 - The same on one processor, to which both are bound, and of packwise without its native core.
 - 10 workloads beside `import yaml` in the same interpreter.
 - `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
-- `packwise check` beside kubectl-validate: `check.py`.
+- `packwise check` beside kubectl-validate: `check.py`; on files of other tools beside kubeconform: `foreign.py`.
 
 Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large` takes 100,000 workloads too,
 without the Go function, which would need some 30 GiB. `--write` writes the page.
@@ -32,6 +32,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from check import compare as compare_check
+from foreign import compare as compare_foreign
 from workloads import configuration, resource_list, workload
 
 HERE = Path(__file__).resolve().parent
@@ -55,6 +56,7 @@ MANNER_HEAD = ("how", *FUNCTION_HEAD[1:])
 START_HEAD = ("kind", "packwise fn, s", "import yaml, s", "wall", "CPU", "memory")
 RENDER_HEAD = ("", "wall s", "CPU s", "MiB", "wall")
 CHECK_HEAD = ("", "wall s", "CPU s", "wall")
+FOREIGN_HEAD = ("", "wall s", "CPU s", "page faults", "wall", "CPU")
 
 NOOP = """\
 apiVersion: example.com/v1
@@ -251,6 +253,7 @@ def page(options: argparse.Namespace) -> str:
         ("Ten workloads beside `import yaml`", START_HEAD, start_rows(options)),
         (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
         ("1,000 files, 50 of them wrong", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
+        ("48 MiB of other tools' files", FOREIGN_HEAD, compare_foreign(options.packwise, runs=options.runs)),
     ]
     for title, head, rows in sections:
         lines += [f"## {title}\n", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

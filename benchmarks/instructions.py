@@ -1,4 +1,4 @@
-"""Counts the processor's instructions of `packwise fn`, and fails where they are a tenth more than on record.
+"""Counts the instructions of `packwise fn` and `packwise check`; fails where they are a tenth more than on record.
 
     python benchmarks/instructions.py [--record]
 
@@ -18,16 +18,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from foreign import write_repository
 from krmfn.record import Record
 from workloads import resource_list
 
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "instructions.json"
 PACKWISE = (sys.executable, "-m", "packwise", "fn")
+CHECK = (sys.executable, "-m", "packwise", "check")
 UNIT = (sys.executable, "-c", "import yaml")
 PERF = ("perf", "stat", "-x", ",", "-e", "instructions:u", "-o", "/dev/fd/3", "--")
 VALGRIND = (
@@ -37,13 +40,14 @@ VALGRIND = (
 """What a program writes itself is not on the stream of the count."""
 QUIET = ("sh", "-c", 'exec 3>&1; exec "$@" >/dev/null 2>&1', "sh")
 FEW, MANY = 10, 130
+FEW_MIB, MANY_MIB = 1, 3
 MOST = 1.1
 """How many times what is on record a count may be."""
 
 
 def main() -> int:
     """Counts, prints, compares; 1 where something takes more than the record allows."""
-    parser = argparse.ArgumentParser(description="Counts the instructions of `packwise fn`.")
+    parser = argparse.ArgumentParser(description="Counts the instructions of `packwise fn` and `packwise check`.")
     parser.add_argument("--record", action="store_true", help=f"write what is counted to {RECORD.name}")
     options = parser.parse_args()
     counter = counter_here()
@@ -107,7 +111,18 @@ def ratios(counter: Counter) -> dict[str, float]:
         kind = "a finding on each" if findings else "no findings"
         found[f"{FEW} workloads, {kind}"] = few / unit
         found[f"a further workload, {kind}"] = (many - few) / (MANY - FEW) / unit
+    found["a further MiB of other tools' files"] = _foreign(instructions) / unit
     return found
+
+
+def _foreign(instructions: Callable[[tuple[str, ...], str], int]) -> float:
+    """The cost of `packwise check` for each further MiB of a repository without workloads."""
+    with tempfile.TemporaryDirectory() as folder:
+        counts: list[int] = []
+        for mebibytes in FEW_MIB, MANY_MIB:
+            write_repository(Path(folder) / str(mebibytes), mebibytes)
+            counts.append(instructions((*CHECK, str(Path(folder) / str(mebibytes))), ""))
+    return (counts[1] - counts[0]) / (MANY_MIB - FEW_MIB)
 
 
 def least(counter: Counter, command: tuple[str, ...], text: str) -> int:
