@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from enum import Enum
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.globs import Globs
@@ -31,6 +31,7 @@ class Reason(Enum):
     PATCH = ("patch", "patches")
     COMPONENT = ("file of a component", "files of components")
     TEMPLATE = ("template", "templates")
+    RESOURCE_LIST = ("ResourceList", "ResourceLists")
     ENCRYPTED = ("encrypted file", "encrypted files")
     FOREIGN = ("foreign file", "foreign files")
     UNBUILT = ("file of a source that is not built", "files of sources that are not built")
@@ -79,6 +80,7 @@ def summary(reasons: Iterable[Reason]) -> str:
 _ADVICE = {
     Reason.HELM_TEMPLATE: "helm template … | packwise check -",
     Reason.COMPONENT: "kustomize build … | packwise check -",
+    Reason.RESOURCE_LIST: "packwise check FILE",
     Reason.ENCRYPTED: "sops --decrypt … | packwise check -",
 }
 """The way to have workloads judged that are left out."""
@@ -227,17 +229,33 @@ def _join(folder: str, path: str) -> str:
 
 
 def mapping_in(text: str) -> Mapping[str, Value]:
-    """The mapping that a text is; an empty one where it is none."""
+    """The mapping that a text is; an empty one where it is none.
+
+    Of two equal keys the last one counts, as for kustomize.
+    """
     try:
         value = read(text)
-    except YamlError:
-        return {}
+    except YamlError as error:
+        return _last_keys(text) if _TWICE.search(error.message) else {}
     return value if isinstance(value, dict) else {}
 
 
-_DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%")
-_BLOCK = re.compile(r"^[ \t]*\$\{\w+\}[ \t]*$", re.MULTILINE)
-"""A line that envsubst replaces by others."""
+def _last_keys(text: str) -> Mapping[str, Value]:
+    # Few repositories have such a kustomization.
+    import yaml
+
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError):
+        return {}
+    return cast("Mapping[str, Value]", value) if isinstance(value, dict) else {}
+
+
+_TWICE = re.compile(r"must stand once in its mapping$")
+_DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%|%\{~?[ \t]*(?:if|for|else|endif|endfor)\b")
+"""The start of a directive of Helm, Jinja or Terraform."""
+_BLOCK = re.compile(r"^[ \t]*\$\{[^\n{}]+\}[ \t]*$", re.MULTILINE)
+"""A line that envsubst or Terraform replaces by others."""
 _ONLY_KYAML = re.compile(r"must (?:stand once in its mapping|quote a text with \"\?\" within brackets)$")
 """Errors of texts that kustomize refuses and other tools read."""
 _TYPED = re.compile(r"""^["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
@@ -273,6 +291,14 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
 
 ENCRYPTION = "sops"
 """The key of each document that sops encrypted."""
+
+
+_KEYED = re.compile(r"""(?:apiVersion|kind)["']?[ \t]*:""", re.IGNORECASE)
+
+
+def is_of_another_tool(text: str) -> bool:
+    """Return True if a file that is no YAML cannot be meant as a manifest: it has no `apiVersion` and no `kind`."""
+    return _KEYED.search(text) is None
 
 
 def _is_encrypted(value: Value) -> bool:

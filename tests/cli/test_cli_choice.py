@@ -429,4 +429,6 @@ def test_entries_of_a_list_have_the_comments_of_its_text(call: Call, package: Pa
     )
     write(package, {"list.yaml": f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{text}"})
 
-    assert listed(call, "--select", "pod-restart-policy,ignore-unused") == ["pod-restart-policy warning"]
+    selected = ("--config", "in/topology.yaml", "--select", "pod-restart-policy,ignore-unused", "-o", "json")
+    ran = call("check", "in/list.yaml", *selected)
+    assert [finding["rule"] for finding in ran.findings] == ["pod-restart-policy"]

@@ -10,6 +10,12 @@ import pytest
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_place import cluster
 
+
+def scheduled(api_version: str, kind: str, line: str) -> str:
+    """A template of an object with a line."""
+    return f"apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {{{{ .name }}}}\nspec:\n  {line}\n"
+
+
 CHART = {"chart/Chart.yaml": "apiVersion: v2\nname: web\n"}
 TEMPLATE = WORKLOAD.replace("name: web", "name: {{ .Release.Name }}")
 HELM = "1 Helm template holds workloads that were not judged: helm template … | packwise check -"
@@ -70,6 +76,39 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
         },
         f"no workload judged; {HELM}; left out: 1 Helm template, 1 Helm chart",
     ),
+    "templates of workloads that KAI or Kueue schedules": (
+        CHART
+        | {
+            "chart/templates/job.yaml": scheduled("batch/v1", "Job", "schedulerName: kai-scheduler"),
+            "chart/templates/set.yaml": scheduled("jobset.x-k8s.io/v1alpha2", "JobSet", "kai.scheduler/queue: q"),
+            "chart/templates/lws.yaml": scheduled(
+                '{{ include "api" . }}', "LeaderWorkerSet", "kueue.x-k8s.io/queue-name: q"
+            ),
+            "chart/templates/group.yaml": scheduled(
+                "workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", 'schedulerName: {{ .name | default "kai-scheduler" }}'
+            ),
+        },
+        "no workload judged; 4 Helm templates hold workloads that were not judged: helm template … | packwise check -; "
+        "left out: 4 Helm templates, 1 Helm chart",
+    ),
+    "templates that neither KAI nor Kueue reads": (
+        CHART
+        | {
+            "chart/templates/job.yaml": scheduled("batch/v1", "Job", "schedulerName: default-scheduler"),
+            "chart/templates/service.yaml": scheduled("v1", "Service", "kai.scheduler/queue: q"),
+            "chart/templates/queue.yaml": scheduled("scheduling.run.ai/v2", "Queue", "kai.scheduler/queue: q"),
+            "chart/templates/local.yaml": scheduled("kueue.x-k8s.io/v1beta1", "LocalQueue", "a: b"),
+            "chart/templates/deployment.yaml": scheduled("apps/v1", "Deployment", "image: kai-scheduler"),
+            "chart/templates/two.yaml": scheduled("batch/v1", "Job", "a: b")
+            + "---\n"
+            + scheduled("v1", "ConfigMap", "kai.scheduler/queue: q"),
+        },
+        "no workload judged; left out: 6 Helm templates, 1 Helm chart",
+    ),
+    "a template of another tool with a Job for KAI": (
+        {"app/job.yaml": scheduled("batch/v1", "Job", "schedulerName: kai-scheduler") + "{% if a %}\n"},
+        "no workload judged; 1 template holds workloads that were not judged; left out: 1 template",
+    ),
     "a reference in a template": (
         CHART | {"chart/templates/hpa.yaml": "spec:\n  scaleTargetRef:\n    kind: PodCliqueSet\n    name: {{ a }}\n"},
         "no workload judged; left out: 1 Helm template, 1 Helm chart",
@@ -115,7 +154,7 @@ def test_every_command_has_it(call: Call, tmp_path: Path, case: str, command: st
     files, said = CASES[case]
     write(tmp_path, {f"in/{name}": text for name, text in ({"topology.yaml": CONFIG} | files).items()})
     write(tmp_path, {"nodes.json": cluster()})
-    if command.split(maxsplit=1)[0] in ("topologies", "diff", "doctor", "migrate"):
+    if command.split(maxsplit=1)[0] in ("diff", "migrate"):
         said = said.replace(JUDGED, "1 workload read").replace("judged", "read")
 
     closing = call(*command.split()).closing
@@ -135,6 +174,55 @@ def test_errors_keep_workloads_from_being_judged(call: Call, tmp_path: Path, com
 
     assert ran.code == 1
     assert ran.closing.endswith("no workload judged; 1 workload was not judged, because of errors")
+
+
+SAME: dict[str, str] = {
+    "kinds without a rule of KAI's": """\
+apiVersion: workloads.x-k8s.io/v1alpha2
+kind: RoleBasedGroup
+metadata: {name: web, namespace: ml}
+spec: {roles: [{template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}]}
+""",
+    "pods that Kueue queues one by one": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: ml, labels: {kueue.x-k8s.io/queue-name: lq}}
+spec: {replicas: 3, template: {spec: {containers: [{name: c}]}}}
+""",
+    "a TrainJob without its runtime": """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: web, namespace: ml, labels: {kueue.x-k8s.io/queue-name: lq}}
+spec: {runtimeRef: {name: torch}}
+""",
+    "a job without a namespace, and queues of its name in two": """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: lq, namespace: a}
+spec: {clusterQueue: a}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: lq, namespace: b}
+spec: {clusterQueue: b}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: web, labels: {kueue.x-k8s.io/queue-name: lq}}
+spec: {template: {spec: {containers: [{name: c}]}}}
+""",
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_all_commands_count_alike(call: Call, tmp_path: Path, case: str) -> None:
+    write(tmp_path, {"in/w.yaml": SAME[case]})
+
+    for command in ("check", "doctor", "explain", "topologies"):
+        ran = call(command, "in")
+        assert ran.closing.endswith("1 workload judged"), command
+        if command in ("explain", "topologies"):
+            assert "/web" in ran.stdout, command
 
 
 def test_programs_get_the_numbers(call: Call, tmp_path: Path) -> None:
@@ -218,7 +306,7 @@ def test_workloads_of_kai_and_kueue_are_counted_by_kind_where_they_are_only_read
 ) -> None:
     write(tmp_path, {"topology.yaml": CONFIG} | files)
 
-    assert call("topologies", str(tmp_path)).closing == line
+    assert call("diff", str(tmp_path), str(tmp_path)).closing.endswith(f": {line}")
 
 
 def test_without_workloads_nobody_asks_for_the_release_of_kai(call: Call, tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def test_two_documents_for_one_file_of_another_are_refused(call: Call, package: 
 def test_a_list_is_not_written_beside_itself(call: Call, package: Path) -> None:
     write(package, {"list.yaml": HEAD + item("x", path="x.yaml")})
 
-    ran = call("render", "--in-place", "in")
+    ran = call("render", "in/list.yaml", "-o", "in")
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == (

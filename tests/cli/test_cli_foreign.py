@@ -11,7 +11,7 @@ import pytest
 from tests.cli.calling import Call
 from tests.places import ROOT
 
-BROKEN = "a: [\n"
+BROKEN = "kind: [\n"
 ADVICE = "--exclude GLOB leaves out a file of another tool [readable]"
 COMMANDS = {
     "check .": "1 workload judged",
@@ -27,6 +27,55 @@ COMMANDS = {
     "migrate . --to v0.1.0-alpha.9 --dry-run": "+      topologyName: grove-topology",
     "migrate . --to v0.1.0-alpha.9": "migrated inference.yaml",
 }
+
+
+FOREIGN = {
+    "events.json": '{"a": 1}\n{"a": 2}\n',
+    "run.json": '2026-01-01T00:00:00Z INFO start {"a": 1}\n2026-01-01T00:00:01Z INFO: b: c: d\n',
+    "user-data.tftpl.yaml": "#cloud-config\na: |\n  ${indent(4, file)}\n%{ if gpu }\nruncmd: [a]\n%{ endif }\n",
+    "kustomization.yaml": "kind: Kustomization\nresources: [a.yaml]\nresources: [inference.yaml]\n",
+}
+MANIFESTS = {
+    "cut-off.json": '{"apiVersion": "v1", "kind": "Pod", "metadata": {',
+    "twice.yaml": "apiVersion: v1\nkind: Pod\nkind: Pod\n",
+    "two.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\na: [\n",
+    "kustomization.yaml": "kind: Kustomization\nresources: [a.yaml\n",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_that_no_one_means_as_a_manifest_is_left_out(call: Call, tmp_path: Path, name: str) -> None:
+    shutil.copytree(ROOT / "examples/disaggregated-inference", tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).write_text(FOREIGN[name], encoding="utf-8")
+
+    ran = call("check", ".", "-v")
+
+    assert ran.code == 0
+    assert "1 workload judged" in ran.stderr
+    assert f"left out: {name}: " in ran.stderr
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_broken_manifest_is_an_error(call: Call, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(MANIFESTS[name], encoding="utf-8")
+
+    ran = call("check", ".")
+
+    assert ran.code == 1
+    assert "[readable]" in ran.stdout
+
+
+def test_of_two_equal_keys_of_a_kustomization_the_last_one_counts(call: Call, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples/disaggregated-inference", tmp_path, dirs_exist_ok=True)
+    text = (tmp_path / "inference.yaml").read_text(encoding="utf-8")
+    (tmp_path / "patch.yaml").write_text(text, encoding="utf-8")
+    twice = "patches: [{path: inference.yaml}]\npatches: [{path: patch.yaml}]\n"
+    (tmp_path / "kustomization.yaml").write_text(twice, encoding="utf-8")
+
+    ran = call("check", ".", "-v")
+
+    assert ran.code == 0
+    assert "left out: patch.yaml: patch (kustomization.yaml)" in ran.stderr
 
 
 @pytest.fixture

@@ -54,8 +54,28 @@ def test_what_does_not_change_keeps_every_byte(case: str, call: Call, tmp_path: 
     ran = call("render", "other.yaml", "--config", "topology.yaml")
 
     assert ran.code == 0, ran.stderr
-    generated = call("render", "-", "--config", "topology.yaml", stdin="# nothing\n").stdout.removeprefix("# nothing\n")
+    write(tmp_path, {"nothing.yaml": "# nothing\n"})
+    generated = call("render", "nothing.yaml", "--config", "topology.yaml").stdout.removeprefix("# nothing\n")
     assert ran.stdout == OTHERS[case] + generated.removeprefix("" if OTHERS[case] else "---\n")
+
+
+def test_the_stream_holds_no_file_that_was_left_out(call: Call, tmp_path: Path) -> None:
+    others = {
+        "chart/Chart.yaml": "apiVersion: v2\nname: web\n",
+        "chart/values.yaml": "queue: team\n",
+        "chart/templates/a.yaml": "a: {{ .b }}\n",
+        "package.json": '{"name": "x"}\n',
+        "patch.yaml": SERVICE,
+        "kustomization.yaml": "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n",
+    }
+    write(tmp_path / "in", {"topology.yaml": CONFIG, "web.yaml": WORKLOAD})
+    alone = call("render", "in").stdout
+    write(tmp_path / "in", others)
+
+    assert call("render", "in").stdout == alone
+    assert call("render", "in", "-o", "out").code == 0
+    for name, text in others.items():
+        assert (tmp_path / "out" / name).read_text(encoding="utf-8") == text
 
 
 def test_an_edited_document_changes_alone(call: Call, tmp_path: Path) -> None:

@@ -88,7 +88,10 @@ def test_a_reader_that_goes_early_ends_it(words: str, packwise: Path, package: P
             "fn",
             "error: <stdin>:1:1: must be a ResourceList; got nothing: run it through kustomize, kpt or `kpt fn source`",
         ),
-        ("check -v -", "info: there is no PodCliqueSet among the input; what needs none was rendered [no-workloads]"),
+        (
+            "check -",
+            "error: stdin holds no Kubernetes object; run the command before packwise in the pipe alone to see",
+        ),
     ],
 )
 def test_stdin_that_is_closed_is_empty(words: str, reason: str, packwise: Path, package: Path) -> None:
@@ -136,7 +139,7 @@ def waiting(process: int) -> str:
     return "S" if "pipe" in place else ""
 
 
-@pytest.mark.parametrize("words", ["check in", "fn", "render in", "diff in in"])
+@pytest.mark.parametrize("words", ["check in/big.yaml", "fn", "render in/big.yaml", "diff in/big.yaml in/big.yaml"])
 def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Path) -> None:
     """10 MB of objects, fewer than the limit on nodes, and 120 MB to hold them, in which half of them find room."""
     big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(150_000)])
@@ -191,7 +194,7 @@ def test_a_list_that_brings_its_configuration_is_not_migrated(call: Call, packag
     write(package, {"list.yaml": f"{LIST}{config}"})
     (package / "topology.yaml").unlink()
 
-    for words in ("migrate in --to upstream", "migrate in --to upstream --dry-run"):
+    for words in ("migrate in/list.yaml --to upstream", "migrate in/list.yaml --to upstream --dry-run"):
         assert (call(*words.split()).code, call(*words.split()).stderr) == (
             2,
             'error: "in/list.yaml" is a ResourceList, which migrate does not write; mend the files it is made of\n',

@@ -14,6 +14,7 @@ from packwise.discovery import (
     content_reason,
     ignored_files,
     ignores_above,
+    is_of_another_tool,
     summary,
     unparsed_reason,
 )
@@ -133,6 +134,8 @@ UNPARSED = [
     ("a.yaml", "{{- if .Values.a }}\na: b\n", Reason.TEMPLATE),
     ("a.yaml", "{% if a %}\n", Reason.TEMPLATE),
     ("a.yaml", "kind: Pod\nspec:\n  ${CONTAINERS}\n  a: b\n", Reason.TEMPLATE),
+    ("a.tftpl.yaml", "a: |\n  ${indent(4, file)}\n%{ if gpu }\nb: 1\n%{ endif }\n", Reason.TEMPLATE),
+    ("a.tftpl.yaml", "kind: Pod\n${indent(4, pod)}\n", Reason.TEMPLATE),
     ("a.yaml", "a: ${B}\nb: [\n", None),
     ("a.yaml", "a: {{}\n", None),
     ("a.yaml", "a: [\n", None),
@@ -140,6 +143,22 @@ UNPARSED = [
     ("a.json", '{"apiVersion": "v1", // no\n}', None),
     ("a.json", '{"a": "http://b"', None),
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_foreign"),
+    [
+        ('{"a": 1}\n{"a": 2}\n', True),
+        ('2026-01-01T00:00:00Z INFO of a kind {"a": 1}: b: c\n', True),
+        ("a: [\n", True),
+        ('{"apiVersion": "v1", "kind": "Pod"', False),
+        ("kind: Pod\na: [\n", False),
+        ("apiversion: v1\na: [\n", False),
+        ("'kind' : Pod\na: [\n", False),
+    ],
+)
+def test_a_file_without_both_words_of_a_manifest_is_another_tools(text: str, is_foreign: bool) -> None:
+    assert is_of_another_tool(text) is is_foreign
 
 
 @pytest.mark.parametrize(("path", "text", "reason"), UNPARSED)

@@ -18,7 +18,7 @@ from packwise.inputs.git import Commit, checkout_names, remote_urls
 from packwise.inputs.groups import BuiltInputs
 from packwise.inputs.paths import contains, real, top_of
 from packwise.inputs.reader import is_readable
-from packwise.objects.kinds import workloads_in
+from packwise.objects.workloads_in_text import workloads_in
 from packwise.settings.configuration import is_operator, is_settings
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from packwise.inputs.reach import reach
 from packwise.inputs.reader import Reader, decode
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import workloads_in
+from packwise.objects.workloads_in_text import workloads_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

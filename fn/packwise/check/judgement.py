@@ -126,6 +126,28 @@ def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False
     ]
 
 
+def render_groups(checkup: Checkup, *, is_listed: bool = False) -> list[tuple[Group, list[Layer]]]:
+    """Return each group with the layers that it is rendered in."""
+    return [
+        (group, layers_rendered(group, render(group.package, is_listed=is_listed), is_listed=is_listed))
+        for group in checkup.groups
+    ]
+
+
+def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Layer]]]) -> Coverage:
+    """Return the coverage of groups that are rendered: every command that judges by groups counts alike."""
+    counted = [
+        (
+            group,
+            sum([layer.rendered.workloads for layer in layers]),
+            judge_of(layers[0].rendered),
+            sum([objects_judged(layer.rendered) for layer in layers]),
+        )
+        for group, layers in rendered
+    ]
+    return groups_covered(checkup, counted)
+
+
 def results_of(layers: Sequence[Layer]) -> list[Result]:
     """The results of all layers; of the later ones those about their own files, and what is said once is said once."""
     results = list(layers[0].rendered.results)

@@ -16,6 +16,7 @@ from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.problems import ClientProblem
+from packwise.check.judgement import coverage_of_groups, render_groups
 from packwise.console import json_text
 from packwise.discovery import summary
 from packwise.doctor.clients import (
@@ -31,7 +32,6 @@ from packwise.doctor.clients import (
     pipeline_clients,
 )
 from packwise.inputs.applications import RULES as APPLICATION_RULES
-from packwise.inputs.coverage import files_covered
 from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import InputPath, contains, landmark_text, real, top_of
 from packwise.inputs.reader import read_file, readable_items
@@ -62,7 +62,7 @@ def doctor(command: Doctor, terminal: Terminal = PLAIN) -> Answer:
     checkup = read_groups(command.named)
     errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
     diagnosis = _diagnosis(checkup)
-    coverage = files_covered(checkup.files, checkup.left_out, checkup.read)
+    coverage = coverage_of_groups(checkup, render_groups(checkup))
     if command.as_json:
         text = json_text(_as_json(checkup, diagnosis, coverage))
     else:

@@ -491,6 +491,14 @@ class _Trees:
             written = self._kept.get(identity(item.value), item)
             name = format_object(item.value)
             yield WorkloadTree(name, item, written, results=self._results(item), queued=tuple(queued))
+        shown = {id(plan.workload) for plan in self._rendered.plans} | self._queued.keys()
+        for item in [each for each in self._rendered.queued if id(each) not in shown]:
+            # The pods of a TrainJob are its runtime's, which may not be among the input.
+            yield self._tree_without_pods(item)
+
+    def _tree_without_pods(self, item: KubeObject) -> WorkloadTree:
+        key = identity(item.value)
+        return WorkloadTree(format_identity(key), item, self._kept.get(key, item), results=self._results(item))
 
     def _tree(self, plan: WorkloadPlan, source: str, placements: Sequence[Placement]) -> WorkloadTree:
         item = plan.workload

@@ -17,7 +17,7 @@ from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import visible
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
-from packwise.check.judgement import is_of_release, layers_rendered, results_of
+from packwise.check.judgement import coverage_of_groups, is_of_release, render_groups, results_of
 from packwise.console import json_text, shorten, width
 from packwise.explain.explanation import (
     ValueCause,
@@ -27,13 +27,11 @@ from packwise.explain.explanation import (
     location_of,
     names,
 )
-from packwise.inputs.coverage import groups_covered, judge_of, objects_judged
 from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import real
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.identity import identity
 from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, tint
-from packwise.pipeline import render
 from packwise.wording import closest, count_text
 
 if TYPE_CHECKING:
@@ -79,19 +77,8 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
     """Return the explanations. Raise UsageError."""
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(command.named.replace(paths=paths))
-    judged = [(group, layers_rendered(group, render(group.package), is_listed=True)) for group in checkup.groups]
-    coverage = groups_covered(
-        checkup,
-        [
-            (
-                group,
-                sum([layer.rendered.workloads for layer in layers]),
-                judge_of(layers[0].rendered),
-                sum([objects_judged(layer.rendered) for layer in layers]),
-            )
-            for group, layers in judged
-        ],
-    )
+    judged = render_groups(checkup, is_listed=True)
+    coverage = coverage_of_groups(checkup, judged)
     rendered = [(layer.group, layer.rendered) for _, layers in judged for layer in layers]
     # Files that belong to no cluster have nothing to explain beside those that do.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]

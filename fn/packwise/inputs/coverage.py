@@ -9,8 +9,9 @@ from krmfn.record import Record
 from packwise.discovery import Reason, count_unjudged, summary
 from packwise.inputs.reader import is_readable, readable_items
 from packwise.objects.identity import identity, is_generated
-from packwise.objects.kinds import WORKLOADS, workloads_in
+from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
+from packwise.objects.workloads_in_text import workloads_in
 from packwise.settings.configuration import kai_names
 from packwise.wording import count_text
 

@@ -28,6 +28,7 @@ from packwise.inputs.reader import (
     is_readable,
     items_of,
     readable_items,
+    stdin_results,
 )
 from packwise.inputs.request import STDIN, UsageError, refuse_stdin_twice
 from packwise.nearest import UNREADABLE, Traits, nearest_folder, nearest_folders
@@ -360,6 +361,7 @@ def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
     refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
     reader = Reader(named.exclude, force_exclude=named.force_exclude, apart=named.apart)
     files = reader.read(named.paths, output)
+    reader.results += stdin_results(files)
     left_out = tuple(reader.left_out)
     sources = None
     if named.builder is not None:
@@ -478,6 +480,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
     path = name
     if not name.startswith(COMMIT):
         files = reader.read([name])
+        reader.results += stdin_results(files)
         own = len(reader.left_out)
         chosen = Configured() if config is None else _config(config, reader, lambda: reader.read([config]))
     else:

@@ -13,19 +13,29 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject, Location, Source
 from krmfn.record import Record
 from krmfn.resourcelist import ResourceList, ResourceListError
-from krmfn.result import exit_code
+from krmfn.result import Result, exit_code
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from krmfn.yamltext.reader import words_in
 from packwise.console import encode_text, track_files
-from packwise.discovery import ENCRYPTION, KUSTOMIZATIONS, LeftOut, Reason, content_reason, unparsed_reason
+from packwise.discovery import (
+    ENCRYPTION,
+    KUSTOMIZATIONS,
+    LeftOut,
+    Reason,
+    content_reason,
+    is_of_another_tool,
+    is_values,
+    unparsed_reason,
+)
 from packwise.findings.finding import shorten
 from packwise.globs import Globs
 from packwise.inputs.paths import contains, find_files, real
 from packwise.inputs.request import UsageError
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import KINDS, POD, is_nearly_known, workloads_in
+from packwise.objects.kinds import KINDS, POD, is_nearly_known
 from packwise.objects.lists import entries_of
+from packwise.objects.workloads_in_text import workloads_in
 from packwise.pipeline.registry import document_keys, is_document, may_be_document
 from packwise.settings.configuration import is_settings
 
@@ -83,7 +93,7 @@ class InputFile(Record):
     """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
 
     `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
-    objects; `is_stream` is whether its text is YAML. `built` is its origin, if it comes out of a build.
+    objects. `built` is its origin, if it comes out of a build.
     """
 
     path: InputPath
@@ -92,7 +102,6 @@ class InputFile(Record):
     function_config: KubeObject | None = None
     list_text: str = ""
     left_out: LeftOut | None = None
-    is_stream: bool = True
     built: BuiltFrom | None = None
 
     @property
@@ -169,6 +178,9 @@ def decode(data: bytes, path: InputPath) -> InputFile:
     if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(split)):
         return _without_objects(text, split, path, path.left_out)
     if _is_list(text):
+        if not path.is_named:
+            # What lies in a folder is test data, most often: its functionConfig is nobody's configuration.
+            return _without_objects(text, split, path, LeftOut(Reason.RESOURCE_LIST))
         return _list_file(text, path)
     read = [_document(document, path) for document in split]
     documents = tuple(document for document, _ in read)
@@ -277,6 +289,8 @@ def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Rea
     """Why a file of a folder is not judged, by what it holds."""
     values: list[Value] = []
     has_objects = False
+    documents = tuple(documents)
+    is_kustomization = posixpath.basename(str(path.target)) in KUSTOMIZATIONS
     for document, value in documents:
         values.append(value)
         item = document.item or document.foreign
@@ -287,12 +301,28 @@ def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Rea
         except FieldError as error:
             name, text = str(path.target), document.text
             reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
+            if (
+                reason is None
+                and document.foreign is None
+                and _is_foreign_file([document for document, _ in documents], error, is_kustomization)
+            ):
+                reason = Reason.VALUES if is_values(name) else Reason.FOREIGN
             if reason is not None:
                 return reason
         has_objects = True
-    if posixpath.basename(str(path.target)) in KUSTOMIZATIONS:
+    if is_kustomization:
         return None
     return content_reason(str(path.target), values, has_objects=has_objects)
+
+
+def _is_foreign_file(documents: Iterable[Document], error: FieldError, is_kustomization: bool) -> bool:
+    """Return True if a file that cannot be read fails nothing: another tool's, or a kustomization that kustomize reads.
+
+    Of two equal keys kustomize takes the last one.
+    """
+    if is_kustomization and "must stand once in its mapping" in error.message:
+        return True
+    return is_of_another_tool("".join([document.text for document in documents]))
 
 
 def _without_objects(text: str, documents: tuple[YamlDocument, ...], path: InputPath, left_out: LeftOut) -> InputFile:
@@ -303,7 +333,6 @@ def _without_objects(text: str, documents: tuple[YamlDocument, ...], path: Input
         path,
         tuple(Document(document.separator, document.text, line=document.line) for document in documents),
         left_out=left_out.replace(workloads=workloads),
-        is_stream=left_out.reason is not Reason.HELM_TEMPLATE and all(_is_yaml(each.text) for each in documents),
     )
 
 
@@ -318,20 +347,9 @@ def _holds_documents(documents: Iterable[YamlDocument]) -> bool:
     return False
 
 
-def _is_yaml(text: str) -> bool:
-    if words_in(text, ()) is not None:
-        return True
-    try:
-        read(text)
-    except YamlError:
-        return False
-    return True
-
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from krmfn.result import Result
     from packwise.inputs.paths import InputPath
 
     _Read = tuple[InputFile, FieldError | None]
@@ -484,10 +502,17 @@ def _decode_or_error(path: InputPath, data: bytes) -> _Read:
 
 def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
     """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
+    place = error.location
+    if place is not None and place.column == 1 and _JOINED.match(error.message):
+        return FieldError(error.id, error.path, error.message + _SEPARATE, place)
     if path.is_named or _OWN.search(text):
         return error
-    return FieldError(error.id, error.path, error.message + _ADVICE, error.location)
+    return FieldError(error.id, error.path, error.message + _ADVICE, place)
 
+
+_JOINED = re.compile(r'key "apiVersion" must stand once in its mapping')
+_SEPARATE = '; if a second object starts here, separate the two with a line "---": cat joins files without one'
+"""Files that are joined without a separator are one mapping."""
 
 _ADVICE = "; --exclude GLOB leaves out a file of another tool"
 
@@ -495,6 +520,19 @@ _ADVICE = "; --exclude GLOB leaves out a file of another tool"
 def _is_foreign(result: Result) -> bool:
     """True if it is about a file in a folder that nobody can read, and that shows no object of packwise's."""
     return result.message.endswith(_ADVICE)
+
+
+def stdin_results(files: Iterable[InputFile]) -> list[Result]:
+    """An error if stdin is among `files` and holds no object: in a pipe, the command before this one failed."""
+    empty = [file for file in files if file.path.name is None and file.left_out is None and not _has_content(file)]
+    return [Result(_EMPTY, tags={"rule": READABLE.name}) for _ in empty]
+
+
+def _has_content(file: InputFile) -> bool:
+    return file.is_list or any(document.item is not None or document.foreign is not None for document in file.documents)
+
+
+_EMPTY = "stdin holds no Kubernetes object; run the command before packwise in the pipe alone to see whether it failed"
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:

@@ -6,9 +6,6 @@ Source: spec/packwise.md#1, spec/gitops.md, spec/kai.md, spec/kueue.md#5, spec/g
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Finding, Rule
@@ -464,19 +461,3 @@ def _nearest(name: str, known: tuple[str, ...] | list[str]) -> str | None:
         if abs(len(name) - len(each)) <= most and letters_apart(name.casefold(), each.casefold()) <= most:
             return each
     return None
-
-
-@cache
-def _kind_pattern() -> re.Pattern[str]:
-    """The kind of a document, or of an entry of a list; not that of a reference, which stands deeper."""
-    names = "|".join([kind.name for kind in WORKLOADS])
-    return re.compile(
-        rf"""^(?:[ \t]*- (?:[^\n]*\n[ \t]+)?)?kind:[ \t]*["']?(?:{names})["']?[ \t]*(?:#[^\n]*)?\r?$"""
-        rf"""|"kind"[ \t]*:[ \t]*"(?:{names})\"""",
-        re.MULTILINE,
-    )
-
-
-def workloads_in(text: str) -> int:
-    """Number of workloads that the text seems to hold; one that a template repeats counts once."""
-    return sum([1 for _ in _kind_pattern().finditer(text)]) if "kind" in text else 0

@@ -19,6 +19,7 @@ from krmfn.record import Record
 from krmfn.result import Result, ResultFile, sort_results
 from krmfn.terminal import visible
 from packwise.console import encode_text
+from packwise.discovery import KUSTOMIZATIONS
 from packwise.findings.finding import Finding, Rule
 from packwise.generated import LOCAL_CONFIG, PATH, file_of
 from packwise.inputs.reader import Document, InputFile
@@ -169,14 +170,14 @@ _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
 def stream_of(outcome: RenderedFiles) -> str:
-    """Every file and then the new objects; a template, which is no YAML, would break the stream.
+    """Return every file and then the new objects, for clients that apply them: no API server knows kustomizations.
 
     Raises FieldError where an object has no written form.
     """
     files = [
         join_streams([document.text for document in file.documents]) if file.is_list else file.text
         for file in outcome.files
-        if file.is_stream
+        if file.left_out is None and PurePosixPath(str(file.path.target)).name not in KUSTOMIZATIONS
     ]
     new = [without_bookkeeping(item).text for item in outcome.new]
     return join_streams([*files, *new])

@@ -13,21 +13,32 @@ from krmfn.result import exit_code, sort_results
 from krmfn.terminal import visible
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import is_of_release
+<<<<<<< HEAD
 from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import files_covered
+=======
+from packwise.console import json_text, say, shorten, show, table
+from packwise.inputs.coverage import coverage_of
+>>>>>>> cdb610ca (Judge no file of another tool, count workloads alike, and refuse a pipe that brings nothing)
 from packwise.inputs.groups import read_inputs
 from packwise.objects.identity import identity, shown_name
 from packwise.objects.kinds import KINDS
+<<<<<<< HEAD
 from packwise.output.findings_text import as_lines
+=======
+from packwise.output.findings_text import say_results
+from packwise.pipeline import render
+>>>>>>> cdb610ca (Judge no file of another tool, count workloads alike, and refuse a pipe that brings nothing)
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select.selection import topologies_of
 from packwise.topology.known import ListedTopology, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.inputs.coverage import Coverage
     from packwise.objects.index import Inventory
@@ -44,8 +55,10 @@ _LONGEST = 1000
 def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
     """Return the overview. Raise UsageError."""
     inputs = read_inputs(command.named)
-    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package)
+    rendered = render(inputs.package, is_listed=False)
+    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package, rendered.queued)
     results = sort_results([*inputs.results, *listing.results])
+<<<<<<< HEAD
     coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
     text = _as_json(listing, coverage) if command.as_json else _as_text(listing)
     return Answer(
@@ -54,6 +67,14 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
         (coverage.line,),
         exit_code(results),
     )
+=======
+    say_results(results)
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
+        return 1
+    say([coverage.line])
+    return exit_code(results)
+>>>>>>> cdb610ca (Judge no file of another tool, count workloads alike, and refuse a pipe that brings nothing)
 
 
 class _Row(Record):
@@ -199,12 +220,12 @@ def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Select
     """The workloads that a scheduler queues itself, by the topologies of their queues."""
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, selection.settings):
-            for name in pods.topologies:
+            for name in pods.topologies or (None,):
                 yield Use(name, pods.workload, explicit=False, queue=pods.queue)
 
 
-def overview(package: Package) -> Overview:
-    """The topologies of the package, and who uses them."""
+def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
+    """Return the topologies of the package, and their users; those of `queued` without a topology have a row too."""
     inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)
@@ -229,6 +250,8 @@ def overview(package: Package) -> Overview:
         topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
     uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
     uses += tuple(dict.fromkeys(_queued_uses(inventory, known, selection)))
+    listed = {id(use.workload) for use in uses}
+    uses += tuple(Use(None, item) for item in queued if id(item) not in listed)
     if selection.enabled or selection.configuration is not None or not topologies:
         absent = [] if selection.absent is None else [selection.absent]
         return Overview(topologies, uses, selection.enabled, results_of(absent, results))

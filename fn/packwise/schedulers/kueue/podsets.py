@@ -239,6 +239,19 @@ def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
     return sets
 
 
+def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
+    """Return the pods of an object of which Kueue queues the pods or Jobs that it makes, and not the object itself."""
+    if kind.integration not in (Integration.PODS, Integration.JOBS):
+        return []
+    is_job = kind.integration is Integration.JOBS
+    body = value_at(value, *kind.body)
+    count = _pods_of_job(body) if is_job else integer(value_at(body, "replicas"), 1)
+    return [
+        _pod_set(_MAIN, count, value_at(value, *part.path[:-1]), part.path[:-1], ".".join(part.path[:-1]))
+        for part in kind.templates
+    ]
+
+
 def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     if kind.integration is Integration.TRAIN_JOB:
         return _train_job(item, index)

@@ -1,0 +1,74 @@
+"""The number of workloads in a text that is not read as objects: a template, a file that is ignored or broken."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from krmfn.hints import TYPE_CHECKING
+from packwise.objects.kinds import KINDS, WORKLOADS
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SEPARATOR = re.compile(r"^---", re.MULTILINE)
+_KIND = re.compile(
+    r"""^(?:[ \t]*- (?:[^\n]*\n[ \t]+)?)?kind:[ \t]*["']?(\w+)["']?[ \t]*(?:#[^\n]*)?\r?$"""
+    r"""|"kind"[ \t]*:[ \t]*"(\w+)\"""",
+    re.MULTILINE,
+)
+"""The kind of a document, or of an entry of a list; the kind of a reference is further to the right."""
+
+_SCHEDULER = re.compile(r"""schedulerName["']?[ \t]*:[^\n]*\bkai-scheduler\b""")
+"""A field that asks for KAI, also as the default of a template's expression."""
+_KEY = re.compile(r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)")
+"""A label or annotation by which a workload is judged."""
+_NEEDLES = ("schedulerName", "kai.scheduler/", "kueue.x-k8s.io/")
+
+_TEMPLATED = re.compile(r"apiVersion:[ \t]*\{\{")
+
+_OWN = frozenset(kind.name for kind in WORKLOADS)
+_OTHERS = frozenset(kind.name for kind in KINDS)
+
+
+def workloads_in(text: str) -> int:
+    """Return the number of workloads that the text seems to hold; a workload that a template repeats counts once.
+
+    A kind of KAI's or Kueue's counts if its document names the scheduler, or has one of their keys: as when it is read.
+    """
+    number = sum([1 for name in _kinds_in(text) if name in _OWN])
+    if any(needle in text for needle in _NEEDLES):
+        number += sum(map(_count_scheduled, _SEPARATOR.split(text)))
+    return number
+
+
+def _count_scheduled(document: str) -> int:
+    """Return the number of objects in a document that KAI or Kueue is to schedule."""
+    names = [name for name in _kinds_in(document) if name not in _OWN]
+    is_scheduled = _SCHEDULER.search(document) is not None
+    if is_scheduled and len(names) == 1 and names[0] not in _groups() and names[0] not in _OTHERS:
+        # KAI schedules the pods of any kind.
+        return 1
+    if not is_scheduled and _KEY.search(document) is None:
+        return 0
+    return sum([1 for name in names if _has_group(document, _groups().get(name, ()))])
+
+
+def _kinds_in(text: str) -> Iterable[str]:
+    return [match[1] or match[2] for match in _KIND.finditer(text)]
+
+
+def _has_group(document: str, groups: Iterable[str]) -> bool:
+    """Return True if the document names one of the groups, or a template fills in its API version."""
+    return any(not group or group in document or _TEMPLATED.search(document) is not None for group in groups)
+
+
+@cache
+def _groups() -> dict[str, list[str]]:
+    """Return the API groups of each kind of which KAI or Kueue schedules pods."""
+    groups: dict[str, list[str]] = {}
+    for kind in WORKLOAD_KINDS.values():
+        if kind.grouping is not Grouping.RUNTIME:
+            groups.setdefault(kind.name, []).append(kind.group)
+    return groups
