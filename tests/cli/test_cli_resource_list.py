@@ -16,7 +16,9 @@ functionConfig:
   apiVersion: packwise.dev/v1alpha1
   kind: TopologyRender
   metadata: {name: other}
-  spec: {revision: v0.1.0-alpha.8, topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}}
+  spec:
+    revision: v0.1.0-alpha.8
+    topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}
 items: []
 """
 FULL = OTHER.replace("items: []", "items:\n- " + WORKLOAD.partition("\n")[2].rstrip().replace("\n", "\n  "))

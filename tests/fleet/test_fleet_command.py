@@ -164,14 +164,6 @@ def failing(folder: str, finding: str, judged: str = "") -> str:
             "  1 workload judged\n",
             id="a file in the place of a folder above",
         ),
-        pytest.param(
-            {"clusters/deep/a/list.yaml": RESOURCE_LIST},
-            "clusters/deep/a/list.yaml:8:47: Service web metadata.annotations[config.kubernetes.io/index]: anchor "
-            '"first" shares this value with other places; write it out where it is used, so that '
-            '"config.kubernetes.io/index" can be changed here alone [readable]',
-            "",
-            id="an anchor in the way",
-        ),
     ],
 )
 def test_what_cannot_be_written(call: Call, tmp_path: Path, files: dict[str, str], finding: str, judged: str) -> None:

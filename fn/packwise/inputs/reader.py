@@ -503,7 +503,7 @@ def _decode_or_error(path: InputPath, data: bytes) -> _Read:
 def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
     """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
     place = error.location
-    if place is not None and place.column == 1 and _JOINED.match(error.message):
+    if place.column == 1 and _JOINED.match(error.message):
         return FieldError(error.id, error.path, error.message + _SEPARATE, place)
     if path.is_named or _OWN.search(text):
         return error
