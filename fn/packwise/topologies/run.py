@@ -13,22 +13,13 @@ from krmfn.result import exit_code, sort_results
 from krmfn.terminal import visible
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import is_of_release
-<<<<<<< HEAD
 from packwise.console import json_text, shorten, table
-from packwise.inputs.coverage import files_covered
-=======
-from packwise.console import json_text, say, shorten, show, table
 from packwise.inputs.coverage import coverage_of
->>>>>>> cdb610ca (Judge no file of another tool, count workloads alike, and refuse a pipe that brings nothing)
 from packwise.inputs.groups import read_inputs
 from packwise.objects.identity import identity, shown_name
 from packwise.objects.kinds import KINDS
-<<<<<<< HEAD
 from packwise.output.findings_text import as_lines
-=======
-from packwise.output.findings_text import say_results
 from packwise.pipeline import render
->>>>>>> cdb610ca (Judge no file of another tool, count workloads alike, and refuse a pipe that brings nothing)
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select.selection import topologies_of
@@ -58,8 +49,7 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
     rendered = render(inputs.package, is_listed=False)
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package, rendered.queued)
     results = sort_results([*inputs.results, *listing.results])
-<<<<<<< HEAD
-    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
+    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
     text = _as_json(listing, coverage) if command.as_json else _as_text(listing)
     return Answer(
         (Text((text,)),) if listing.is_known else (),
@@ -67,14 +57,6 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
         (coverage.line,),
         exit_code(results),
     )
-=======
-    say_results(results)
-    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
-    if listing.is_known and not show(_as_json(listing, coverage) if command.as_json else _as_text(listing)):
-        return 1
-    say([coverage.line])
-    return exit_code(results)
->>>>>>> cdb610ca (Judge no file of another tool, count workloads alike, and refuse a pipe that brings nothing)
 
 
 class _Row(Record):
