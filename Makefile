@@ -103,7 +103,7 @@ test-slow: setup ## run the tests of real clients and goldens, and those that st
 	$(BIN)/pytest $(PROCESSES) -m "(client or slow) and not (e2e or image)"
 
 # The tests of cases and tables, which start no processes.
-CASES := $(addprefix tests/,diff discovery explain frontends krmfn migrate place render schedulers topology validate \
+CASES := $(addprefix tests/,builds diff discovery explain frontends krmfn migrate place render schedulers topology validate \
   test_architecture.py test_contract.py test_glossary.py test_registry.py)
 
 # Python that differs from the last commit. `make types` looks at everything, in `make qualify`.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from packwise.build.sources import Delivery, DirectorySource, KustomizationSource
-from tests.build.planning import CHART, URL, application, chart, layers, planned, refusal
+from tests.builds.planning import CHART, URL, application, chart, layers, planned, refusal
 
 FILES = CHART | {"charts/llm/one.yaml": "", "charts/llm/two.yaml": "", "shared/top.yaml": ""}
 

@@ -12,7 +12,7 @@ from packwise.build.flux_kustomizations import generated_resources
 from packwise.build.sources import Delivery, KustomizationSource
 from packwise.build.substitution import SubstitutionError, substitute
 from packwise.build.tree import MemoryTree
-from tests.build.planning import CHART, URL, chart, layers, planned, refusal
+from tests.builds.planning import CHART, URL, chart, layers, planned, refusal
 
 REPOSITORY = {
     "flux/git.yaml": yaml.safe_dump(
@@ -28,8 +28,9 @@ FILES = CHART | REPOSITORY | {"values/one.yaml": "", "charts/llm/one.yaml": ""}
 
 
 def release(name: str = "llm", chart: Any = None, **spec: Any) -> dict[str, str]:
-    source = {"chart": "./charts/llm", "sourceRef": {"kind": "GitRepository", "name": "repo"}, **(chart or {})}
-    value = {
+    own: dict[str, Any] = {"chart": "./charts/llm", "sourceRef": {"kind": "GitRepository", "name": "repo"}}
+    source: dict[str, Any] = own | (chart or {})
+    value: dict[str, Any] = {
         "apiVersion": "helm.toolkit.fluxcd.io/v2",
         "kind": "HelmRelease",
         "metadata": {"name": name, "namespace": "team-a"},
