@@ -143,23 +143,100 @@ def test_builds_are_those_of_the_programs_by_hand(tmp_path: Path) -> None:
     assert len(outputs) == 3
 
 
-WRONG = {
-    "domain: rak": "11: PodCliqueSet default/llm spec.template.topologyConstraint.packDomain: ",
-    "queue: reserch": "6: PodCliqueSet default/llm metadata.labels[kai.scheduler/queue]: ",
-    "gpus: '-1'": "24: PodCliqueSet default/llm spec.template.cliques[0].spec.podSpec.containers[0].resources.",
-    "replicas: 0": "15: PodCliqueSet default/llm spec.template.cliques[0].spec.minAvailable: ",
+_POD = """\
+schedulerName: kai-scheduler
+restartPolicy: Never
+containers:
+- name: main
+  image: a
+  resources: {limits: {nvidia.com/gpu: "{{ .Values.gpus }}"}}
+"""
+_METADATA = """\
+metadata:
+  name: {{ .Release.Name }}
+  labels:
+    kai.scheduler/queue: {{ .Values.queue }}
+  annotations:
+    kai.scheduler/topology: cluster
+    kai.scheduler/topology-required-placement: {{ .Values.level }}
+"""
+
+
+def _workload(version: str, kind: str, *steps: str) -> str:
+    lines = [f"apiVersion: {version}\nkind: {kind}\n{_METADATA}"]
+    for depth, step in enumerate(steps):
+        lines.append(f"{'  ' * depth}{step}:\n")
+    indent = "  " * len(steps)
+    return "".join([*lines, *[f"{indent}{line}\n" for line in _POD.splitlines()]])
+
+
+TEMPLATES = {
+    "pcs": TEMPLATE,
+    "job": _workload("batch/v1", "Job", "spec", "template", "spec"),
+    "lws": _workload(
+        "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "spec", "leaderWorkerTemplate", "workerTemplate", "spec"
+    ),
+    "fixed": _workload("batch/v1", "Job", "spec", "template", "spec").replace("{{ .Release.Name }}", "fixed"),
 }
+RIGHT = {"replicas": "2", "queue": "research", "domain": "rack", "level": "example.com/rack", "gpus": "8"}
+WRONG = {"domain": {"domain": "rak", "level": "example.com/rak"}, "queue": {"queue": "reserch"}, "gpus": {"gpus": "-1"}}
+REPORTED = {
+    "domain": r"topologyConstraint\.packDomain|topology-required-placement",
+    "queue": r"metadata\.labels\[kai\.scheduler/queue\]",
+    "gpus": r"resources\.limits\[nvidia\.com/gpu\]",
+}
+PLACES = {
+    "domain": r"packDomain: |topology-required-placement: ",
+    "queue": r"kai\.scheduler/queue: ",
+    "gpus": r"nvidia\.com/gpu: ",
+}
+KAI_TOPOLOGY = """\
+---
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: cluster}
+spec: {levels: [{nodeLabel: topology.kubernetes.io/zone}, {nodeLabel: example.com/rack}]}
+"""
 
 
-@pytest.mark.parametrize("values", WRONG)
-def test_findings_name_the_template_and_the_values(call: Call, tmp_path: Path, values: str) -> None:
-    sources = "  sources:\n    - {chart: charts/llm, values: [prod.yaml]}\n"
-    write(tmp_path, CHART | {"topology.yaml": TOPOLOGY.replace("---\n", f"{sources}---\n"), "prod.yaml": f"{values}\n"})
+def test_twelve_wrong_charts_are_each_reported_at_their_template(call: Call, tmp_path: Path) -> None:
+    for kind, template in TEMPLATES.items():
+        for wrong, values in WRONG.items():
+            folder, own = f"charts/{kind}-{wrong}", RIGHT | values
+            write(
+                tmp_path,
+                {
+                    f"{folder}/Chart.yaml": f"apiVersion: v2\nname: {kind}-{wrong}\nversion: 0.1.0\n",
+                    f"{folder}/values.yaml": "".join([f"{key}: '{value}'\n" for key, value in own.items()]),
+                    f"{folder}/templates/w.yaml": template,
+                },
+            )
+    write(tmp_path, {"topology.yaml": TOPOLOGY + KAI_TOPOLOGY})
+
+    ran = call("check", ".", "--build", "-v")
+
+    findings = [line for line in ran.stdout.splitlines() if line.startswith(("error: charts/", "warning: charts/"))]
+    missing: list[str] = []
+    for kind, template in TEMPLATES.items():
+        for wrong in WRONG:
+            lines = [number for number, line in enumerate(template.splitlines(), 1) if re.search(PLACES[wrong], line)]
+            places = [f"charts/{kind}-{wrong}/templates/w.yaml:{number}: " for number in lines]
+            of_chart = [line for line in findings if any(place in line for place in places)]
+            if not any(re.search(REPORTED[wrong], line) for line in of_chart):
+                missing.append(f"{kind}-{wrong}")
+    assert missing == []
+    assert all("; built by chart charts/" in line for line in findings)
+
+
+def test_findings_name_the_owner_and_the_values_files(call: Call, tmp_path: Path) -> None:
+    sources = "  sources:\n    - {chart: charts/llm, values: [prod.yaml], set: {gpus: 4}}\n"
+    topology = TOPOLOGY.replace("---\n", f"{sources}---\n")
+    write(tmp_path, CHART | {"topology.yaml": topology, "prod.yaml": "domain: rak\n"})
 
     ran = call("check", ".", "--build")
 
-    assert f"charts/llm/templates/pcs.yaml:{WRONG[values]}" in ran.stdout
-    assert "; built by TopologyRender prod: llm with prod.yaml [" in ran.stdout
+    assert "charts/llm/templates/pcs.yaml:11: PodCliqueSet default/llm spec.template." in ran.stdout
+    assert "; built by TopologyRender prod: llm with prod.yaml, gpus=4 [" in ran.stdout
 
 
 def test_what_is_delivered_is_judged_and_what_a_build_reads_is_not(call: Call, tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""What is reported of sources: those that cannot be built, and what is assumed of others. No program is needed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from packwise.build import charts, kustomizations
+from tests.builds.planning import CHART, URL, application
+from tests.cli.calling import Call, write
+
+
+@pytest.fixture(autouse=True)
+def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository with a remote, and neither helm nor kustomize."""
+    subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
+    subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", URL], check=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / f"{tmp_path.name}-cache"))
+    for module in (charts, kustomizations):
+        monkeypatch.setattr(module, "program_on_path", lambda _: None)
+    charts.helm.cache_clear()
+    kustomizations.kustomize.cache_clear()
+
+
+WORKLOAD = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, namespace: b, labels: {kai.scheduler/queue: q}}
+spec: {template: {spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: b}]}}}
+"""
+
+
+def test_a_missing_values_file_is_an_error_that_names_it(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, CHART | {"apps/a.yaml": application({"helm": {"valueFiles": ["none.yaml"]}})})
+
+    ran = call("check", ".", "--build")
+
+    assert ran.code == 1
+    assert (
+        "error: apps/a.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: cannot be built: values file "
+        '"charts/llm/none.yaml" does not exist [source-build]'
+    ) in ran.stdout
+
+
+def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_path: Path) -> None:
+    files = {"kust/job.yaml": WORKLOAD, "kust/kustomization.yaml": "resources: [job.yaml]\n"}
+    write(tmp_path, CHART | files)
+
+    ran = call("check", ".", "--build")
+    required = call("check", ".", "--require-build")
+
+    assert ran.stderr.splitlines()[-1].startswith(
+        "1 info in 0 files; no workload judged; 0 sources built, 2 not built: 2 programs not on PATH"
+    )
+    assert "source-not-built" in required.stdout
+    assert required.code == 1
+
+
+def test_what_is_assumed_is_an_info(call: Call, tmp_path: Path) -> None:
+    """A directory needs no program."""
+    app = application({"path": "plain", "targetRevision": "v1"})
+    write(tmp_path, {"apps/a.yaml": app, "plain/job.yaml": WORKLOAD})
+
+    ran = call("check", ".", "--build", "-v")
+
+    assert 'info: apps/a.yaml:1:1: Application argocd/llm: built the checkout, not the revision "v1"' in ran.stdout
+    assert "1 source built" in ran.stderr
+
+
+def test_files_of_a_suspended_kustomization_are_counted(call: Call, tmp_path: Path) -> None:
+    kustomization = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: apps, namespace: flux-system}
+spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+    write(tmp_path, {"flux/ks.yaml": kustomization, "apps/job.yaml": WORKLOAD})
+
+    ran = call("check", ".", "--build")
+
+    assert "0 sources built, 1 not built: 1 suspended" in ran.stderr
+    assert "no workload judged" in ran.stderr
