@@ -136,6 +136,23 @@ def add_build(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cluster(command: argparse.ArgumentParser, resources: str) -> None:
+    """Adds a cluster that kubectl reads; `resources` are those that are listed."""
+    command.add_argument(
+        "--cluster",
+        nargs="?",
+        const="",
+        metavar="CONTEXT",
+        help=f"Read the cluster of this context of kubectl, or of the current one, by `kubectl get`, which only needs "
+        f"the verb list: {resources}. Kinds that are absent or forbidden are notes.",
+    )
+
+
+def live_path(parsed: argparse.Namespace) -> tuple[str, ...]:
+    """Return the path that means the cluster of `--cluster`; none without the option."""
+    return () if parsed.cluster is None else (f"cluster:{parsed.cluster}",)
+
+
 def builder_of(parsed: argparse.Namespace) -> Builder | None:
     """Return what builds sources, by the options that `add_build` adds; None if none of them is given."""
     if getattr(parsed, "requires_build", False):

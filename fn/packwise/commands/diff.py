@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_build, add_config, add_crds, builder_of
+from packwise.cli.arguments import Command, add_build, add_cluster, add_config, add_crds, builder_of, live_path
 from packwise.diff.options import DIFF_FORMATS, Diff
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _EPILOG = """\
 examples:
   packwise diff git:origin/main clusters/west            # what a pull request changes
   packwise diff git:v1.2:clusters/west git:main:clusters/west
-  packwise diff clusters/west live.yaml                  # what the cluster has otherwise than Git
+  packwise diff clusters/west --cluster                  # what the cluster has otherwise than Git
   kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
   packwise diff git:main . --build                       # what a change of a values file does
   packwise diff git:main clusters/west -o json --exit-code
@@ -36,7 +36,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "path of the other one, or the current folder"
     )
     parser.add_argument("before", metavar="A", help=f"the state before: {about}")
-    parser.add_argument("after", metavar="B", help="the state after, named alike")
+    parser.add_argument(
+        "after", metavar="B", nargs="?", default="", help="the state after, named alike; with --cluster, the cluster"
+    )
+    add_cluster(parser, "topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups, PodCliqueSets, PodCliques")
     parser.add_argument(
         "-o",
         "--output",
@@ -51,10 +54,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_crds(parser)
 
 
+def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Ends with usage unless there are two states to compare."""
+    if bool(parsed.after) is (parsed.cluster is not None):
+        parser.error("name the state after, or --cluster; not both")
+
+
 def _read(parsed: argparse.Namespace) -> Diff:
     return Diff(
         before=parsed.before,
-        after=parsed.after,
+        after=parsed.after or live_path(parsed)[0],
         config=parsed.config,
         crds=tuple(parsed.crds),
         output=parsed.output,
@@ -67,8 +76,10 @@ def _read(parsed: argparse.Namespace) -> Diff:
 def _run(command: Diff) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.diff.run import diff
+    from packwise.inputs.kubectl import FOR_DIFF, cluster_files
 
-    return deliver(diff(command, terminal()))
+    with cluster_files((command.before, command.after), FOR_DIFF) as (before, after):
+        return deliver(diff(command.replace(before=before, after=after), terminal()))
 
 
-COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)
+COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

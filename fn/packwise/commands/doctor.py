@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_config, add_paths, add_text_or_json
+from packwise.cli.arguments import Command, add_cluster, add_config, add_paths, add_text_or_json, live_path
 from packwise.doctor.options import Doctor
 from packwise.inputs.request import Named
 
@@ -26,19 +26,29 @@ exit codes: 0 no error, 1 errors were found (a client would not run packwise, a 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser, "*", ["."])
+    listed = "topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups, PodCliqueSets, PodCliques"
+    add_cluster(parser, f"{listed}, deployments, configmaps")
     add_text_or_json(parser)
     add_config(parser)
 
 
 def _read(parsed: argparse.Namespace) -> Doctor:
-    return Doctor(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+    return Doctor(Named(_paths(parsed), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+
+
+def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
+    """The paths that are named; the cluster alone where no other is."""
+    live = live_path(parsed)
+    return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
 
 
 def _run(command: Doctor) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.doctor.run import doctor
+    from packwise.inputs.kubectl import FOR_DOCTOR, cluster_files
 
-    return deliver(doctor(command, terminal()))
+    with cluster_files(command.named.paths, FOR_DOCTOR) as paths:
+        return deliver(doctor(command.replace(named=command.named.replace(paths=paths)), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

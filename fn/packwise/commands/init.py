@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from packwise.cli.arguments import Command
+from packwise.cli.arguments import Command, add_cluster, live_path
 from packwise.console import say
 from packwise.init.options import TARGETS, Init
 from packwise.revisions.grove import NEWEST, REVISIONS
@@ -47,6 +47,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
         'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
     )
+    add_cluster(parser, "nodes, topologies and queues of KAI, Kueue and Grove, deployments, configmaps")
     parser.add_argument(
         "--level",
         dest="levels",
@@ -80,7 +81,7 @@ def _read(parsed: argparse.Namespace) -> Init:
     return Init(
         folder=parsed.folder,
         targets=tuple(parsed.targets),
-        sources=tuple(parsed.sources),
+        sources=(*parsed.sources, *live_path(parsed)),
         levels=tuple(parsed.levels),
         revision=parsed.revision,
         apply=parsed.apply,
@@ -131,8 +132,10 @@ def _answer(question: str) -> str:
 def _run(command: Init) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.init.run import init
+    from packwise.inputs.kubectl import FOR_INIT, cluster_files
 
-    return deliver(init(_ask(command), terminal()))
+    with cluster_files(command.sources, FOR_INIT) as sources:
+        return deliver(init(_ask(command.replace(sources=sources)), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import NODES, Command, add_build, add_context, add_nodes, add_paths, sources_of
+from packwise.cli.arguments import (
+    NODES,
+    Command,
+    add_build,
+    add_cluster,
+    add_context,
+    add_nodes,
+    add_paths,
+    live_path,
+    sources_of,
+)
 from packwise.place.options import PLACE_FORMATS, PlaceGangs
 
 if TYPE_CHECKING:
@@ -39,6 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
     )
+    add_cluster(parser, "nodes, pods, topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups")
     add_build(parser)
     add_context(parser)
     parser.add_argument(
@@ -77,7 +88,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _read(parsed: argparse.Namespace) -> PlaceGangs:
     return PlaceGangs(
         named=sources_of(parsed),
-        nodes=tuple(parsed.nodes),
+        nodes=(*parsed.nodes, *live_path(parsed)),
         output=parsed.output,
         add_nodes=tuple(parsed.add_nodes),
         drain=tuple(parsed.drain),
@@ -89,9 +100,11 @@ def _read(parsed: argparse.Namespace) -> PlaceGangs:
 
 def _run(command: PlaceGangs) -> int:
     from packwise.cli.deliver import deliver, terminal
+    from packwise.inputs.kubectl import FOR_PLACE, cluster_files
     from packwise.place.run import place
 
-    return deliver(place(command, terminal()))
+    with cluster_files(command.nodes, FOR_PLACE) as nodes:
+        return deliver(place(command.replace(nodes=nodes), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

@@ -6,7 +6,17 @@ import argparse
 from pathlib import PurePath
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_build, add_context, add_nodes, add_paths, refuse_same_file, sources_of
+from packwise.cli.arguments import (
+    Command,
+    add_build,
+    add_cluster,
+    add_context,
+    add_nodes,
+    add_paths,
+    live_path,
+    refuse_same_file,
+    sources_of,
+)
 from packwise.inputs.request import STDIN
 from packwise.report.options import REPORT_FORMATS, Drawing, ReportOptions
 
@@ -49,6 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
         "folder of such files, as often as needed",
     )
+    add_cluster(parser, "nodes, pods, topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups")
     add_build(parser)
     add_context(parser)
     parser.add_argument(
@@ -94,14 +105,18 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
 
 
 def _read(parsed: argparse.Namespace) -> ReportOptions:
-    return ReportOptions(sources_of(parsed), tuple(parsed.output), tuple(parsed.nodes), parsed.source_url)
+    return ReportOptions(
+        sources_of(parsed), tuple(parsed.output), (*parsed.nodes, *live_path(parsed)), parsed.source_url
+    )
 
 
 def _run(command: ReportOptions) -> int:
     from packwise.cli.deliver import deliver, terminal
+    from packwise.inputs.kubectl import FOR_PLACE, cluster_files
     from packwise.report.run import report
 
-    return deliver(report(command, terminal()))
+    with cluster_files(command.nodes, FOR_PLACE) as nodes:
+        return deliver(report(command.replace(nodes=nodes), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

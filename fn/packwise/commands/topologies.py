@@ -7,7 +7,7 @@ none. Source: spec/packwise.md#3.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_config, add_paths, add_text_or_json
+from packwise.cli.arguments import Command, add_cluster, add_config, add_paths, add_text_or_json, live_path
 from packwise.inputs.request import Named
 from packwise.topologies.options import Topologies
 
@@ -31,19 +31,28 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser, "*", ["."])
+    add_cluster(parser, "topologies and queues of KAI, Kueue and Grove, PodCliqueSets, PodCliques")
     add_text_or_json(parser)
     add_config(parser)
 
 
 def _read(parsed: argparse.Namespace) -> Topologies:
-    return Topologies(Named(tuple(parsed.paths), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+    return Topologies(Named(_paths(parsed), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
+
+
+def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
+    """The paths that are named; the cluster alone where no other is."""
+    live = live_path(parsed)
+    return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
 
 
 def _run(command: Topologies) -> int:
     from packwise.cli.deliver import deliver, terminal
+    from packwise.inputs.kubectl import FOR_TOPOLOGIES, cluster_files
     from packwise.topologies.run import topologies
 
-    return deliver(topologies(command, terminal()))
+    with cluster_files(command.named.paths, FOR_TOPOLOGIES) as paths:
+        return deliver(topologies(command.replace(named=command.named.replace(paths=paths)), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

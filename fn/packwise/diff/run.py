@@ -20,6 +20,7 @@ from packwise.diff.difference import diff as compare
 from packwise.extras import PATCH
 from packwise.inputs.coverage import Coverage, files_covered
 from packwise.inputs.groups import Sides, read_sides
+from packwise.inputs.kubectl import name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.variants import variants_as_one
 from packwise.objects.identity import identity
@@ -473,7 +474,7 @@ def _locate(state: State, inputs: Inputs) -> State:
 
 def _names(command: Diff) -> tuple[str, str]:
     """The user's names of the two sides."""
-    before, after = ("<stdin>" if name == STDIN else name for name in (command.before, command.after))
+    before, after = ("<stdin>" if name == STDIN else name_of_path(name) for name in (command.before, command.after))
     return before, after
 
 

@@ -1,0 +1,118 @@
+"""A cluster that kubectl lists, in the place of files: a program of its name answers, and tells what it was asked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from packwise.inputs.kubectl import FOR_DIFF, FOR_PLACE, RESOURCES, cluster_role
+from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.places import ROOT
+
+NODE = (
+    '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","labels":{"example.com/rack":"r1"}},'
+    '"status":{"allocatable":{"cpu":"64","memory":"512Gi","nvidia.com/gpu":"16","pods":"110"}}}'
+)
+KUBECTL = f"""\
+#!/bin/sh
+echo "$@" >> "${{0%/*}}/asked"
+case "$2" in
+nodes) echo '{{"items":[{NODE}]}}';;
+pods) echo 'Error from server (Forbidden): pods is forbidden: User "x" cannot list resource "pods"' >&2; exit 1;;
+queues.scheduling.run.ai) echo '{{"items":[]}}';;
+*) echo "error: the server doesn't have a resource type \\"$2\\"" >&2; exit 1;;
+esac
+"""
+
+
+def answers(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program of the name kubectl, first on PATH; the file that has what it was asked."""
+    program = folder / "bin/kubectl"
+    program.parent.mkdir()
+    program.write_text(script, encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    return program.parent / "asked"
+
+
+def test_gangs_are_placed_on_the_nodes_of_a_cluster(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = answers(tmp_path, KUBECTL, monkeypatch)
+    write(tmp_path, {"p/topology.yaml": CONFIG, "p/web.yaml": WORKLOAD})
+
+    ran = call("place", "p", "--cluster", "west")
+
+    assert "1 node, 16 GPUs" in ran.stderr + ran.stdout
+    assert "note: you may not list, so that they count as absent: pods" in ran.stderr
+    assert "note: the cluster has no topologies.kai.scheduler, clustertopologies.grove.io," in ran.stderr
+    words = "get {} --all-namespaces --output=json --request-timeout=60s --context=west"
+    assert sorted(asked.read_text("utf-8").splitlines()) == sorted(words.format(each.full_name) for each in FOR_PLACE)
+
+
+def test_a_folder_is_compared_with_the_cluster(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answers(tmp_path, KUBECTL, monkeypatch)
+    write(tmp_path, {"p/topology.yaml": CONFIG, "p/web.yaml": WORKLOAD})
+
+    ran = call("diff", "p", "--cluster")
+
+    assert "p → the cluster" in ran.stdout + ran.stderr
+    assert str(tmp_path.parent) not in ran.stdout
+    assert len(asked.read_text("utf-8").splitlines()) == len(FOR_DIFF)
+    assert "--context" not in asked.read_text("utf-8")
+
+
+@pytest.mark.parametrize("words", [("topologies", "--cluster"), ("doctor", "--cluster"), ("init", "new", "--cluster")])
+def test_other_commands_read_it_too(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    asked = answers(tmp_path, KUBECTL, monkeypatch)
+
+    call(*words)
+
+    assert {line.split()[0] for line in asked.read_text("utf-8").splitlines()} == {"get"}
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("#!/bin/sh\necho 'Unable to connect to the server' >&2; exit 1\n", "says: Unable to connect to the server"),
+        ("#!/bin/sh\necho '[]'\n", "prints no list"),
+        ("#!/bin/sh\necho '{\"items\": {}'\n", "prints no list"),
+    ],
+)
+def test_a_cluster_that_cannot_be_read_is_wrong_usage(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, expected: str
+) -> None:
+    answers(tmp_path, script, monkeypatch)
+    write(tmp_path, {"p/web.yaml": WORKLOAD})
+
+    ran = call("place", "p", "--cluster")
+
+    assert ran.code == 2
+    assert expected in ran.stderr
+
+
+def test_without_kubectl_it_is_wrong_usage(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"p/web.yaml": WORKLOAD})
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    ran = call("place", "p", "--cluster")
+
+    assert (ran.code, "--cluster needs kubectl, which is not on PATH" in ran.stderr) == (2, True)
+
+
+def test_two_states_are_compared(call: Call) -> None:
+    assert call("diff", "a").code == 2
+    assert call("diff", "a", "b", "--cluster").code == 2
+
+
+def test_the_cluster_role_has_the_rights_that_are_needed() -> None:
+    role = yaml.safe_load((ROOT / "kubectl-plugin" / "clusterrole.yaml").read_text("utf-8"))
+
+    assert role == cluster_role()
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"list"}
+    assert sum(len(rule["resources"]) for rule in role["rules"]) == len(RESOURCES)
