@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from packwise.inputs.kubectl import FOR_DIFF, FOR_PLACE, RESOURCES, cluster_role
+from packwise.inputs.kubectl import cluster_role
+from packwise.inputs.resources import FOR_DIFF, FOR_PLACE, RESOURCES
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from packwise.inputs.groups import BuiltInputs
     from packwise.inputs.reader import InputFile
     from packwise.inputs.request import Builder
+    from packwise.inputs.resources import Resource
 
 
 class Command(Record):
@@ -136,15 +137,16 @@ def add_build(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_cluster(command: argparse.ArgumentParser, resources: str) -> None:
+def add_cluster(command: argparse.ArgumentParser, resources: Sequence[Resource]) -> None:
     """Adds a cluster that kubectl reads; `resources` are those that are listed."""
+    names = ", ".join([each.full_name for each in resources])
     command.add_argument(
         "--cluster",
         nargs="?",
         const="",
         metavar="CONTEXT",
         help=f"Read the cluster of this context of kubectl, or of the current one, by `kubectl get`, which only needs "
-        f"the verb list: {resources}. Kinds that are absent or forbidden are notes.",
+        f"the verb list: {names}. Kinds that are absent or forbidden are notes.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import Command, add_build, add_cluster, add_config, add_crds, builder_of, live_path
 from packwise.diff.options import DIFF_FORMATS, Diff
+from packwise.inputs.resources import FOR_DIFF
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "after", metavar="B", nargs="?", default="", help="the state after, named alike; with --cluster, the cluster"
     )
-    add_cluster(parser, "topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups, PodCliqueSets, PodCliques")
+    add_cluster(parser, FOR_DIFF)
     parser.add_argument(
         "-o",
         "--output",
@@ -76,7 +77,7 @@ def _read(parsed: argparse.Namespace) -> Diff:
 def _run(command: Diff) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.diff.run import diff
-    from packwise.inputs.kubectl import FOR_DIFF, cluster_files
+    from packwise.inputs.kubectl import cluster_files
 
     with cluster_files((command.before, command.after), FOR_DIFF) as (before, after):
         return deliver(diff(command.replace(before=before, after=after), terminal()))

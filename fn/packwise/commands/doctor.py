@@ -6,6 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import Command, add_cluster, add_config, add_paths, add_text_or_json, live_path
 from packwise.doctor.options import Doctor
 from packwise.inputs.request import Named
+from packwise.inputs.resources import FOR_DOCTOR
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +27,7 @@ exit codes: 0 no error, 1 errors were found (a client would not run packwise, a 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser, "*", ["."])
-    listed = "topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups, PodCliqueSets, PodCliques"
-    add_cluster(parser, f"{listed}, deployments, configmaps")
+    add_cluster(parser, FOR_DOCTOR)
     add_text_or_json(parser)
     add_config(parser)
 
@@ -45,7 +45,7 @@ def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
 def _run(command: Doctor) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.doctor.run import doctor
-    from packwise.inputs.kubectl import FOR_DOCTOR, cluster_files
+    from packwise.inputs.kubectl import cluster_files
 
     with cluster_files(command.named.paths, FOR_DOCTOR) as paths:
         return deliver(doctor(command.replace(named=command.named.replace(paths=paths)), terminal()))

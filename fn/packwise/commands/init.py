@@ -8,6 +8,7 @@ import sys
 from packwise.cli.arguments import Command, add_cluster, live_path
 from packwise.console import say
 from packwise.init.options import TARGETS, Init
+from packwise.inputs.resources import FOR_INIT
 from packwise.revisions.grove import NEWEST, REVISIONS
 
 _DESCRIPTION = """\
@@ -47,7 +48,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
         'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
     )
-    add_cluster(parser, "nodes, topologies and queues of KAI, Kueue and Grove, deployments, configmaps")
+    add_cluster(parser, FOR_INIT)
     parser.add_argument(
         "--level",
         dest="levels",
@@ -132,7 +133,7 @@ def _answer(question: str) -> str:
 def _run(command: Init) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.init.run import init
-    from packwise.inputs.kubectl import FOR_INIT, cluster_files
+    from packwise.inputs.kubectl import cluster_files
 
     with cluster_files(command.sources, FOR_INIT) as sources:
         return deliver(init(_ask(command.replace(sources=sources)), terminal()))

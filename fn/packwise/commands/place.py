@@ -14,6 +14,7 @@ from packwise.cli.arguments import (
     live_path,
     sources_of,
 )
+from packwise.inputs.resources import FOR_PLACE
 from packwise.place.options import PLACE_FORMATS, PlaceGangs
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
     )
-    add_cluster(parser, "nodes, pods, topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups")
+    add_cluster(parser, FOR_PLACE)
     add_build(parser)
     add_context(parser)
     parser.add_argument(
@@ -100,7 +101,7 @@ def _read(parsed: argparse.Namespace) -> PlaceGangs:
 
 def _run(command: PlaceGangs) -> int:
     from packwise.cli.deliver import deliver, terminal
-    from packwise.inputs.kubectl import FOR_PLACE, cluster_files
+    from packwise.inputs.kubectl import cluster_files
     from packwise.place.run import place
 
     with cluster_files(command.nodes, FOR_PLACE) as nodes:

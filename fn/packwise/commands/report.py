@@ -18,6 +18,7 @@ from packwise.cli.arguments import (
     sources_of,
 )
 from packwise.inputs.request import STDIN
+from packwise.inputs.resources import FOR_PLACE
 from packwise.report.options import REPORT_FORMATS, Drawing, ReportOptions
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
         "folder of such files, as often as needed",
     )
-    add_cluster(parser, "nodes, pods, topologies and queues of KAI, Kueue and Grove, PodGangs, PodGroups")
+    add_cluster(parser, FOR_PLACE)
     add_build(parser)
     add_context(parser)
     parser.add_argument(
@@ -112,7 +113,7 @@ def _read(parsed: argparse.Namespace) -> ReportOptions:
 
 def _run(command: ReportOptions) -> int:
     from packwise.cli.deliver import deliver, terminal
-    from packwise.inputs.kubectl import FOR_PLACE, cluster_files
+    from packwise.inputs.kubectl import cluster_files
     from packwise.report.run import report
 
     with cluster_files(command.nodes, FOR_PLACE) as nodes:

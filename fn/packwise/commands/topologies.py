@@ -9,6 +9,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import Command, add_cluster, add_config, add_paths, add_text_or_json, live_path
 from packwise.inputs.request import Named
+from packwise.inputs.resources import FOR_TOPOLOGIES
 from packwise.topologies.options import Topologies
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser, "*", ["."])
-    add_cluster(parser, "topologies and queues of KAI, Kueue and Grove, PodCliqueSets, PodCliques")
+    add_cluster(parser, FOR_TOPOLOGIES)
     add_text_or_json(parser)
     add_config(parser)
 
@@ -48,7 +49,7 @@ def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
 
 def _run(command: Topologies) -> int:
     from packwise.cli.deliver import deliver, terminal
-    from packwise.inputs.kubectl import FOR_TOPOLOGIES, cluster_files
+    from packwise.inputs.kubectl import cluster_files
     from packwise.topologies.run import topologies
 
     with cluster_files(command.named.paths, FOR_TOPOLOGIES) as paths:

@@ -20,52 +20,16 @@ from krmfn.run import MAX_INPUT
 from packwise.console import say
 from packwise.inputs.git import program_on_path
 from packwise.inputs.request import UsageError
+from packwise.inputs.resources import RESOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from packwise.inputs.resources import Resource
+
 LIVE = "cluster:"
 """The start of a path that means a cluster; the context of kubectl follows, or nothing for the current one."""
 
-
-class Resource(Record):
-    """A resource that is listed in all namespaces: its plural name and its API group, "" for the core group."""
-
-    name: str
-    group: str = ""
-
-    @property
-    def full_name(self) -> str:
-        """The name as kubectl takes it for no other."""
-        return f"{self.name}.{self.group}" if self.group else self.name
-
-
-NODES = (Resource("nodes"), Resource("pods"))
-TOPOLOGIES = (
-    Resource("topologies", "kai.scheduler"),
-    Resource("clustertopologies", "grove.io"),
-    Resource("clustertopologybindings", "grove.io"),
-    Resource("topologies", "kueue.x-k8s.io"),
-    Resource("resourceflavors", "kueue.x-k8s.io"),
-    Resource("clusterqueues", "kueue.x-k8s.io"),
-    Resource("localqueues", "kueue.x-k8s.io"),
-    Resource("queues", "scheduling.run.ai"),
-)
-GANGS = (
-    Resource("podgangs", "scheduler.grove.io"),
-    Resource("podgroups", "scheduling.run.ai"),
-    Resource("podcliquesets", "grove.io"),
-    Resource("podcliques", "grove.io"),
-)
-OPERATORS = (Resource("deployments", "apps"), Resource("configmaps"))
-
-FOR_PLACE = (*NODES, *TOPOLOGIES, *GANGS[:2])
-FOR_TOPOLOGIES = (*TOPOLOGIES, *GANGS[2:])
-FOR_INIT = (*NODES[:1], *TOPOLOGIES, *OPERATORS)
-FOR_DOCTOR = (*TOPOLOGIES, *GANGS, *OPERATORS)
-FOR_DIFF = (*TOPOLOGIES, *GANGS)
-RESOURCES = tuple(dict.fromkeys([*FOR_PLACE, *FOR_TOPOLOGIES, *FOR_INIT, *FOR_DOCTOR, *FOR_DIFF]))
-"""All resources that a command lists."""
 
 _TIMEOUT = 60
 _ABSENT = ("the server doesn't have a resource type", "could not find the requested resource", "no matches for kind")
