@@ -10,7 +10,7 @@ from packwise.pipeline.steps import read_package
 from packwise.revisions.grove import RECORDS
 from tests.places import ROOT
 
-__all__ = ["EXAMPLES", "ORDER", "holds_workloads_of_grove", "is_preview", "revision_of"]
+__all__ = ["EXAMPLES", "ORDER", "RENDERED", "holds_workloads_of_grove", "is_preview", "revision_of"]
 
 ORDER = [record.name for record in RECORDS]
 """The records of designs and releases, the earliest first."""
@@ -20,6 +20,9 @@ _PARTS = {"osmo-template"}
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name not in _PARTS)
 """The examples that are packages of their own."""
+
+RENDERED = [path for path in EXAMPLES if path.name != "kubernetes-gangs"]
+"""Those of which something is rendered; the default scheduler reads gangs of Kubernetes as they stand."""
 
 
 def revision_of(folder: Path) -> str:

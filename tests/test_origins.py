@@ -18,7 +18,7 @@ from packwise.inputs.request import Named
 from packwise.objects.place import Generated, Origin
 from packwise.pipeline import render
 from packwise.select.selection import Package
-from tests.examples import EXAMPLES
+from tests.examples import RENDERED
 from tests.places import TESTDATA
 
 
@@ -50,7 +50,7 @@ CASES = [
 """Cases of what no example shows: epochs, and PodGroups of another scheduler."""
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", RENDERED, ids=lambda path: path.name)
 def test_every_value_of_an_example_has_its_origin_in_the_input(example: Path) -> None:
     assert without_origin(read_inputs(Named((str(example),))).package) == []
 
@@ -80,7 +80,7 @@ def without_origin(package: Package) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", RENDERED, ids=lambda path: path.name)
 def test_all_origins_of_an_example(
     example: Path, monkeypatch: pytest.MonkeyPatch, assert_expected: Callable[[str, str], None]
 ) -> None:

@@ -317,6 +317,15 @@ class Placement(Record):
     emit_by_default: bool = False
 
 
+class Outline(Record):
+    """A part of a workload of which nothing is rendered: `details` are what it asks for, `parts` what is below it."""
+
+    name: str
+    place: Place
+    details: tuple[str, ...] = ()
+    parts: tuple[Outline, ...] = ()
+
+
 class WorkloadPlan(Record):
     """The plan of one workload. With an error among `findings` there is nothing to write.
 
@@ -324,7 +333,7 @@ class WorkloadPlan(Record):
     annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
     `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
     `previews` are objects that another operator makes of the workload, for review. `idle` says why the workload has no
-    pods for now, as while it is suspended.
+    pods for now, as while it is suspended. `outline` is what it consists of, if a scheduler reads it as it stands.
     """
 
     workload: KubeObject
@@ -336,6 +345,7 @@ class WorkloadPlan(Record):
     entries: int | None = None
     previews: tuple[Generated, ...] = ()
     idle: str = ""
+    outline: tuple[Outline, ...] = ()
 
 
 class Omission(Record):

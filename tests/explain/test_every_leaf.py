@@ -19,7 +19,7 @@ from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
 from packwise.pipeline import render
 from packwise.select.selection import Package
-from tests.examples import EXAMPLES
+from tests.examples import RENDERED
 from tests.golden.cases import GOLDEN
 from tests.places import TESTDATA
 
@@ -67,7 +67,7 @@ def is_right(emitted: Emitted, each: EmittedValue, known: set[int]) -> bool:
     return each.path[:-1] == ("metadata", "annotations") and is_gitops == key.startswith(GITOPS)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", RENDERED, ids=lambda path: path.name)
 def test_of_an_example(example: Path) -> None:
     explanation = explained(read_inputs(Named((str(example),))).package)
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.result import Severity, exit_code
+from krmfn.result import ResourceRef, Severity, exit_code
 from packwise.diff.change import (
     ORDER,
     Action,
@@ -278,14 +278,32 @@ class Dropped(Record):
     message: str
 
 
-def with_meaning(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
-    """The change, with what follows from the kind of object it is about."""
+def with_meaning(change: ObjectChange, after: Iterable[KubeObject], refusals: Iterable[Result] = ()) -> ObjectChange:
+    """The change, with what follows from the kind of object it is about; `refusals` are those of the state after."""
+    rule, counts = _UPDATES.get(identity(change.subject.value)[:2], ("", ()))
+    if rule and change.action is Action.CHANGE:
+        return _judged_update(change, rule, counts, refusals)
     if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
         return _topology(change, after)
     fixed = _FIXED_LEVELS.get(identity(change.subject.value)[:2])
     if change.action is Action.CHANGE and fixed is not None:
         return _fixed_levels(change, fixed)
     return _with_renaming(change)
+
+
+_UPDATES = {kind.key: (kind.replacing_rule, kind.counts) for kind in KINDS if kind.replacing_rule}
+
+
+def _judged_update(change: ObjectChange, rule: str, counts: Sequence[str], refusals: Iterable[Result]) -> ObjectChange:
+    """A change that the API server accepts, or that needs another object. Source: spec/kubernetes-gangs.md#6."""
+    subject = ResourceRef.of(change.subject.id)
+    own = [result for result in refusals if result.resource_ref == subject]
+    if own and all(result.tags.get("rule") == rule for result in own):
+        texts = list(dict.fromkeys([result.tags.get("operatorMessage", result.message) for result in own]))
+        meaning = f"must be deleted and created: in place the API server answers {texts[0]}"
+        return change.replace(action=Action.RECREATE, meaning=(meaning,))
+    sizes = [field for field in change.fields if field.path[-1:] and field.path[-1] in counts]
+    return change.replace(meaning=tuple([f"gang of {field.after} instead of {field.before}" for field in sizes]))
 
 
 _FIXED_LEVELS = {kind.key: kind.fixed_levels for kind in KINDS if kind.fixed_levels is not None}
@@ -543,7 +561,7 @@ def diff(before: State, after: State) -> Difference:
     only_before, only_after = _foreign(before, after), _foreign(after, before)
     old, new = _without(before.objects, only_before), _without(after.objects, only_after)
     old, new = rekey(old, new), rekey(new, old)
-    changed = [with_meaning(change, new.values()) for change in changes(old, new)]
+    changed = [with_meaning(change, new.values(), after.results) for change in changes(old, new)]
     dropped = dropped_constraints(changed, before, after)
     return refused.replace(
         changes=tuple(changed),

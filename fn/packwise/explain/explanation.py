@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.objects.kinds import Kind
     from packwise.objects.place import Generated
     from packwise.pipeline import Rendered
-    from packwise.placement import Node, Placement, PodSet, QueuedPods, WorkloadPlan
+    from packwise.placement import Node, Outline, Placement, PodSet, QueuedPods, WorkloadPlan
     from packwise.select.selection import Package
     from packwise.settings.topologyrender import TopologyRender
 
@@ -337,7 +337,8 @@ class WorkloadTree(Record):
 
     `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
     for no gang: queues, topologies. `missing` is what it asks for and no object says, `results` are the findings about
-    it. `queued` are its pods that a scheduler queues and places itself. `idle` says why it has no pods for now.
+    it. `queued` are its pods that a scheduler queues and places itself. `idle` says why it has no pods for now. `outline`
+    are its parts if nothing is rendered.
     """
 
     source: str
@@ -349,6 +350,7 @@ class WorkloadTree(Record):
     results: tuple[Result, ...] = ()
     queued: tuple[QueuedSet, ...] = ()
     idle: str = ""
+    outline: tuple[Outline, ...] = ()
 
 
 class Explanation(Record):
@@ -526,6 +528,7 @@ class _Trees:
             results=self._results(item),
             queued=queued,
             idle="" if gangs else plan.idle,
+            outline=plan.outline,
         )
 
     def _results(self, item: KubeObject) -> tuple[Result, ...]:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from packwise.inputs.coverage import Coverage
     from packwise.inputs.groups import Checkup
     from packwise.objects.place import Origin, Place
-    from packwise.placement import Bounds, Gang, Omission
+    from packwise.placement import Bounds, Gang, Omission, Outline
     from packwise.topology.known import Level
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?")
@@ -280,12 +280,13 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     """The tree of a workload; gangs that are alike are shown once, where it is not the `whole`."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
     queued = [_queued_nodes(each) for each in tree.queued]
+    outline = [_outline_nodes(each) for each in tree.outline]
     others = [_Node(each.name) for each in tree.objects]
     missing = [_missing(omission, whole=whole) for omission in tree.missing]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
     place = str(location_of(tree.item))
     idle = [_Node(tree.idle)] if tree.idle else []
-    nodes = (*idle, *gangs, *queued, *others, *missing, *results)
+    nodes = (*idle, *gangs, *queued, *outline, *others, *missing, *results)
     return _Node(tree.source, () if place == tree.source else (place,), nodes, _BOLD)
 
 
@@ -351,6 +352,12 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
         f"placed by {pods.scheduler}, which is not simulated",
     )
     return _Node(f"pod set {pods.name}", details)
+
+
+def _outline_nodes(outline: Outline) -> _Node:
+    """A part of a workload of which nothing is rendered."""
+    details = (*outline.details, str(outline.place.location()))
+    return _Node(outline.name, details, tuple([_outline_nodes(each) for each in outline.parts]))
 
 
 def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:
@@ -512,6 +519,7 @@ def _workload_fields(tree: WorkloadTree, revision: str) -> dict[str, Any]:
         "findings": [finding_fields(result) for result in tree.results],
         **({"idle": tree.idle} if tree.idle else {}),
         **({"queued": [_queued_fields(each) for each in tree.queued]} if tree.queued else {}),
+        **({"outline": [_outline_fields(each) for each in tree.outline]} if tree.outline else {}),
     }
 
 
@@ -529,6 +537,15 @@ def _queued_fields(tree: QueuedSet) -> dict[str, Any]:
         "slices": [{"level": _node_label(level), "pods": size} for level, size in tree.slices],
         "group": pods.group,
         "place": _place_fields(pods.place),
+    }
+
+
+def _outline_fields(outline: Outline) -> dict[str, Any]:
+    return {
+        "name": outline.name,
+        "details": list(outline.details),
+        "place": _place_fields(outline.place),
+        "parts": [_outline_fields(each) for each in outline.parts],
     }
 
 

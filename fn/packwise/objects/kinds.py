@@ -113,6 +113,12 @@ class Kind(Record):
     fixed_levels: FixedLevels | None = None
     """The outcome of a change of its levels, where `packwise diff` tells it by the kind alone."""
 
+    replacing_rule: str = ""
+    """The rule whose refusal of an update says that the object must be deleted and created; "" for none."""
+
+    counts: tuple[str, ...] = ()
+    """Fields, at any depth of the spec, that say how many a gang needs; they change in place."""
+
     title: str = ""
     """The kind's name in packwise's settings and files, where another one has the same name; else ""."""
 
@@ -233,11 +239,27 @@ VOLCANO_PODGROUP = Kind(
     gang=GangFields(2, pod_lists=("subGroupPolicy",), scheduler="volcano"),
 )
 POD = Kind("", "Pod", "v1", write_order=6, checked_by_crd=False)
-KUBERNETES_WORKLOAD = Kind("scheduling.k8s.io", "Workload", "v1beta1", compared=False, checked_by_crd=False)
-KUBERNETES_PODGROUP = Kind(
-    "scheduling.k8s.io", "PodGroup", "v1beta1", compared=False, checked_by_crd=False, title="KubernetesPodGroup"
+_GROUP_UPDATE = "update-kubernetes-object"
+KUBERNETES_WORKLOAD = Kind(
+    "scheduling.k8s.io",
+    "Workload",
+    "v1beta1",
+    checked_by_crd=False,
+    replacing_rule=_GROUP_UPDATE,
+    counts=("minCount", "minGroupCount"),
 )
-KUBERNETES_COMPOSITE = Kind("scheduling.k8s.io", "CompositePodGroup", "v1alpha3", compared=False, checked_by_crd=False)
+KUBERNETES_COMPOSITE = Kind(
+    "scheduling.k8s.io", "CompositePodGroup", "v1alpha3", checked_by_crd=False, replacing_rule=_GROUP_UPDATE
+)
+KUBERNETES_PODGROUP = Kind(
+    "scheduling.k8s.io",
+    "PodGroup",
+    "v1beta1",
+    checked_by_crd=False,
+    replacing_rule=_GROUP_UPDATE,
+    counts=("minCount",),
+    title="KubernetesPodGroup",
+)
 PODGANG_MAP = Kind("grove.io", "PodGangMap", compared=False)
 DYNAMO_GRAPH = Kind("nvidia.com", "DynamoGraphDeployment", "v1beta1", compared=False, previewed=True)
 

@@ -12,8 +12,9 @@ from packwise.findings.finding import Finding
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
-from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, unmet_gates
+from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, prepare_group, unmet_gates
 from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_group, judge_job, judge_pods
+from packwise.frontends.kubernetes.outline import outline_of
 from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
 from packwise.objects.identity import identity
@@ -22,7 +23,7 @@ from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, temp
 from packwise.placement import WorkloadPlan
 from packwise.revisions.kubernetes import GROUP, kubernetes_release
 from packwise.settings.topologyrender import settings_place
-from packwise.topology.known import node_labels
+from packwise.topology.known import Level, ListedTopology, Use, node_labels
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.revisions.kubernetes import KubernetesRelease
     from packwise.settings.topologyrender import TopologyRender
-    from packwise.topology.known import Use
+    from packwise.topology.known import KnownTopologies
     from packwise.validate.crds import Definitions
 
 _KINDS = ("Workload", "PodGroup", "CompositePodGroup")
@@ -74,25 +75,58 @@ class _Kubernetes(FrontEnd):
         findings: dict[KubeObject, list[Finding]] = {item: [] for item in objects.items}
         for each in judged:
             findings[each.item] += each.findings
-        if release.is_validated:
-            for finding in advise(_scene(judged, objects, gates, inventory.items, cluster, settings)):
-                if finding.subject is not None:
-                    findings[finding.subject].append(finding)
+        scene = _scene(judged, objects, gates, inventory.items, cluster, settings)
+        for finding in advise(scene) if release.is_validated else ():
+            if finding.subject is not None:
+                findings[finding.subject].append(finding)
+        outlines = {each.item: outline_of(each.item, each.dropped, scene) for each in judged if each.kept is not None}
         about_run = [*_about_gates(settings, release), *_unnamed_gates(objects, gates)]
         for item, about in findings.items():
             is_workload = identity(item.value)[0] == GROUP or item.get(SCHEDULING) is not None
             if about or about_run or is_workload:
-                yield WorkloadPlan(item, (*about_run, *about))
+                yield WorkloadPlan(item, (*about_run, *about), outline=outlines.get(item, ()))
                 about_run = []
 
     def uses(
         self,
-        inventory: Inventory,  # noqa: ARG002
-        settings: TopologyRender,  # noqa: ARG002
+        inventory: Inventory,
+        settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """None: a group names node labels and no topology."""
-        return ()
+        """The objects of the group, each with the node labels that constrain it: a label is a level of its own."""
+        for item, keys in _keys_by_item(inventory, settings).items():
+            yield from (Use(key, item) for key in keys or [None])
+
+    def topologies(
+        self,
+        inventory: Inventory,
+        settings: TopologyRender,
+        revision: Revision,  # noqa: ARG002
+        known: KnownTopologies,  # noqa: ARG002
+    ) -> Iterable[ListedTopology]:
+        """The node labels that constrain groups, in order: any label of nodes may be one."""
+        first: dict[str, KubeObject] = {}
+        for item, keys in _keys_by_item(inventory, settings).items():
+            for key in keys:
+                first.setdefault(key, item)
+        for key, item in sorted(first.items(), key=lambda entry: entry[0]):
+            yield ListedTopology("node label", key, (Level("", key),), item)
+
+
+def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeObject, list[str]]:
+    """The node labels of each object, in its order; what a gate drops counts as none."""
+    objects = read_objects(inventory)
+    release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
+    keys: dict[KubeObject, list[str]] = {}
+    for item in objects.groups if release.is_validated else ():
+        value = prepare_group(item.kind, item.value, release, gates.on).value
+        spec = mapping(value.get("spec"))
+        if item.kind == "Workload":
+            groups = templates_of(item, spec)
+        else:
+            groups = [Group(item, ("spec",), item.name, spec, is_composite=item.kind != "PodGroup")]
+        keys[item] = list(dict.fromkeys([group.key for group in groups if group.key]))
+    return keys
 
 
 def read_objects(inventory: Inventory) -> GangObjects:

@@ -36,11 +36,15 @@ _POD = ("", "Pod")
 
 
 class Judged(Record):
-    """An object with what is wrong with it. `kept` is what its API server stores of it, None where it is refused."""
+    """An object with what is wrong with it.
+
+    `kept` is what its API server stores of it, None where it is refused; `dropped` are the fields that it does not.
+    """
 
     item: KubeObject
     findings: tuple[Finding, ...]
     kept: Mapping[str, Value] | None = None
+    dropped: tuple[Dropped, ...] = ()
 
 
 class Server(Record):
@@ -74,7 +78,7 @@ def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Se
         old = with_defaults(kind, prepare_group(kind, before, release, gates).value, gates)
     verdict = _verdict(item, lambda stored: group_problems(kind, new, stored, release), old)
     findings = (*decoded, *[_drop_finding(item, each) for each in prepared.dropped], *verdict)
-    return Judged(item, findings, None if has_errors(findings) else prepared.value)
+    return Judged(item, findings, None if has_errors(findings) else prepared.value, prepared.dropped)
 
 
 def judge_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
