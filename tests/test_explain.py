@@ -23,6 +23,7 @@ WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.fa
 WORDS_ONLY = {
     *("readable", "outside-link", "output-edited", "output-path", "revision-unnamed", "topology-in-cluster-differs"),
     *("argocd-plugin-unnamed", "kai-unnamed"),
+    *("kubernetes-backend", "kubernetes-preferred"),
     *("migrate-source", "migrate-order", "migrate-comment", "migrate-meaning", "migrate-lost", "migrate-gained"),
     *("fleet-package", "fleet-output", "fleet-build", "fleet-lost"),
 }

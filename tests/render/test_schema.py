@@ -171,7 +171,7 @@ def test_refused(path: str, value: Any, where: str) -> None:
 TEXTS: list[tuple[str, Any, str]] = [
     ("spec.annotate", 1, "must be true or false; got 1"),
     ("spec.emit", ["Pods"], 'must be one of "ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", '
-        '"PodCliqueSet", "KueueTopology"; got "Pods"'),
+        '"PodCliqueSet", "KueueTopology", "Workload"; got "Pods"'),
     ("spec.limits.gangs", 0, "must be greater than or equal to 1; got 0"),
     ("spec.limits.gangs", 1.0, "must be an integer; got 1.0"),
     ("spec.podGangEpoch", 1 << 63, "must be less than or equal to 9223372036854775804; got 9223372036854775808"),

@@ -244,6 +244,7 @@ KUBERNETES_WORKLOAD = Kind(
     "scheduling.k8s.io",
     "Workload",
     "v1beta1",
+    write_order=PODGROUP.write_order,
     checked_by_crd=False,
     replacing_rule=_GROUP_UPDATE,
     counts=("minCount", "minGroupCount"),

@@ -14,7 +14,7 @@ from krmfn.record import Record
 from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove
 from packwise.frontends.osmo import recognition
-from packwise.objects.kinds import DYNAMO_GRAPH, KUEUE_TOPOLOGY
+from packwise.objects.kinds import DYNAMO_GRAPH, KUBERNETES_WORKLOAD, KUEUE_TOPOLOGY
 from packwise.schedulers.grove import GROVE
 from packwise.schedulers.kai import scheduler as kai
 
@@ -177,6 +177,13 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
         webhook="Kueue's webhook",
         word="kueue",
         emit_word=KUEUE_TOPOLOGY.emit_word,
+    ),
+    SchedulerEntry(
+        load=_importer("schedulers.kubernetes.scheduler:KUBERNETES"),
+        rules=_importer("schedulers.kubernetes.workload:RULES"),
+        simulate=_importer("schedulers.kubernetes.simulation:simulate"),
+        word="scheduling.k8s.io",
+        emit_word=KUBERNETES_WORKLOAD.emit_word,
     ),
 )
 """Every scheduler, in the order in which their findings are reported."""

@@ -338,12 +338,13 @@ def _move(move: Move) -> dict[str, Any]:
     }
 
 
-def _podsets(listed: Spread, flavors: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def _podsets(listed: Spread, flavors: Mapping[str, str] = {}, domains: Mapping[str, str] = {}) -> list[dict[str, Any]]:
     """The pod sets with their nodes or domains, and their flavors if the scheduler has any."""
     return [
         {
             "name": name,
-            **({} if flavors is None or name not in flavors else {"flavor": flavors[name]}),
+            **({"flavor": flavors[name]} if name in flavors else {}),
+            **({"domain": domains[name]} if name in domains else {}),
             "nodes": [{"name": node, "pods": count} for node, count in spread],
         }
         for name, spread in listed
@@ -362,7 +363,7 @@ def _gang(gang: GangAnswer) -> dict[str, Any]:
         "pods": outline.pods,
         "placedPods": gang.placed_pods,
         "domain": gang.domain,
-        "podSets": _podsets(gang.spread, dict(gang.flavors)),
+        "podSets": _podsets(gang.spread, dict(gang.flavors), dict(gang.domains)),
         "nearest": None if gang.nearest is None else _nearest(gang.nearest),
         "reasons": list(gang.reasons),
         "message": gang.message,

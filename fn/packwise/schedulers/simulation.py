@@ -100,7 +100,7 @@ class GangAnswer(Record):
     `placed_pods` have a place; `added_gpus` are those of pods that did not run before. `shares` are what it takes of
     nodes. `domain` is the one that all pods share, "" if they share none. `reasons` say in packwise's words why the
     gang, or what is left of it, gets no place; `message` is the scheduler's own text. `flavors` are those that pod sets
-    get, of a scheduler that has any.
+    get, of a scheduler that has any; `domains` the one domain of each pod set, of a scheduler that names no nodes.
     """
 
     gang: GangOutline
@@ -115,6 +115,7 @@ class GangAnswer(Record):
     message: str = ""
     notes: tuple[str, ...] = ()
     flavors: tuple[tuple[str, str], ...] = ()
+    domains: tuple[tuple[str, str], ...] = ()
     later: LaterAnswer | None = None
 
     @property

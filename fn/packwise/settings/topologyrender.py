@@ -355,6 +355,11 @@ _KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes'
         summary="The API server's `--feature-gates`; one that is left out has the default of the release. Unset: every "
         "gate that the objects need counts as on.",
     ),
+    "unreleased": _flag(
+        "Whether `emit: [Workload]` previews what Grove's coming backend for the default scheduler will write "
+        "(GREP-531), which is in no release.",
+        False,
+    ),
 })  # fmt: skip
 _SOURCE = Object("SourceModel", summary="A chart that `--build` builds, with the values that count.", fields={
     "chart": Field(
@@ -436,6 +441,7 @@ SPEC = Object(
             "Kinds to render; of OSMO by default Topology, PodGroup and Pod.",
             Text((
                 "ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", "PodCliqueSet", "KueueTopology",
+                "Workload",
             )),
             _DEFAULT.emit,
         ),

@@ -14,7 +14,7 @@ from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
 from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, prepare_group, unmet_gates
 from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_group, judge_job, judge_pods
-from packwise.frontends.kubernetes.outline import outline_of
+from packwise.frontends.kubernetes.outline import outlines_of
 from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
 from packwise.objects.identity import identity
@@ -79,7 +79,7 @@ class _Kubernetes(FrontEnd):
         for finding in advise(scene) if release.is_validated else ():
             if finding.subject is not None:
                 findings[finding.subject].append(finding)
-        outlines = {each.item: outline_of(each.item, each.dropped, scene) for each in judged if each.kept is not None}
+        outlines = outlines_of(judged, scene)
         about_run = [*_about_gates(settings, release), *_unnamed_gates(objects, gates)]
         for item, about in findings.items():
             is_workload = identity(item.value)[0] == GROUP or item.get(SCHEDULING) is not None

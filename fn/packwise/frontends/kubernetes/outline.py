@@ -14,36 +14,52 @@ from packwise.placement import Outline
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.kubernetes.advice import Scene
     from packwise.frontends.kubernetes.gates import Dropped
+    from packwise.frontends.kubernetes.judge import Judged
     from packwise.objects.scheduling_groups import Group, Pods
 
-
-def outline_of(item: KubeObject, dropped: Sequence[Dropped], scene: Scene) -> tuple[Outline, ...]:
-    """Return the groups of an object with what is below them, then the fields that are dropped."""
-    namespace = identity(item.value)[2]
-    if item.kind == "Workload":
-        templates = scene.templates.get((namespace, item.name), ())
-        groups = [_outline(group, templates, scene, is_template=True) for group in templates if group.parent is None]
-    else:
-        groups = [_outline(group, scene.groups, scene) for group in scene.groups if group.item is item]
-    return (*groups, *_dropped_fields(item, dropped))
+    _Below: TypeAlias = Mapping[tuple[KubeObject, FieldPath], Sequence[Group]]
+    """The groups right below another one, by the object and the path of that."""
 
 
-def _outline(group: Group, groups: Sequence[Group], scene: Scene, *, is_template: bool = False) -> Outline:
-    below = [
-        _outline(each, groups, scene, is_template=is_template)
-        for each in groups
-        if each.parent is not None and (each.parent.item, each.parent.path) == (group.item, group.path)
-    ]
+_MOST_DEPTH = 4
+
+
+def outlines_of(judged: Iterable[Judged], scene: Scene) -> dict[KubeObject, tuple[Outline, ...]]:
+    """Return the groups of each object with what is below them, then the fields that are dropped."""
+    own: dict[KubeObject, list[Group]] = {}
+    below: dict[tuple[KubeObject, FieldPath], list[Group]] = {}
+    for group in (*[each for templates in scene.templates.values() for each in templates], *scene.groups):
+        if group.parent is not None:
+            below.setdefault((group.parent.item, group.parent.path), []).append(group)
+        if group.parent is None or group.parent.item is not group.item:
+            own.setdefault(group.item, []).append(group)
+    return {
+        each.item: (
+            *[_outline(group, below, scene) for group in own.get(each.item, ())],
+            *_dropped_fields(each.item, each.dropped),
+        )
+        for each in judged
+        if each.kept is not None
+    }
+
+
+def _outline(group: Group, below: _Below, scene: Scene, depth: int = 0) -> Outline:
+    is_template = group.path != ("spec",)
+    # Objects that name one another as their parents have no end.
+    children = below.get((group.item, group.path), ()) if depth < _MOST_DEPTH else ()
+    parts = [_outline(each, below, scene, depth + 1) for each in children]
     if not is_template and not group.is_composite:
-        below += _users(scene.users.get((identity(group.item.value)[2], group.name), ()))
+        parts += _users(scene.users.get((identity(group.item.value)[2], group.name), ()))
     kind = "groups" if group.is_composite else "pods"
     name = f"{kind} {group.name}" if is_template else f"{group.item.kind} {group.name}"
-    return Outline(name, Place(group.item, group.path), tuple(_details(group, is_template=is_template)), tuple(below))
+    return Outline(name, Place(group.item, group.path), tuple(_details(group, is_template=is_template)), tuple(parts))
 
 
 def _details(group: Group, *, is_template: bool) -> Iterator[str]:
