@@ -337,8 +337,8 @@ class WorkloadTree(Record):
 
     `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
     for no gang: queues, topologies. `missing` is what it asks for and no object says, `results` are the findings about
-    it. `queued` are its pods that a scheduler queues and places itself. `idle` says why it has no pods for now. `outline`
-    are its parts if nothing is rendered.
+    it. `queued` are its pods that a scheduler queues and places itself. `idle` says why it has no pods for now,
+    `outline` are its parts if nothing is rendered.
     """
 
     source: str
