@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Says where the KAI Scheduler puts each gang on the nodes of a cluster, or what is in its way: the algorithm of its
-allocate action (v0.17), gang after gang in queue order. Pods in use count; nothing is evicted to make room."""
+allocate action (v0.17), gang after gang in queue order. Then come the jobs that wait in queues for admission, by the
+rules of the scheduler that admits them. Pods in use count; nothing is evicted to make room."""
 
 _EPILOG = """\
 examples:

@@ -278,6 +278,9 @@ class _Hosts:
         self._session = session
         self._left: dict[str, dict[str, int]] = {}
         self._chosen: dict[int, list[tuple[str, int, int]]] = {}
+        self._bound: dict[str, list[PodRequest]] = {}
+        for node, request in session.scene.bound:
+            self._bound.setdefault(node, []).append(request)
 
     def spread(self, sets: Sequence[SetAnswer]) -> Spread:
         """The pods of each pod set by host or domain, as Kueue names it."""
@@ -337,10 +340,9 @@ class _Hosts:
     def _free(self, node: Node) -> Mapping[str, int]:
         """The amounts that a node has left beside the pods that Kueue does not place."""
         left = dict(node.allocatable)
-        for name, request in self._session.scene.bound:
-            if name == node.name:
-                for resource, amount in request:
-                    left[resource] = left.get(resource, 0) - amount
+        for request in self._bound.get(node.name, ()):
+            for resource, amount in request:
+                left[resource] = left.get(resource, 0) - amount
         return left
 
 

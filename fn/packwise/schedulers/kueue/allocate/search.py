@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from packwise.schedulers.kueue.allocate.domains import DomainTree, Excluded, Leaves
     from packwise.schedulers.kueue.allocate.scene import NodeRules, Path, PodRequest
@@ -209,14 +209,18 @@ def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth
     children, children_beside = _round_down(below.pods, unit), _round_down(below.pods_beside, unit)
     pods = [sum(children[start:end]) for start, end in spans]
     is_above = depth < plan.sliced
+    # Slices of one pod are pods, from the leaves up.
+    is_alike = is_above and below.slices is below.pods and children is below.pods
     # Below the level of the slices, Kueue counts none.
-    slices: Sequence[int] = [sum(below.slices[start:end]) if is_above else 0 for start, end in spans]
+    slices: Sequence[int] = pods if is_alike else [sum(below.slices[a:b]) if is_above else 0 for a, b in spans]
     if not plan.leaders:
         slices, _ = _slice_counts(pods, pods, plan, depth) or (slices, slices)
         return _Level(pods, pods, slices, slices, [0] * len(pods))
     leaders = [max(below.leaders[start:end], default=0) for start, end in spans]
     beside = _beside(spans, children, children_beside, below.leaders, pods)
-    slices_beside: Sequence[int] = _beside(spans, below.slices, below.slices_beside, below.leaders, slices)
+    slices_beside: Sequence[int] = beside
+    if not is_alike:
+        slices_beside = _beside(spans, below.slices, below.slices_beside, below.leaders, slices)
     slices, slices_beside = _slice_counts(pods, beside, plan, depth) or (slices, slices_beside)
     return _Level(pods, beside, slices, slices_beside, leaders)
 
@@ -234,11 +238,13 @@ def _beside(
     totals: Sequence[int],
 ) -> list[int]:
     """The counts of domains beside a leader: it goes to the child that loses least by it; 0 if no child can take it."""
-    counts: list[int] = []
-    for (start, end), total in zip(spans, totals, strict=True):
-        losses = [alone[child] - beside[child] for child in range(start, end) if leaders[child]]
-        counts.append(total - min(losses) if losses else 0)
-    return counts
+    losses = [own - less if leader else _NO_LEADER for own, less, leader in zip(alone, beside, leaders, strict=True)]
+    least = [min(losses[start:end], default=_NO_LEADER) for start, end in spans]
+    return [total - loss if loss < _NO_LEADER else 0 for total, loss in zip(totals, least, strict=True)]
+
+
+_NO_LEADER = 1 << 62
+"""The loss of a child that cannot take the leader."""
 
 
 class _Shortage(Record):
@@ -263,7 +269,7 @@ def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[in
         if single is not None:
             return depth, [single]
         if plan.is_required:
-            best = min(range(len(level.pods)), key=_leader_order(level, plan))
+            best = _first_for_leader(level)
             return depth, _Shortage(depth, level.slices[best])
         if depth == 0 or plan.is_spread:
             return depth, _several_domains(level, plan, depth)
@@ -285,6 +291,15 @@ def _single_domain(level: _Level, plan: _Plan) -> int | None:
     return min(holding, key=lambda each: (level.slices_beside[each], level.pods_beside[each], each), default=None)
 
 
+def _first_for_leader(level: _Level) -> int:
+    """The first domain in Kueue's order while the leader is to be placed, of a pod set with a required level."""
+    domains: Sequence[int] = range(len(level.pods))
+    for counts in (level.leaders, level.slices_beside):
+        most = max([counts[domain] for domain in domains])
+        domains = [domain for domain in domains if counts[domain] == most]
+    return min(domains, key=level.pods_beside.__getitem__)
+
+
 def _leader_order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int, int, int]]:
     """Kueue's order of domains while a leader is to be placed; ties go by values, in whose order domains are."""
     sign = 1 if plan.is_spread else -1
@@ -292,11 +307,16 @@ def _leader_order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int,
     return lambda domain: (-leaders[domain], sign * slices[domain], pods[domain], domain)
 
 
-def _order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int, int]]:
-    """Kueue's order of domains for workers."""
-    sign = 1 if plan.is_spread else -1
-    slices, pods = level.slices, level.pods
-    return lambda domain: (sign * slices[domain], pods[domain], domain)
+def _sort(domains: Iterable[int], level: _Level, plan: _Plan) -> list[int]:
+    """Domains in Kueue's order for workers: by slices, then by pods, ties by values.
+
+    Sorting is stable, and domains are in the order of their values unless the leader's comes first.
+    """
+    order = sorted(domains)
+    if level.slices is not level.pods:
+        order.sort(key=level.pods.__getitem__)
+    order.sort(key=level.slices.__getitem__, reverse=not plan.is_spread)
+    return order
 
 
 def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Shortage:
@@ -319,7 +339,7 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
     else:
         # A domain without room for a slice adds nothing.
         order = [domain for domain, count in enumerate(level.slices) if count]
-    order = sorted(order, key=_order(level, plan))
+    order = _sort(order, level, plan)
     for position, domain in enumerate(order):
         if left <= 0:
             break
@@ -382,7 +402,7 @@ def _descend(
         # Children of all chosen domains compete: Kueue forgets how many slices each parent got.
         children = [child for domain, _, _ in taken for child in range(*tree.spans[depth][domain])]
         depth += 1
-        order = sorted(children, key=_order(levels[depth], plan))
+        order = _sort(children, levels[depth], plan)
         taken = _take(order, _slice_units(levels[depth]), plan.slices, plan.leaders, best_fit=best_fit)
     taken = [(domain, slices * plan.size, leaders) for domain, slices, leaders in taken]
     while depth < len(tree.levels) - 1:
@@ -405,7 +425,7 @@ def _slice_units(level: _Level) -> _Units:
 def _pod_units(level: _Level, children: range, plan: _Plan, size: int) -> tuple[list[int], _Units]:
     """Children in Kueue's order, and their counts in inner slices of `size` pods."""
     # Kueue sorts before it counts inner slices: below the level of the slices there are none, and pods decide.
-    order = sorted(children, key=_order(level, plan))
+    order = _sort(children, level, plan)
     if size == 1:
         return order, _Units(level.pods, level.pods_beside, level.leaders)
     alone = {child: level.pods[child] // size for child in children}
@@ -432,8 +452,9 @@ def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: 
 def _best_domain(tree: DomainTree, level: _Level, depth: int) -> int:
     """The domain with most slices; among equals the first by its name, which of a host is the hostname alone."""
     is_host = tree.is_by_host and depth == len(tree.levels) - 1
-    paths = tree.paths[depth]
-    return min(range(len(paths)), key=lambda each: (-level.slices[each], paths[each][-1:] if is_host else paths[each]))
+    paths, most = tree.paths[depth], max(level.slices)
+    best = [domain for domain, slices in enumerate(level.slices) if slices == most]
+    return min(best, key=lambda domain: paths[domain][-1:] if is_host else paths[domain])
 
 
 def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domain: int, layer: SliceLayer) -> int:
