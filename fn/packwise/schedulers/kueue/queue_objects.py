@@ -35,7 +35,7 @@ from packwise.schedulers.kueue.request import merge_texts, refusal
 from packwise.validate.crds import judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -263,8 +263,10 @@ def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool)
         for position, flavor in mappings_by_place(group.get("flavors")):
             at = (*path, "flavors", position)
             # What is beyond the covered resources, the webhook does not look at.
-            for index, quota in enumerate(mappings_in_place(flavor.get("resources"))[: len(covered)]):
-                yield from _quota_problems((*at, "resources", index), quota, covered[index], parent, has_parent)
+            quotas = mappings_in_place(flavor.get("resources"))[: len(covered)]
+            yield from _order_problems((*at, "resources"), [text(quota.get("name")) for quota in quotas], covered)
+            for index, quota in enumerate(quotas):
+                yield from _quota_problems((*at, "resources", index), quota, parent, has_parent)
             yield from _check_unique((*at, "name"), text(flavor.get("name")), flavors, "in one resource group")
 
 
@@ -275,17 +277,28 @@ def _check_unique(path: FieldPath, name: str, seen: set[str], where: str) -> Ite
     seen.add(name)
 
 
+def _order_problems(path: FieldPath, names: Sequence[str], covered: Sequence[str]) -> Iterator[Problem]:
+    """Quotas that are not in the order of the covered resources; the same names in another order are one problem."""
+    wrong = [index for index, name in enumerate(names) if name != covered[index]]
+    is_permuted = sorted(names) == sorted(covered)
+    for index in wrong:
+        at = (*path, index, "name")
+        error = OperatorError(
+            format_path(at), ErrorType.INVALID, names[index], "must match the name in coveredResources"
+        )
+        place = (*path, wrong[0], "name") if is_permuted else at
+        known = covered[wrong[0] if is_permuted else index]
+        got = names[wrong[0] if is_permuted else index]
+        message = f'must be "{known}", the resource at the same place of coveredResources; got "{got}"'
+        yield refusal(place, f"{message}. Use one order" if is_permuted else message, error)
+
+
 def _quota_problems(
     path: FieldPath,
     quota: Mapping[str, Value],
-    covered: str,
     parent: str,
     has_parent: bool,
 ) -> Iterator[Problem]:
-    name = text(quota.get("name"))
-    if name != covered:
-        message = f'must be "{covered}", the resource at the same place of coveredResources; got "{name}"'
-        yield _invalid((*path, "name"), name, "must match the name in coveredResources", message)
     yield from _negative(path, "nominalQuota", quota)
     if quota.get("borrowingLimit") is not None:
         yield from _without_parent(path, "borrowingLimit", quota, parent, has_parent)
