@@ -177,6 +177,7 @@ class _Delivering:
                 if self._is_wanted(each.owner, reads, each.source.folder) or self._has_owners(reads):
                     deliveries.append(each)
             hits: list[Found] = []
+            referred: list[tuple[str, KubeObject]] = []
             for each, outcome in zip(deliveries, self._builder.build(deliveries), strict=True):
                 if isinstance(outcome, Unbuilt):
                     if self._is_wanted(each.owner, self._reads_of(each), outcome.folder):
@@ -186,6 +187,10 @@ class _Delivering:
                 if self._is_wanted(each.owner, outcome.reads, each.source.folder):
                     self._built.append(outcome)
                 hits += self._owners_of(outcome)
+                referred += _references_of(outcome)
+            # Values that a build makes count before those of the files that it reads: variables are put into them.
+            objects = (*referred, *self._repository.objects)
+            self._repository = self._repository.replace(objects=objects)
             planned = []
             for each in hits:
                 if each.owner.key not in self._met:
@@ -225,21 +230,11 @@ class _Delivering:
         return bool(self._kustomization_files(delivery.source.folder) & self._reads)
 
     def _owners_of(self, built: Built) -> Iterator[Found]:
-        cluster, namespace = built.delivery.owner.cluster, built.delivery.namespace
-        for each in built.objects:
-            if not _OWNING.search(each.text.encode()):
-                continue
-            for document in split_documents(each.text):
-                try:
-                    value = read(document.text)
-                except YamlError:
-                    continue
-                if isinstance(value, dict):
-                    placed = _in_namespace(value, namespace)
-                    item = KubeObject.cut(Source(document.text, (), document.line, 1, each.file), placed)
-                    hits = _find_owner(placed, each.file or built.delivery.owner.file, item, cluster)
-                    if hits is not None and hits.owner.kind != "TopologyRender":
-                        yield hits
+        owner = built.delivery.owner
+        for item in _objects_of(built, _OWNING):
+            hits = _find_owner(item.value, item.file or owner.file, item, owner.cluster)
+            if hits is not None and hits.owner.kind != "TopologyRender":
+                yield hits
 
     def _standalone_kustomizations(self, *, owning: bool) -> list[Delivery]:
         """Return the kustomizations that no other one builds on; `owning`: of which a build reads owners."""
@@ -318,6 +313,28 @@ def _without_blame(outcome: Unbuilt) -> Unbuilt:
     lacks_values = outcome.obstacle is Obstacle.FAILED and _LACKING.search(outcome.reason) is not None
     obstacle = Obstacle.MISSING_VALUES if lacks_values else outcome.obstacle
     return outcome.replace(is_wrong=False, obstacle=obstacle)
+
+
+def _objects_of(built: Built, wanted: re.Pattern[bytes]) -> Iterator[KubeObject]:
+    """Yield the objects of a build whose texts have the words that are wanted, in the namespace of the delivery."""
+    for each in built.objects:
+        if not wanted.search(each.text.encode()):
+            continue
+        for document in split_documents(each.text):
+            try:
+                value = read(document.text)
+            except YamlError:
+                continue
+            if isinstance(value, dict):
+                source = Source(document.text, (), document.line, 1, each.file)
+                yield KubeObject.cut(source, _in_namespace(value, built.delivery.namespace))
+
+
+def _references_of(built: Built) -> Iterator[tuple[str, KubeObject]]:
+    """Yield the objects of a build that owners may refer to."""
+    for item in _objects_of(built, _REFERRED):
+        if item.value.get("kind") in _REFERRED_KINDS:
+            yield item.file or built.delivery.owner.file, item
 
 
 def _in_namespace(value: Mapping[str, Value], namespace: str) -> Mapping[str, Value]:

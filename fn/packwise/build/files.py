@@ -22,6 +22,7 @@ from packwise.build.tree import objects_at, text_at
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import BuiltFrom, Document, InputFile, decode, is_readable
 from packwise.lenient import mapping, text
+from packwise.objects.identity import identity
 from packwise.objects.kinds import CLUSTER_SCOPED
 from packwise.settings.configuration import is_operator, is_settings
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from packwise.build.builder import Built
     from packwise.build.sources import Delivery
     from packwise.build.tree import FileTree
+    from packwise.objects.identity import Identity
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
@@ -40,9 +42,27 @@ _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/
 def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callable[[str], str]) -> list[InputFile]:
     """Return the files to judge of all that is built; `shown` is what the user calls a path of the repository."""
     files: list[InputFile] = []
-    for number, each in enumerate(built):
-        files += _files_of(each, number, tree, top, shown)
+    later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
+    for number, each in reversed(list(enumerate(built))):
+        # Of several sources of an Application that deliver an object, the last one counts: spec/sources.md#2.6.
+        passed = later.get(each.delivery.owner.key, frozenset())
+        own = [_without(file, passed) for file in _files_of(each, number, tree, top, shown)]
+        delivered = {identity(item.value) for file in own for item in file.items if is_readable(item)}
+        later[each.delivery.owner.key] = passed | delivered
+        files = [*own, *files]
     return files
+
+
+def _without(file: InputFile, passed: frozenset[Identity]) -> InputFile:
+    """Return the file without the objects that another source delivers after it."""
+    if not passed:
+        return file
+    kept = [
+        document
+        for document in file.documents
+        if document.item is None or not is_readable(document.item) or identity(document.item.value) not in passed
+    ]
+    return file.replace(documents=tuple(kept))
 
 
 def _files_of(built: Built, number: int, tree: FileTree, top: str, shown: Callable[[str], str]) -> Iterator[InputFile]:
