@@ -124,7 +124,8 @@ def version_message(kind: str, version: str, server: Server) -> str | None:
 
 
 def _decode(item: KubeObject, version: str, path: FieldPath, table: Struct, server: Server) -> tuple[Finding, ...]:
-    decoded = decode(item.kind, version, item.get(path), table, path)
+    whole = item.value if path == ("spec",) else None
+    decoded = decode(item.kind, version, item.get(path), table, path, whole)
     about = [(rules.DECODE, problem, None) for problem in decoded.decode]
     about += [(rules.UNKNOWN, problem, server.unknown) for problem in decoded.unknown]
     return tuple(

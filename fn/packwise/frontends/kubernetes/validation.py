@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from packwise.fields import Array, Field, Object
+from packwise.fields import Array, Field, Object, Open
 from packwise.findings.finding import Problem, Stage
 from packwise.frontends.kubernetes.schema import (
     MOST_DEPTH,
@@ -52,14 +52,24 @@ class Decoded(Record):
     unknown: tuple[Problem, ...] = ()
 
 
-def decode(kind: str, version: str, value: Value, table: Struct, path: FieldPath) -> Decoded:
-    """Return the problems of decoding the value at `path` of an object; the first has the API server's text."""
+_OTHERS = ("apiVersion", "kind", "metadata", "status")
+"""The fields of an object of the group beside its spec."""
+
+
+def decode(
+    kind: str, version: str, value: Value, table: Struct, path: FieldPath, whole: Mapping[str, Value] | None = None
+) -> Decoded:
+    """Return the problems of decoding the value at `path` of an object; the first has the API server's text.
+
+    `whole` is the object, if all of its fields are those of the group.
+    """
     types: Kind = decoder_table(table, version)
     for step in reversed(path[1:]):
         types, value = _around(step, types), {step: value} if isinstance(step, str) else [value]
     root, first = path[0], types
-    walked = Object("", {str(root): Field(first)})
-    value = {str(root): value}
+    others = {} if whole is None else {name: Field(Open()) for name in _OTHERS}
+    walked = Object(kind, {str(root): Field(first), **others})
+    value = {**(whole or {}), str(root): value}
     walk = Decoder()
     walk.read(value, ObjectTable(lambda: walked))
     prefix = f'{kind} in version "{version}" cannot be handled as a {kind}: '

@@ -1,0 +1,70 @@
+"""place for groups of Kubernetes' default scheduler: the example on a small cluster, as a program reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from packwise.inputs.groups import read_inputs
+from packwise.inputs.request import Named
+from packwise.pipeline import render
+from packwise.place.run import as_json, place_render
+from packwise.schedulers.kai.snapshot import read_snapshot
+from tests.places import ROOT
+
+EXAMPLE = ROOT / "examples" / "kubernetes-gangs"
+
+
+def node(name: str, zone: str, rack: str) -> dict[str, Any]:
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone, "example.com/rack": rack}
+    amounts = {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": "8"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": amounts},
+    }
+
+
+def gangs(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
+    """The answers for the example on these nodes, without what all of them have alike."""
+    rendered = render(read_inputs(Named((str(EXAMPLE),))).package)
+    listed = json.loads(as_json(place_render(rendered, read_snapshot(nodes))))["gangs"]
+    return [
+        {key: gang[key] for key in ("name", "state", "placedPods", "domain", "podSets", "message")} for gang in listed
+    ]
+
+
+def rack(name: str, zone: str, count: int) -> list[dict[str, Any]]:
+    return [node(f"{name}-{number}", zone, name) for number in range(count)]
+
+
+def test_a_service_fits_in_the_only_zone_whose_racks_hold_its_roles() -> None:
+    assert gangs(*rack("a1", "a", 4), *rack("a2", "a", 2), *rack("b1", "b", 3), *rack("b2", "b", 3)) == [
+        {
+            "name": "llm",
+            "state": "allocated",
+            "placedPods": 6,
+            "domain": "a",
+            "podSets": [
+                {"name": "llm-prefill", "domain": "a1", "nodes": []},
+                {"name": "llm-decode", "domain": "a2", "nodes": []},
+            ],
+            "message": "",
+        }
+    ]
+
+
+def test_a_service_without_a_zone_for_it_waits() -> None:
+    (gang,) = gangs(*rack("a1", "a", 3), *rack("b1", "b", 3))
+
+    assert (gang["state"], gang["domain"], gang["placedPods"]) == ("pending", "", 0)
+
+
+def test_nodes_without_the_label_are_no_domain() -> None:
+    bare = node("bare", "a", "a1")
+    bare["metadata"]["labels"] = {}
+
+    (gang,) = gangs(bare)
+
+    assert (gang["state"], gang["message"]) == ("pending", "no feasible placements found")
