@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.discovery import Reason, count_unjudged, summary
 from packwise.inputs.reader import is_readable, readable_items
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.identity import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.objects.workloads_in_text import workloads_in
@@ -167,12 +167,12 @@ def _workloads_among(files: Iterable[InputFile]) -> int:
 
 def _is_workload(item: KubeObject) -> bool:
     """True if the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
-    return is_readable(item) and identity(item.value)[:2] in _KEYS and not is_generated(item.value)
+    return is_readable(item) and group_and_kind(item.value) in _KEYS and not is_generated(item.value)
 
 
 def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
     """True if the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
-    kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+    kind = WORKLOAD_KINDS.get(group_and_kind(item.value))
     if kind is None or is_generated(item.value):
         return False
     return is_queued(item) or any(spec.get("schedulerName") in kai for spec in kind.pod_specs(item.value))

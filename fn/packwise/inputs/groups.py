@@ -32,7 +32,7 @@ from packwise.inputs.reader import (
 )
 from packwise.inputs.request import STDIN, UsageError, refuse_stdin_twice
 from packwise.nearest import UNREADABLE, Traits, nearest_folder, nearest_folders
-from packwise.objects.identity import identity
+from packwise.objects.identity import group_and_kind, identity
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import clusters
 from packwise.select.selection import Configured, Package
@@ -233,7 +233,7 @@ def _defines(document: Document) -> bool:
 
 
 def _is_defining(item: KubeObject) -> bool:
-    kind = identity(item.value)[:2]
+    kind = group_and_kind(item.value)
     return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
 
 

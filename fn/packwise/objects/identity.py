@@ -30,16 +30,17 @@ def identity(value: Mapping[str, Value]) -> Identity:
     """The identity of an object; parts that are absent or no strings are "", a blank namespace is "default"."""
     metadata = value.get("metadata")
     names = metadata if isinstance(metadata, dict) else _NO_FIELDS
-    kind, version, name = value.get("kind"), value.get("apiVersion"), names.get("name")
-    known = kind if isinstance(kind, str) else ""
-    namespace = names.get("namespace")
+    group, kind = group_and_kind(value)
+    name = names.get("name")
+    namespace = "" if kind in CLUSTER_SCOPED else _namespace(names.get("namespace"))
+    return group, kind, namespace, name if isinstance(name, str) else ""
+
+
+def group_and_kind(value: Mapping[str, Value]) -> tuple[str, str]:
+    """API group and kind of an object, whatever the version; parts that are absent or no strings are ""."""
+    kind, version = value.get("kind"), value.get("apiVersion")
     group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
-    return (
-        group if slash else "",
-        known,
-        "" if known in CLUSTER_SCOPED else _namespace(namespace),
-        name if isinstance(name, str) else "",
-    )
+    return group if slash else "", kind if isinstance(kind, str) else ""
 
 
 def shown_name(value: Mapping[str, Value]) -> str:
@@ -77,7 +78,7 @@ def is_generated(value: Mapping[str, Value]) -> bool:
     """True if an earlier render generated this object."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return isinstance(annotations, dict) and RENDERED_FROM in annotations and identity(value)[:2] in _GENERATED
+    return isinstance(annotations, dict) and RENDERED_FROM in annotations and group_and_kind(value) in _GENERATED
 
 
 def _namespace(namespace: Value) -> str:

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.findings.finding import Finding
 from packwise.nearest import Traits, nearest_folders
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.identity import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
 from packwise.select.selection import function_config_of
@@ -30,7 +30,7 @@ def traits_of(items: Iterable[KubeObject]) -> Traits:
     """The traits of the `items` of a file that count where the nearest configuration is looked for."""
     settings = topology = workloads = False
     for item in items:
-        if identity(item.value)[:2] in _WORKLOADS:
+        if group_and_kind(item.value) in _WORKLOADS:
             workloads = True
         else:
             settings = settings or is_settings(item)

@@ -13,7 +13,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
-from packwise.objects.identity import identity
+from packwise.objects.identity import group_and_kind
 from packwise.objects.index import READABLE
 from packwise.objects.place import Place
 from packwise.placement import Schedulers
@@ -413,12 +413,12 @@ class _LevelCheck:
 
 def is_settings(item: KubeObject) -> bool:
     """True if the object is a TopologyRender."""
-    return identity(item.value)[:2] == (GROUP, KIND)
+    return group_and_kind(item.value) == (GROUP, KIND)
 
 
 def is_operator(item: KubeObject) -> bool:
     """True if the object is an OperatorConfiguration, or a ConfigMap that holds one."""
-    kind = identity(item.value)[:2]
+    kind = group_and_kind(item.value)
     if kind == (OPERATOR_GROUP, OPERATOR_KIND):
         return True
     return kind == ("", "ConfigMap") and any(
@@ -434,7 +434,7 @@ def has_topology(item: KubeObject) -> bool:
 
 def held_configuration(item: KubeObject) -> KubeObject | None:
     """The TopologyRender that a ConfigMap holds as a document, at its place in the file; None where there is none."""
-    if identity(item.value)[:2] != ("", "ConfigMap"):
+    if group_and_kind(item.value) != ("", "ConfigMap"):
         return None
     for key, text, value in _documents(item):
         if value.get("kind") == KIND and str(value.get("apiVersion")).startswith(f"{GROUP}/"):
