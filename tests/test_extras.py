@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -56,7 +57,7 @@ def test_completion(folder: Path) -> None:
         2,
         "",
         'error: completion must have its library: shtab is not installed; add the extra "completion": '
-        'pip install "packwise[completion]"\n',
+        'pip install "packwise[completion] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
     )
 
 
@@ -67,7 +68,7 @@ def test_patches(folder: Path) -> None:
         2,
         "",
         'error: --output patch must have its library: jsonpatch is not installed; add the extra "patch": '
-        'pip install "packwise[patch]"\n',
+        'pip install "packwise[patch] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
     )
 
 
@@ -96,7 +97,7 @@ def test_definitions_whose_expressions_nobody_can_evaluate_are_an_error(folder: 
     )
     assert finding["message"] == (
         "must have the library that evaluates its rules and patterns: cel-expr-python is not installed; "
-        'add the extra "crds": pip install "packwise[crds]"'
+        'add the extra "crds": pip install "packwise[crds] @ git+https://git.example.com/platform/packwise@COMMIT"'
     )
 
 
@@ -117,7 +118,10 @@ def test_the_function_says_it_too() -> None:
     done = subprocess.run(command, input=source, env=without(CRDS.module), capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
-    assert 'add the extra "crds": pip install "packwise[crds]"' in done.stderr
+    assert (
+        'add the extra "crds": pip install "packwise[crds] @ git+https://git.example.com/platform/packwise@COMMIT"'
+        in done.stderr
+    )
 
 
 WORKFLOW = "workflow:\n  name: {}\n  tasks:\n  - {{name: one, image: train, command: [train]}}\n"
@@ -131,7 +135,7 @@ def test_templates_that_nobody_can_fill_in_are_an_error(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == (
         'error: in/train.yaml:1:1: must be filled in: jinja2 is not installed; add the extra "osmo": '
-        'pip install "packwise[osmo]" [osmo-template]'
+        'pip install "packwise[osmo] @ git+https://git.example.com/platform/packwise@COMMIT" [osmo-template]'
     )
 
 
@@ -140,3 +144,25 @@ def test_workflows_without_templates_need_no_library(tmp_path: Path) -> None:
     write(tmp_path, {"in/train.yaml": WORKFLOW.format("train") + tokens})
 
     assert packwise(tmp_path, "check", "in", absent=OSMO).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("prefix", "command"),
+    [
+        ("/home/a/.local/share/pipx/venvs/packwise", "pipx install --force"),
+        ("/home/a/.local/share/uv/tools/packwise", "uv tool install --force"),
+        ("/srv/.venv", "pip install"),
+    ],
+)
+def test_advice_names_what_installed_packwise(monkeypatch: pytest.MonkeyPatch, prefix: str, command: str) -> None:
+    monkeypatch.setattr(sys, "prefix", prefix)
+
+    assert f': {command} "packwise[crds] @ git+https://' in CRDS.advice
+
+
+def test_no_page_and_no_message_installs_a_name_of_the_public_index() -> None:
+    """Nobody owns the name there: whoever registers it could run code on users' machines."""
+    texts = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *(ROOT / "fn").rglob("*.py")]
+    bare = re.compile(r"""install (?:--\S+ )*["']?packwise(?:\[[\w,]+\])?["']?(?:[ \t`]*$|["'`])""", re.MULTILINE)
+
+    assert [path.name for path in texts if bare.search(path.read_text(encoding="utf-8"))] == []

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from functools import cache
+from pathlib import Path
 
+from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Extra(Record):
@@ -22,7 +29,38 @@ class Extra(Record):
     @property
     def advice(self) -> str:
         """A sentence with the library that is absent, and the command that adds it."""
-        return f'{self.library} is not installed; add the extra "{self.name}": pip install "packwise[{self.name}]"'
+        from importlib.metadata import distribution
+
+        # The name alone is never advice: no public index has it, and whoever registers it could run code.
+        source = "@".join(install_source(distribution("packwise").read_text("direct_url.json")))
+        command = f'{installer()} "packwise[{self.name}] @ git+{source}"'
+        return f'{self.library} is not installed; add the extra "{self.name}": {command}'
+
+
+REPOSITORY, COMMIT = "https://git.example.com/platform/packwise", "COMMIT"
+"""Placeholders for the source of an installation that does not name it."""
+
+
+def install_source(direct_url: str | None) -> tuple[str, str]:
+    """Return the repository and the commit in `direct_url.json` (PEP 610) of an installation, or placeholders."""
+    import json
+
+    source: Any = json.loads(direct_url) if direct_url else {}
+    url, commit = str(source.get("url", "")), source.get("vcs_info", {}).get("commit_id")
+    if not url.startswith(("https://", "ssh://")) or not commit:
+        return REPOSITORY, COMMIT
+    # A file that is committed must hold no name and no password.
+    return re.sub(r"^(https://)[^/@]*@", r"\1", url), str(commit)
+
+
+def installer() -> str:
+    """Return the command that installed packwise: that of pipx or uv for tools, or of pip."""
+    folder = Path(sys.prefix).as_posix()
+    return next((command for part, command in _INSTALLERS.items() if part in folder), "pip install")
+
+
+_INSTALLERS = {"/pipx/venvs/": "pipx install --force", "/uv/tools/": "uv tool install --force"}
+"""Parts of the path of an environment, by the tool that makes it."""
 
 
 COMPLETION = Extra("completion", "shtab", "shtab")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from packwise.check.options import CheckOptions, FindingChoice, Fix, Output
+from packwise.cli.command_line import COMMANDS as ENTRIES
 from packwise.cli.command_line import parse
 from packwise.commands.fn import Function
 from packwise.commands.version import Version
@@ -87,7 +88,6 @@ REFUSED = {
         for command in ("fn", "check in", "render in -o out", "diff a b")
         for number in ("", " 2", "=2")
     },
-    "": "packwise: error: the following arguments are required: COMMAND",
     "render": "packwise render: error: the following arguments are required: PATH",
     "render in --in-pl": 'packwise render: error: unrecognized arguments: --in-pl; did you mean "--in-place"?',
     "render in -o out --in-place": "packwise render: error: argument --in-place: not allowed with argument -o/--output",
@@ -197,11 +197,20 @@ def test_help_shows_examples_and_exit_codes(words: list[str], call: Call) -> Non
     assert re.search("\nexit codes: 0 no error, (1 errors were found|2 wrong usage|1 the output could not)", ran.stdout)
 
 
-def test_help_is_as_wide_on_every_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = call("render", "--help")
-    monkeypatch.setenv("COLUMNS", "40")
+@pytest.mark.parametrize("name", ENTRIES)
+def test_help_is_as_wide_as_the_terminal(call: Call, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wide = call(name, "--help").stdout
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = call(name, "--help").stdout
 
-    assert call("render", "--help") == wide
+    assert max(map(len, wide.splitlines())) <= 120
+    # An option with its choices has no place where its line could end.
+    assert [line for line in narrow.splitlines() if len(line) > 60 and line.strip()[0] not in "[-"] == []
+
+
+def test_without_a_command_the_help_is_shown(call: Call) -> None:
+    assert call() == call("--help")
 
 
 def test_version(call: Call) -> None:

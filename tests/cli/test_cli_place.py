@@ -475,7 +475,7 @@ def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypa
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == (
         'error: --exact must have its library: ortools is not installed; add the extra "solver": '
-        'pip install "packwise[solver]"\n'
+        'pip install "packwise[solver] @ git+https://git.example.com/platform/packwise@COMMIT"\n'
     )
 
 

@@ -307,7 +307,7 @@ def test_without_fsspec_the_error_names_the_extra() -> None:
         2,
         "",
         "error: --cache s3://bucket/packwise must have its library: fsspec is not installed; add the extra "
-        '"fsspec": pip install "packwise[fsspec]"\n',
+        '"fsspec": pip install "packwise[fsspec] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
     )
 
 

@@ -260,7 +260,7 @@ def test_without_distributed_the_error_names_the_extra() -> None:
 
     assert done.stdout == (
         '--scheduler must have its library: distributed is not installed; add the extra "dask": '
-        'pip install "packwise[dask]"\n'
+        'pip install "packwise[dask] @ git+https://git.example.com/platform/packwise@COMMIT"\n'
     )
 
 

@@ -9,6 +9,9 @@ import argparse
 import re
 from functools import partial
 from importlib import import_module
+from itertools import groupby
+from shutil import get_terminal_size
+from textwrap import wrap
 
 from krmfn import NO_MEMORY
 from krmfn.hints import TYPE_CHECKING
@@ -132,7 +135,9 @@ def _run(call: Call) -> int:
 
 def parse(arguments: Sequence[str]) -> Call:
     """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
-    if arguments and arguments[0] == "help":
+    if not arguments:
+        arguments = ["--help"]
+    if arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
     arguments = _protect_paths(arguments)
     named = [word for word in arguments if word in COMMANDS][:1]
@@ -180,11 +185,34 @@ def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, d
     return parser, commands.choices
 
 
+_NARROWEST, _WIDEST = 40, 120
+
+
+class _Layout(argparse.HelpFormatter):
+    """Help of which paragraphs are wrapped, and indented commands stay as they are, continued by a backslash."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for is_command, group in groupby(text.splitlines(), key=lambda line: line.startswith(" ") or not line):
+            if not is_command:
+                lines += wrap(" ".join(group), width)
+                continue
+            for line in group:
+                start = line[: len(line) - len(line.lstrip())]
+                parts = wrap(
+                    line, width - 2, subsequent_indent=f"{start}  ", break_long_words=False, break_on_hyphens=False
+                )
+                lines.append(line if len(line) <= width else " \\\n".join(parts))
+        return "\n".join([indent + line for line in lines])
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help looks the same on every terminal."""
+    """A parser whose help is as wide as the terminal, and 120 columns where no terminal and no COLUMNS says so."""
 
     def __init__(self, **options: Any) -> None:
-        layout = partial(argparse.RawDescriptionHelpFormatter, width=120, max_help_position=28)
+        columns = get_terminal_size((_WIDEST, 24)).columns
+        width = max(_NARROWEST, min(columns, _WIDEST))
+        layout = partial(_Layout, width=width, max_help_position=28)
         # A shortened option that works today may be ambiguous tomorrow.
         super().__init__(**options, formatter_class=layout, allow_abbrev=False)
 

@@ -58,7 +58,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DOMAIN=LABEL",
         help="a topology level, broadest first, as often as needed: rack=example.com/rack",
     )
-    parser.add_argument("--revision", choices=tuple(REVISIONS), help="the release of Grove that the cluster runs")
+    parser.add_argument(
+        "--revision",
+        choices=tuple(REVISIONS),
+        metavar="RELEASE",
+        help=f"the release of Grove that the cluster runs: {', '.join(REVISIONS)}",
+    )
     parser.add_argument(
         "--without-grove",
         action="store_true",
@@ -75,6 +80,12 @@ def _level(text: str) -> tuple[str, str]:
     domain, equals, key = text.partition("=")
     if not (domain and equals and key):
         raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
+    # The list of commands imports this module.
+    from packwise.kubernetes.validation import qualified_name
+
+    wrong = qualified_name(key)
+    if wrong:
+        raise argparse.ArgumentTypeError(f'"{key}" is no node label: {wrong[0]}')
     return domain, key
 
 

@@ -29,12 +29,18 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a file or a folder, configuration and workloads")
-    parser.add_argument("--to", choices=tuple(REVISIONS), help="the revision to write (packwise's docs compare them)")
+    parser.add_argument(
+        "--to",
+        choices=tuple(REVISIONS),
+        metavar="RELEASE",
+        help=f"the release to write (packwise's docs compare them): {', '.join(REVISIONS)}",
+    )
     parser.add_argument(
         "--from",
         dest="source",
         choices=tuple(REVISIONS),
-        help="the revision of PATH, where no configuration among it tells",
+        metavar="RELEASE",
+        help="the release of PATH, where no configuration among it tells",
     )
     add_config(parser)
     parser.add_argument("--dry-run", action="store_true", help="print what would change as a diff, and write nothing")

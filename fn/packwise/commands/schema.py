@@ -37,6 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--revision",
         choices=tuple(REVISIONS),
+        metavar="RELEASE",
         help="the release of Grove whose PodCliqueSet it is (default: the newest)",
     )
 

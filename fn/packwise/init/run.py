@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from importlib.metadata import distribution
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import FieldError
 from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import cannot_write, encode_text
+from packwise.extras import COMMIT, REPOSITORY, install_source
 from packwise.init.package import Facts, PackagePlace, Plan, client_files, facts_of, package_files
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.inputs.reader import Reader, error_result, items_of, read_file
@@ -36,10 +36,6 @@ if TYPE_CHECKING:
     from packwise.init.options import Init
 
 _EXTRAS = "packwise[crds]"
-
-_REPOSITORY = "https://git.example.com/platform/packwise"
-
-_COMMIT = "COMMIT"
 
 _WORKLOADS = (POD_CLIQUE_SET.key, *WORKLOAD_KINDS)
 
@@ -70,8 +66,10 @@ def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
         change_files(start, changes, {})
     except OSError as error:
         return Answer(before=(cannot_write(error),), code=1)
+    # Without facts about a cluster, the levels are those of none.
+    is_example = not (command.sources or command.levels) and any(path.name == "topology.yaml" for path in files)
     shown = [f"wrote {path.as_posix()}" for path in files]
-    return Answer((Text([f"{line}\n" for line in (*shown, *_next_steps(command))]),))
+    return Answer((Text([f"{line}\n" for line in (*shown, *_next_steps(command, is_example=is_example))]),))
 
 
 def _facts(command: Init) -> tuple[Facts, list[Result]]:
@@ -155,14 +153,7 @@ def _place(folder: Path, top: Path, resources: list[str]) -> PackagePlace:
 
 
 def _origin() -> tuple[str, str]:
-    """The repository and the commit that this packwise was installed from, by PEP 610; placeholders where not known."""
-    text = distribution("packwise").read_text("direct_url.json")
-    source: dict[str, Any] = json.loads(text) if text else {}
-    url, commit = str(source.get("url", "")), source.get("vcs_info", {}).get("commit_id")
-    if not url.startswith(("https://", "ssh://")) or not commit:
-        return _REPOSITORY, _COMMIT
-    # Names and passwords are nobody's business in a file that is committed.
-    return re.sub(r"^(https://)[^/@]*@", r"\1", url), str(commit)
+    return install_source(distribution("packwise").read_text("direct_url.json"))
 
 
 def _refuse_existing(files: Iterable[Path]) -> None:
@@ -191,11 +182,13 @@ def _path_from_here(path: Path) -> Path:
     return Path(os.path.relpath(path, real(".")))
 
 
-def _next_steps(command: Init) -> list[str]:
+def _next_steps(command: Init, *, is_example: bool) -> list[str]:
     folder = quote(command.folder)
     steps = ["packwise check DIR", *[_RUN[target] for target in command.targets if target in _RUN]]
-    placeholder = {"github", "gitlab", "pre-commit"} & set(command.targets) and _origin()[1] == _COMMIT
-    note = [f"replace {_REPOSITORY} and {_COMMIT}: where packwise is to be installed from"] if placeholder else []
+    placeholder = {"github", "gitlab", "pre-commit"} & set(command.targets) and _origin()[1] == COMMIT
+    note = [f"replace {REPOSITORY} and {COMMIT}: where packwise is to be installed from"] if placeholder else []
+    if is_example:
+        note.append(f"replace the levels in {folder}/topology.yaml, which are an example, by your cluster's")
     return ["", "next:", *[f"  {step.replace('DIR', folder)}" for step in (*note, *steps)]]
 
 

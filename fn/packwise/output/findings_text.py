@@ -295,7 +295,14 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
     column = result.tags.get("column")
     place = LineAndColumn(int(result.tags["line"]), None if column is None else int(column))
     name = result.file.path if result.file is not None else None
-    return excerpt(lines_of(name), place, SEVERITIES[result.severity], coloured=coloured)
+    lines = lines_of(name)
+    if 0 < place.line <= len(lines) and not lines[place.line - 1].strip():
+        # What is missing at the end of a file is missing after its last line with text.
+        filled = [number for number in range(place.line, 0, -1) if lines[number - 1].strip()][:1]
+        if not filled:
+            return []
+        place = LineAndColumn(filled[0])
+    return excerpt(lines, place, SEVERITIES[result.severity], coloured=coloured)
 
 
 def _texts(result: Result) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
@@ -523,7 +524,8 @@ def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Sn
     refuse_empty(command.nodes, snapshot)
     changed = objects
     for text in command.add_nodes:
-        changed = add_copies(changed, text) if is_count(text) else join_nodes(changed, _more_nodes(text))
+        is_number = is_count(text) or not Path(text).exists()
+        changed = add_copies(changed, text) if is_number else join_nodes(changed, _more_nodes(text))
     for domain in command.drain:
         changed = drain(changed, domain)
     return snapshot if changed is objects else read_cluster(command.nodes, changed)

@@ -346,7 +346,8 @@ class _Drawer:
             after=later,
             before=earlier,
             change="" if before is None else _change(after, before, new, old),
-            notes=known.notes if answer is None else answer.notes,
+            # Notes on what the cluster's objects do not show need a cluster.
+            notes=() if not self._positions else known.notes if answer is None else answer.notes,
         )
 
     def _parts(self, known: GangOutline, answer: GangAnswer | None) -> Iterator[PicturePart]:

@@ -5,6 +5,8 @@ Source: spec/designs.md#2, spec/packwise.md#1.
 
 from __future__ import annotations
 
+import os
+
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
@@ -531,8 +533,10 @@ _BESIDE_CHOSEN = (
 def _second(chosen: KubeObject, other: KubeObject) -> str:
     """The message about a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
+    # A folder that is named in full and one that is found from the current folder may be the same one.
+    at = [os.path.realpath(folder) for folder in folders]
     message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
-    if folders[0] == folders[1]:
+    if at[0] == at[1]:
         return f"{message}; keep one, or move this one elsewhere"
     clusters = " and ".join([f'"{folder or "."}"' for folder in folders])
     return f"{message}; these are two clusters, which check and fn alone take together: name {clusters} one by one"

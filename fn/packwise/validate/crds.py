@@ -110,10 +110,13 @@ NO_DEFINITIONS = Definitions({})
 
 
 def is_definition(item: KubeObject) -> bool:
-    """True if `item` is the CRD of a kind that packwise reads or writes."""
+    """True if `item` is the CRD of a kind that packwise reads or writes.
+
+    One of v1beta1 is none: no API server since Kubernetes 1.22 serves it, and its schema may be anywhere or nowhere.
+    """
     value = item.value
-    group, _, _ = str(value.get("apiVersion")).partition("/")
-    return (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in _KINDS
+    group, _, version = str(value.get("apiVersion")).partition("/")
+    return version != "v1beta1" and (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in _KINDS
 
 
 def _kind_of(item: KubeObject) -> tuple[str, str]:
