@@ -12,9 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from packwise.revisions import grove
+from packwise.revisions.grove import RECORDS
 from tests.places import ROOT
 
 pytestmark = pytest.mark.slow
+
+NEWEST = RECORDS[-1]
+NEWEST_NAME = next(name for name, value in vars(grove).items() if value is NEWEST and name.isupper())
+"""The newest record, and the name of the module's constant."""
 
 CONFIGURATION = """\
 apiVersion: packwise.dev/v1alpha1
@@ -144,7 +150,7 @@ print(load(KubeObject.parse(sys.stdin.read())).is_quiet)
 
 
 def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None:
-    settings = source / "packwise" / "settings" / "__init__.py"
+    settings = source / "packwise" / "settings" / "topologyrender.py"
     edit(settings, "    annotate: bool = True\n", "    annotate: bool = True\n    is_quiet: bool = False\n")
     edit(
         settings,
@@ -164,8 +170,9 @@ def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None
 
 HELLO = """
 from krmfn.record import Record
+from packwise.answer import Answer, Text
 from packwise.cli.arguments import Command
-from packwise.console import show
+from packwise.cli.deliver import deliver
 
 
 class Hello(Record):
@@ -181,7 +188,7 @@ def _read(parsed):
 
 
 def hello(command):
-    return 0 if show(f"hello {command.name}\\n") else 1
+    return deliver(Answer((Text((f"hello {command.name}\\n",)),)))
 
 
 COMMAND = Command("Greets.", "examples:\\n  packwise hello west", _add_arguments, _read, hello)
@@ -192,7 +199,7 @@ def test_a_command_is_a_module_and_a_line(source: Path) -> None:
     packwise = source / "packwise"
     (packwise / "commands" / "hello.py").write_text(HELLO, encoding="utf-8")
     edit(
-        packwise / "cli" / "__init__.py",
+        packwise / "cli" / "command_line.py",
         "COMMANDS = {\n",
         'COMMANDS = {\n    "hello": CommandEntry("packwise.commands.hello", "greet"),\n',
     )
@@ -217,10 +224,13 @@ def as_markdown("""
 
 
 def test_a_format_is_a_name_and_a_function(source: Path) -> None:
-    check = source / "packwise" / "commands" / "check"
-    edit(check / "__init__.py", '"junit", "markdown"]\n', '"junit", "markdown", "rules"]\n')
-    edit(check / "__init__.py", '"junit", "markdown")\n', '"junit", "markdown", "rules")\n')
+    check = source / "packwise" / "check"
+    edit(check / "options.py", '"junit", "markdown"]\n', '"junit", "markdown", "rules"]\n')
+    edit(check / "options.py", '"junit", "markdown")\n', '"junit", "markdown", "rules")\n')
     edit(check / "formats.py", "def as_markdown(", AS_RULES)
+    edit(
+        check / "formats.py", '    "markdown": as_markdown,\n', '    "markdown": as_markdown,\n    "rules": as_rules,\n'
+    )
     wrong = CONFIGURATION.replace("replicas: 1\n        podSpec", "replicas: 0\n        podSpec")
 
     printed = run(source, "grep-244-multi", "check", "-", "-o", "rules", text=wrong)
@@ -234,7 +244,7 @@ def test_a_release_is_a_record(source: Path) -> None:
     records = source / "packwise" / "revisions" / "grove.py"
     record = 'NEXT = GREP_244.replace(name="v9.9.9", releases=(), chosen_by_key=False, always_preferred=True)\n\n'
     edit(records, "RECORDS: tuple[Revision, ...] = (", f"{record}RECORDS: tuple[Revision, ...] = (")
-    edit(records, '    ALPHA_14,\n)\n"""Every', '    ALPHA_14,\n    NEXT,\n)\n"""Every')
+    edit(records, f'    {NEWEST_NAME},\n)\n"""Every', f'    {NEWEST_NAME},\n    NEXT,\n)\n"""Every')
 
     before = run(source, "grep-244", "render", "-")
     after = run(source, "v9.9.9", "render", "-")
@@ -248,14 +258,14 @@ def test_a_release_is_a_record(source: Path) -> None:
     assert '"v9.9.9"' in unknown.stdout
 
 
-NEXT = """
-NEXT = ALPHA_14.replace(name="v9.9.9", releases=("v9.9.9",), workload_api="next")
+NEXT = f"""
+NEXT = {NEWEST_NAME}.replace(name="v9.9.9", releases=("v9.9.9",), workload_api="next")
 
 RECORDS: tuple[Revision, ...] = ("""
 
 NEXT_FIELDS = """
     "next": WorkloadFields(
-        "alpha14",
+        "NEWEST_API",
         template={"drain": Field(Number())},
         clique={"surge": Field(Number())},
         clique_spec={"standby": Field(Number())},
@@ -268,9 +278,9 @@ NEXT_FIELDS = """
 def test_a_release_with_new_fields_is_one_file(source: Path) -> None:
     """The record, its fields and what is known of it stand together: nothing else in the code asks for the release."""
     grove = source / "packwise" / "revisions" / "grove.py"
-    edit(grove, '\n}\n"""By the `workload_api`', NEXT_FIELDS)
+    edit(grove, '\n}\n"""By the `workload_api`', NEXT_FIELDS.replace("NEWEST_API", NEWEST.workload_api))
     edit(grove, "RECORDS: tuple[Revision, ...] = (", NEXT.lstrip())
-    edit(grove, '    ALPHA_14,\n)\n"""Every', '    ALPHA_14,\n    NEXT,\n)\n"""Every')
+    edit(grove, f'    {NEWEST_NAME},\n)\n"""Every', f'    {NEWEST_NAME},\n    NEXT,\n)\n"""Every')
     history = '\n)\n"""Every release that has a record'
     edit(grove, history, f'\n    Release("v9.9.9", "", ""),{history}')
     good, bad, design = (
@@ -280,7 +290,7 @@ def test_a_release_with_new_fields_is_one_file(source: Path) -> None:
 
     taken = run(source, "v9.9.9", "check", "-", text=good)
     refused = run(source, "v9.9.9", "check", "-", text=bad)
-    earlier = run(source, "v0.1.0-alpha.14", "check", "-", text=good)
+    earlier = run(source, NEWEST.name, "check", "-", text=good)
     designs = run(source, "", "check", "-", text=design.replace("  revision: REVISION\n", ""))
     schema = run(source, "v9.9.9", "schema", "PodCliqueSet", "--revision", "v9.9.9")
     changed = [
@@ -424,7 +434,7 @@ def test_a_scheduler_is_a_module_and_the_row_of_its_kind(source: Path) -> None:
     edit(packwise / "objects" / "kinds.py", "KINDS = (\n", CREW_ROW)
     edit(packwise / "pipeline" / "registry.py", "SCHEDULERS: tuple[SchedulerEntry, ...] = (\n", CREW_ENTRY)
     edit(
-        packwise / "settings" / "__init__.py",
+        packwise / "settings" / "topologyrender.py",
         '"PodCliqueSet", "KueueTopology",\n',
         '"PodCliqueSet", "KueueTopology", "Crew",\n',
     )
@@ -449,7 +459,7 @@ def test_a_scheduler_is_a_module_and_the_row_of_its_kind(source: Path) -> None:
     placed = run(source, "", "place", "before", "--nodes", "nodes.yaml")
     drawn = run(source, "", "report", "before", "--nodes", "nodes.yaml", "-o", "mermaid")
 
-    assert changed == ["objects/kinds.py", "pipeline/registry.py", "schedulers/crew.py", "settings/__init__.py"]
+    assert changed == ["objects/kinds.py", "pipeline/registry.py", "schedulers/crew.py", "settings/topologyrender.py"]
     assert changes.stdout.startswith("Crew\n  ~ team-a/llm-0\n"), changes.stdout
     assert "lost: required example.com/rack of parts[llm-0-worker]: topology-aware scheduling is d" in changes.stdout
     assert "spec.emit has no Crew; the scheduler makes it in the cluster, of the PodGang" in missing.stdout
