@@ -301,6 +301,17 @@ WORKLOAD_PRIORITY_CLASS = Kind(
 QUEUEING = (CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, ADMISSION_CHECK, WORKLOAD_PRIORITY_CLASS)
 """The kinds of Kueue's queues, which packwise reads and never writes."""
 
+PRIORITY_CLASS = Kind("scheduling.k8s.io", "PriorityClass", "v1", cluster_scoped=True, compared=False)
+
+BESIDE_PODS = frozenset({
+    PRIORITY_CLASS.key,
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolumeClaim"),
+    ("node.k8s.io", "RuntimeClass"),
+})  # fmt: skip
+"""Group and name of Kubernetes' own kinds that pods need, of which packwise reads names, labels and few fields."""
+
 WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 """The kinds of users' workloads."""
 

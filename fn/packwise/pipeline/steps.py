@@ -19,7 +19,7 @@ from packwise.generated import render as render_objects
 from packwise.keys import key_findings
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import ONCE, READABLE
-from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
+from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for
 from packwise.placement import within_limit
 from packwise.revisions.grove import RELEASES
@@ -150,10 +150,11 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
     The API server decodes the metadata of every kind alike.
     """
     for key, items in index.by_kind.items():
-        if key not in _KINDS and key != _CONFIG_MAP:
+        is_judged = key in _KINDS or key in BESIDE_PODS
+        if not is_judged and key != _CONFIG_MAP:
             continue
         for item in items:
-            if not _has_strings(item) and (key in _KINDS or _configures(item)):
+            if not _has_strings(item) and (is_judged or _configures(item)):
                 yield from _type_findings(item, known)
 
 

@@ -9,16 +9,19 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import mapping
-from packwise.objects.kinds import KAI_CONFIG, QUEUE, SCHEDULING_SHARD
+from packwise.objects.kinds import KAI_CONFIG, PRIORITY_CLASS, QUEUE, SCHEDULING_SHARD
 from packwise.validate.crds import judge
+from packwise.validate.structure import ValuePath, unknown_fields, violations
 from packwise.validate.tables import (
     ANYTHING,
     FLAG,
+    INT32,
     INTEGER,
     NUMBER,
     QUANTITY,
     TEXT,
     by_name,
+    choice,
     fields,
     list_of,
     number_between,
@@ -116,11 +119,40 @@ SCHEMA = Rule(
     "A Queue, a SchedulingShard and KAI's Config have the fields and types of their CRD.",
     "spec/kai.md#7.1",
 )
+CLASS = Rule("priority-class-fields", "A PriorityClass has the fields and values of its API.", "spec/kubernetes.md#2.9")
 RESOURCES = Rule("queue-resources", "A Queue says how much of each resource it has.", "spec/kai.md#7.2")
-RULES = (SCHEMA, RESOURCES)
+RULES = (SCHEMA, RESOURCES, CLASS)
 """Rules of the objects that configure KAI."""
 
 _UNITS = {"cpu": "thousandths of a core", "gpu": "GPUs", "memory": "megabytes"}
+
+
+_CLASS = fields(
+    apiVersion=TEXT,
+    kind=TEXT,
+    metadata=ANYTHING,
+    value=INT32,
+    globalDefault=FLAG,
+    description=TEXT,
+    preemptionPolicy=choice("PreemptLowerPriority", "Never"),
+)
+_HIGHEST = 1_000_000_000
+_SYSTEM = "system-"
+
+
+def check_priority_classes(source: SchedulerInput) -> Iterator[Finding]:
+    """Yield the API server's refusals of PriorityClasses, whose values are the priorities of gangs."""
+    for item in source.inventory.items.of_kind(*PRIORITY_CLASS.key):
+        for problem in (*violations(item.value, _CLASS, ValuePath()), *unknown_fields(item.value, _CLASS, ValuePath())):
+            # The API server decodes its own kinds in other words than those of custom resources.
+            yield Finding.about(problem.replace(stage=None), item, CLASS)
+        value = item.value.get("value")
+        if isinstance(value, int) and value > _HIGHEST and not item.name.startswith(_SYSTEM):
+            text = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+            message = f"must be at most {_HIGHEST}; got {value}"
+            yield Finding.of(
+                CLASS, item, ("value",), message, operator_message=f"value: Forbidden: {text}", stage=Stage.SCHEMA
+            )
 
 
 def check_objects(source: SchedulerInput) -> Iterator[Finding]:

@@ -221,7 +221,7 @@ def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
 
 
 def _over_limit(gang: Gang, refusal: FitError) -> Finding:
-    text = refusal.messages[0]
+    text = refusal.messages[0].rstrip(".")
     message = (
         f'has the gang "{gang.name}", which is more than its queue, or one above it, may ever have, so that it never '
         f"starts: {text}; ask for less, or raise the limit"

@@ -74,6 +74,10 @@ class _Kai(Scheduler):
             from packwise.schedulers.kai.object_schemas import check_objects
 
             findings += check_objects(source)
+        if items.of_kind(*_PRIORITY_CLASS):
+            from packwise.schedulers.kai.object_schemas import check_priority_classes
+
+            findings += check_priority_classes(source)
         if items.of_kind(*SCHEDULING_SHARD.key):
             from packwise.schedulers.kai.queue_rules import check_pools
 
