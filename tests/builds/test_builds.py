@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -385,7 +385,7 @@ def test_the_last_of_several_sources_counts(call: Call, tmp_path: Path) -> None:
     one = {"repoURL": URL, "path": "charts/llm", "helm": {"values": "domain: rak"}}
     other = {"repoURL": URL, "path": "charts/llm", "helm": {"values": "domain: rack"}}
 
-    def errors(*sources: dict[str, object]) -> int:
+    def errors(*sources: Mapping[str, object]) -> int:
         write(tmp_path, CHART | {"topology.yaml": TOPOLOGY, "apps/a.yaml": application({}, sources=list(sources))})
         return call("check", ".", "--build").stdout.count("error: ")
 
@@ -404,6 +404,18 @@ def test_the_nearest_configuration_of_the_owner_counts(call: Call, tmp_path: Pat
 
     (tmp_path / "clusters/west/topology.yaml").rename(tmp_path / "clusters/elsewhere.txt")
     assert "error: " not in call("check", ".", "--build").stdout
+
+
+def test_what_helm_prints_is_compared_as_the_page_says(call: Call, tmp_path: Path) -> None:
+    """docs/how-to/beside-other-tools.md"""
+    write(tmp_path, CHART | {"topology.yaml": TOPOLOGY})
+    words = ("helm", "template", "llm", "charts/llm", "--skip-tests", "--set=replicas=2")
+    (tmp_path / "before.yaml").write_text(output(tmp_path, *words), encoding="utf-8")
+    after = output(tmp_path, *words[:-1], "--set=replicas=3")
+
+    ran = call("diff", "before.yaml", "-", "--config", "topology.yaml", stdin=after)
+
+    assert "spec.podgroups[llm-0-worker].minReplicas: 2 → 3" in ran.stdout
 
 
 HOSTILE = {

@@ -12,6 +12,10 @@ from tests.builds.planning import CHART, URL, application
 from tests.cli.calling import Call, write
 
 
+def _absent(_: str) -> None:
+    """No program is on PATH."""
+
+
 @pytest.fixture(autouse=True)
 def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A repository with a remote, and neither helm nor kustomize."""
@@ -19,7 +23,7 @@ def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", URL], check=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     for module in (charts, kustomizations):
-        monkeypatch.setattr(module, "program_on_path", lambda _: None)
+        monkeypatch.setattr(module, "program_on_path", _absent)
     charts.helm.cache_clear()
     kustomizations.kustomize.cache_clear()
 
@@ -82,3 +86,25 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
 
     assert "0 sources built, 1 not built: 1 suspended" in ran.stderr
     assert "no workload judged" in ran.stderr
+
+
+def test_a_chart_that_another_one_depends_on_is_not_built_alone(call: Call, tmp_path: Path) -> None:
+    parent = "apiVersion: v2\nname: p\nversion: 1.0.0\n"
+    parent += "dependencies: [{name: llm, version: 1.x, repository: file://../llm}]\n"
+    write(tmp_path, CHART | {"charts/p/Chart.yaml": parent})
+
+    ran = call("check", ".", "--build", "-v")
+
+    assert "not built: chart charts/p: " in ran.stderr
+    assert "not built: chart charts/llm: " not in ran.stderr
+
+
+def test_a_chart_with_a_remote_dependency_is_not_built(call: Call, tmp_path: Path) -> None:
+    chart = "apiVersion: v2\nname: p\nversion: 1.0.0\n"
+    chart += "dependencies: [{name: redis, version: 1.x, repository: https://x.example}]\n"
+    write(tmp_path, {"charts/p/Chart.yaml": chart, "charts/p/values.yaml": "a: 1\n"})
+
+    ran = call("check", ".", "--build", "-v")
+
+    assert "chart redis of https://x.example is remote, and packwise fetches nothing" in ran.stderr
+    assert "1 not built: 1 " in ran.stderr

@@ -136,7 +136,7 @@ class _SourceReading:
             raise unsupported_error("a config management plugin")
         else:
             built = self._directory(folder, mapping(source.get("directory")))
-        return Delivery(self._owner, built, self._namespace, tuple(self._notes))
+        return Delivery(self._owner, built, self._namespace, tuple(self._notes), self._path)
 
     def _override(self, source: Mapping[str, Value], folder: str) -> Mapping[str, Value]:
         """Return the source with the overrides that the folder holds; that of the Application counts last."""

@@ -119,8 +119,8 @@ class Builder:
         source = delivery.source
         try:
             if isinstance(source, ChartSource):
-                words = tuple(chart_words(source))
-                return Recipe(helm()[1], words, chart_contents(self._tree, source))
+                contents = chart_contents(self._tree, source)
+                return Recipe(helm()[1], tuple(chart_words(source)), contents)
             if isinstance(source, DirectorySource):
                 return None
             copied = kustomization_copy(self._tree, source)
@@ -139,13 +139,13 @@ class Builder:
             return self._directory(delivery)
         output = outputs.get(recipe.key, self._look_up(recipe.key) or "") if isinstance(recipe, Recipe) else recipe
         if isinstance(output, SourceError):
-            return output.of(delivery.owner, source.folder)
+            return _unbuilt(output, delivery)
         try:
             if isinstance(source, ChartSource):
                 return self._chart(delivery, source, output)
             return self._kustomization(delivery, source, output)  # pyright: ignore[reportArgumentType]
         except SourceError as error:
-            return error.of(delivery.owner, source.folder)
+            return _unbuilt(error, delivery)
 
     def _chart(self, delivery: Delivery, source: ChartSource, output: str) -> Built:
         files = chart_files(self._tree, source.folder)
@@ -184,6 +184,12 @@ class Builder:
             # A file is one text, so that its lines stay what they are.
             objects.append(BuiltObject(content, path))
         return Built(delivery, tuple(objects), frozenset([*source.files, *source.excluded]))
+
+
+def _unbuilt(error: SourceError, delivery: Delivery) -> Unbuilt:
+    """Return why a delivery is not built, at the field that names its source if the error has no other."""
+    unbuilt = error.of(delivery.owner, delivery.source.folder)
+    return unbuilt if unbuilt.path else unbuilt.replace(path=delivery.path)
 
 
 def _attempt(recipe: Recipe) -> str | SourceError:

@@ -134,8 +134,12 @@ class _Delivering:
         self._deliver_owners()
         rest = self._standalone_kustomizations(owning=False)
         self._follow([(each, self._reads_of(each)) for each in rest if not self._is_read(each)])
-        charts = [each for each in self._charts() if posixpath.join(each.source.folder, CHART) not in self._reads]
-        self._follow([(each, self._reads_of(each)) for each in charts])
+        charts = [(each, self._reads_of(each)) for each in self._charts()]
+        files = {posixpath.join(each.source.folder, CHART): each for each, _ in charts}
+        # A chart that another one depends on is built within that.
+        inner = {path for each, reads in charts for path in reads & files.keys() if files[path] is not each}
+        passed = self._reads | inner
+        self._follow([each for each in charts if posixpath.join(each[0].source.folder, CHART) not in passed])
         return Delivered(tuple(self._built), tuple(self._unbuilt), frozenset(self._reads))
 
     def _deliver_owners(self) -> None:
@@ -401,7 +405,8 @@ def _settings_sources(value: Mapping[str, Value], owner: Owner, repository: Repo
             continue
         namespace = text(each.get("namespace"))
         lists = tuple(_assignment(key, entry) for key, entry in mapping(each.get("set")).items())
-        planned.append(Delivery(own, ChartSource(chart, name, namespace, tuple(values), lists=lists), namespace))
+        source = ChartSource(chart, name, namespace, tuple(values), lists=lists)
+        planned.append(Delivery(own, source, namespace, (), path))
     return planned
 
 

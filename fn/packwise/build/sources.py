@@ -116,12 +116,16 @@ Source = ChartSource | KustomizationSource | DirectorySource
 
 
 class Delivery(Record):
-    """A source that an owner has delivered, into a namespace. `notes` are what had to be assumed for it."""
+    """A source that an owner has delivered, into a namespace. `notes` are what had to be assumed for it.
+
+    `path` is the field of the owner that names the source.
+    """
 
     owner: Owner
     source: Source
     namespace: str = ""
     notes: tuple[str, ...] = ()
+    path: FieldPath = ()
 
 
 class Obstacle(Enum):
