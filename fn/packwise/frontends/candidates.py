@@ -20,7 +20,7 @@ _OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
 
 _TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
 
-_WORDS = ("schedulerName", "kai.scheduler/")
+_WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
 """One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
 
 

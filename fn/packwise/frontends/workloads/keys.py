@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Finding
 from packwise.frontends.candidates import candidates
+from packwise.frontends.workloads.rules import batch_scheduler_findings
 from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
 from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
@@ -207,6 +208,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
     """
     releases = partial(_of_other_releases, release=release_of(kai_version))
     yield from policy_findings(index)
+    yield from batch_scheduler_findings(index, kai_name)
     of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
     for item in candidates(index):
         yield from _wrapped_findings(item, releases, kai_name)

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings.finding import Problem
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
+    from packwise.objects.index import Index
 
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule(
@@ -84,11 +85,26 @@ _UNGROUPED = Rule(
     "workload-ungrouped", "Pods that KAI's pod-grouper passes over have their PodGroup.", "spec/podgrouper.md#1.2",
     Severity.WARNING,
 )  # fmt: skip
+BATCH_SCHEDULER = Rule(
+    "spark-batch-scheduler", "The batch scheduler of a SparkApplication is one that the Spark operator knows.",
+    "spec/podgrouper.md#1.1", Severity.WARNING,
+)  # fmt: skip
 RUNTIME_POLICY = Rule(
     "runtime-policy", "A runtime of Trainer names a gang scheduler that Trainer knows.", "spec/podgrouper.md#4",
     Severity.WARNING,
 )  # fmt: skip
-RULES = (_REFUSED, _DEADLOCK, _SHORT, _ALONE, _DIFFERENT, _IGNORED, UNSCHEDULED, _UNGROUPED, RUNTIME_POLICY)
+RULES = (
+    _REFUSED,
+    _DEADLOCK,
+    _SHORT,
+    _ALONE,
+    _DIFFERENT,
+    _IGNORED,
+    UNSCHEDULED,
+    _UNGROUPED,
+    RUNTIME_POLICY,
+    BATCH_SCHEDULER,
+)
 """Rules of workloads that KAI groups itself."""
 
 _DOMAIN = "kai.scheduler/"
@@ -124,6 +140,20 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
                 )
                 yield Finding.of(UNSCHEDULED, workload.item, (*path, form, key), message)
                 return
+
+
+_SPARK = ("sparkoperator.k8s.io", "SparkApplication")
+
+
+def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
+    """SparkApplications that name KAI as their batch scheduler, for which the Spark operator has no plugin."""
+    for item in index.of_kind(*_SPARK):
+        if item.get(("spec", "batchScheduler")) == scheduler:
+            message = (
+                "is no batch scheduler that the Spark operator knows; KAI makes the groups itself: set "
+                f"schedulerName: {scheduler} in spec.driver.template.spec and spec.executor.template.spec"
+            )
+            yield Finding.of(BATCH_SCHEDULER, item, ("spec", "batchScheduler"), message)
 
 
 def advice(workload: Workload) -> Iterator[Finding]:
