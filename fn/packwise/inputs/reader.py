@@ -275,11 +275,10 @@ def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]
         else:
             item = KubeObject(source)
     else:
-        if is_document(value):
+        is_object = isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
+        if not is_object and is_document(value):
             foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
-        elif isinstance(value, dict) and (
-            all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")) or is_nearly_known(value)
-        ):
+        elif isinstance(value, dict) and (is_object or is_nearly_known(value)):
             item = KubeObject.cut(source, value)
     entries = entries_of(item) if item is not None and is_read else ()
     return Document(document.separator, document.text, item, document.line, foreign, entries), value
