@@ -25,12 +25,12 @@ REASONS = ROOT / "tests" / "mutants.toml"
 SEED = 1
 
 GROUPS = {
-    "commands/diff": "packwise.commands.diff.*",
-    "commands/migrate": "packwise.commands.migrate.*",
+    "diff": "packwise.diff.*",
     "frontends/dynamo": "packwise.frontends.dynamo.*",
     "frontends/grove/rules": "packwise.frontends.grove.rules.*",
     "frontends/osmo/rules.py": "packwise.frontends.osmo.rules.*",
     "frontends/workloads": "packwise.frontends.workloads.*",
+    "migrate": "packwise.migrate.*",
     "schedulers": "packwise.schedulers.*",
     "topology": "packwise.topology.*",
 }
