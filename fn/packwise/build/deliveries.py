@@ -78,7 +78,9 @@ def repository_of(tree: FileTree, remotes: Sequence[str], revisions: Iterable[st
 def _references_in(tree: FileTree) -> Iterator[tuple[str, KubeObject]]:
     for path in _manifests(tree):
         if _REFERRED.search(_content(tree, path)):
-            yield from ((path, item) for item in objects_at(tree, path) if item.value.get("kind") in _REFERRED_KINDS)
+            yield from (
+                (path, item) for item in objects_at(tree, path) if text(item.value.get("kind")) in _REFERRED_KINDS
+            )
 
 
 def _manifests(tree: FileTree) -> Iterator[str]:
@@ -337,7 +339,7 @@ def _objects_of(built: Built, wanted: re.Pattern[bytes]) -> Iterator[KubeObject]
 def _references_of(built: Built) -> Iterator[tuple[str, KubeObject]]:
     """Yield the objects of a build that owners may refer to."""
     for item in _objects_of(built, _REFERRED):
-        if item.value.get("kind") in _REFERRED_KINDS:
+        if text(item.value.get("kind")) in _REFERRED_KINDS:
             yield item.file or built.delivery.owner.file, item
 
 

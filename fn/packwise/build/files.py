@@ -161,7 +161,7 @@ def _with_namespace(value: Mapping[str, Value], namespace: str) -> Mapping[str, 
     metadata = mapping(value.get("metadata"))
     if not namespace or metadata.get("namespace") or not metadata:
         return value
-    if value.get("kind") in CLUSTER_SCOPED:
+    if text(value.get("kind")) in CLUSTER_SCOPED:
         return value
     return {**value, "metadata": {**metadata, "namespace": namespace}}
 
