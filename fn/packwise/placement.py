@@ -371,7 +371,8 @@ class QueuedPods(Record):
     """A set of pods of one template: how many, in which queue, and within which domains; levels are node labels.
 
     `place` is where the template says so. `topologies` are the names of those that the flavors of the queue are in,
-    none where that is not known. `group` is the name of the sets that are placed together.
+    none where that is not known. `group` is the name of the sets that are placed together. `flavors` are those of the
+    queue, in the order in which the scheduler tries them.
     """
 
     workload: KubeObject
@@ -386,6 +387,7 @@ class QueuedPods(Record):
     slices: tuple[PodSlice, ...] = ()
     group: str | None = None
     topologies: tuple[str, ...] = ()
+    flavors: tuple[str, ...] = ()
 
 
 MAX_GANGS = 200_000

@@ -348,8 +348,9 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
         "anywhere in the topology" if pods.is_unconstrained else "",
         *(f"each {size} within {_level(level)}" for level, size in tree.slices),
         f"together with group {pods.group}" if pods.group is not None else "",
+        f"flavor {', '.join(pods.flavors)}" if pods.flavors else "",
         f"topology {', '.join(pods.topologies)}" if pods.topologies else "",
-        f"placed by {pods.scheduler}, which is not simulated",
+        f"placed by {pods.scheduler}",
     )
     return _Node(f"pod set {pods.name}", details)
 
@@ -530,6 +531,7 @@ def _queued_fields(tree: QueuedSet) -> dict[str, Any]:
         "pods": pods.count,
         "scheduler": pods.scheduler,
         "queue": pods.queue or None,
+        "flavors": list(pods.flavors),
         "topologies": list(pods.topologies),
         "required": _node_label(tree.required),
         "preferred": _node_label(tree.preferred),

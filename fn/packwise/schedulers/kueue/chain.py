@@ -253,6 +253,11 @@ class Chain:
             return ()
         return tuple(dict.fromkeys([name for name in names if name is not None]))
 
+    def names_of_flavors(self, queue: str, namespace: str) -> tuple[str, ...]:
+        """The flavors of a LocalQueue, in the order in which Kueue tries them."""
+        cluster_queue = self.cluster_queue(queue, namespace)
+        return () if cluster_queue is None else tuple(dict.fromkeys([each.name for each in cluster_queue.flavors]))
+
     def selects_namespace(self, queue: ClusterQueue, namespace: str) -> bool | None:
         """True if a ClusterQueue takes jobs of a namespace; None if labels decide that the input does not have.
 

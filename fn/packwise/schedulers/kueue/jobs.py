@@ -12,10 +12,10 @@ from dataclasses import replace
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.lenient import mapping_at, mappings, text, text_at, value_at
-from packwise.objects.workload_kinds import QUEUE_NAME, Integration, is_queued
+from packwise.objects.workload_kinds import QUEUE_NAME, Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
-from packwise.schedulers.kueue.podsets import integer, jobs_of
+from packwise.schedulers.kueue.podsets import integer, jobs_of, owners_of_queued
 from packwise.schedulers.kueue.request import PREFIX, TopologyRequest, parse_int32, read_request, unparsable
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 
 _MOST_REPLICAS = 10_000
-"""Workloads that one LeaderWorkerSet becomes at most."""
+"""Workloads that one object becomes at most."""
 
 
 class QueuedJob(Record):
@@ -72,6 +72,8 @@ def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) 
             queued += _replicas(job, release, priorities)
         else:
             queued.append(_queued_job(job, job.item.name, job.sets, release, priorities))
+    for job in owners_of_queued(index):
+        queued += _made_jobs(job, release, priorities)
     queued += [_pod_group(name, pods, release, priorities) for (_, name), pods in groups.items()]
     places = {id(item): place for place, item in enumerate(index.users.values())}
     return sorted(queued, key=lambda each: places.get(id(each.item), 0))
@@ -83,6 +85,18 @@ def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -
     for number in range(replicas):
         name = job.item.name if replicas == 1 else f"{job.item.name}-{number}"
         yield _queued_job(job, name, job.sets, release, priorities)
+
+
+def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
+    """The Workloads of the pods or the Job that an object makes: the pods of a Deployment are admitted one by one."""
+    if job.kind.grouping is not Grouping.EACH_POD:
+        yield _queued_job(job, job.item.name, job.sets, release, priorities)
+        return
+    pods = min(sum([each.count for each in job.sets]), _MOST_REPLICAS)
+    sets = [replace(each, count=1) for each in job.sets]
+    for number in range(pods):
+        name = job.item.name if pods == 1 else f"{job.item.name}-{number}"
+        yield _queued_job(job, name, sets, release, priorities)
 
 
 def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, priorities: JobPriorities) -> QueuedJob:

@@ -12,7 +12,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.identity import identity
-from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration
+from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, is_queued
 from packwise.objects.wrapped import DISAGGREGATED_SET, unwrap
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
@@ -250,6 +250,15 @@ def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueueP
         _pod_set(_MAIN, count, value_at(value, *part.path[:-1]), part.path[:-1], ".".join(part.path[:-1]))
         for part in kind.templates
     ]
+
+
+def owners_of_queued(index: Index) -> Iterator[KueueJob]:
+    """Yield the objects with a queue of which Kueue queues the pods or Jobs that they make."""
+    for kind in WORKLOAD_KINDS.values():
+        for item in filter(is_queued, index.of_kind(*kind.key)):
+            sets = made_pod_sets(kind, item.value)
+            if sets:
+                yield KueueJob(item, kind, tuple(sets))
 
 
 def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[KueuePodSet] | None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.place import Place
-from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, is_queued
+from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.chain import Chain
 from packwise.schedulers.kueue.objects import rendered_values
-from packwise.schedulers.kueue.podsets import KueueJob, jobs_of, made_pod_sets
+from packwise.schedulers.kueue.podsets import jobs_of, owners_of_queued
 from packwise.schedulers.kueue.request import TopologyRequest, read_request, unparsable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects.index import Inventory
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.podsets import KueuePodSet
+    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import KnownTopologies
 
@@ -32,21 +32,12 @@ def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: Top
         return
     release = kueue_release(settings.kueue.version)
     chain = Chain(inventory.items, rendered_values(topologies, settings))
-    for job in (*jobs_of(inventory.items), *_owners_of_queued(inventory.items)):
+    for job in (*jobs_of(inventory.items), *owners_of_queued(inventory.items)):
         queue = job.item.labels.get(QUEUE_NAME, "")
         requests = [_request(each, release) for each in job.sets]
         if queue or any(request.is_asked for request in requests):
             for each, request in zip(job.sets, requests, strict=True):
                 yield _pods(job, each, request, queue, chain)
-
-
-def _owners_of_queued(index: Index) -> Iterator[KueueJob]:
-    """Yield the objects with a queue of which Kueue queues the pods or Jobs that they make."""
-    for kind in WORKLOAD_KINDS.values():
-        for item in filter(is_queued, index.of_kind(*kind.key)):
-            sets = made_pod_sets(kind, item.value)
-            if sets:
-                yield KueueJob(item, kind, tuple(sets))
 
 
 def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
@@ -74,4 +65,5 @@ def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str
         slices=tuple(PodSlice(layer.level, layer.size) for layer in request.layers),
         group=request.group,
         topologies=topologies,
+        flavors=chain.names_of_flavors(queue, job.item.namespace or "") if queue else (),
     )
