@@ -340,9 +340,9 @@ def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> N
         (["in", "--nodes", "nodes.json", "--add-nodes", "in"], '--add-nodes "in" must hold nodes, as'),
         (["in", "--nodes", "nodes.json", "--replicas", "web"], "--replicas must be as in llm=2 or llm/prefill=4; got "
          '"web"'),
-        (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas must name one PodCliqueSet; got "llm", of '
+        (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas must name one workload; got "llm", of '
          "0; known: web"),
-        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], "--replicas must name a clique or a scaling group; "
+        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], "--replicas must name a part that has replicas; "
          'got "x"; known: router'),
     ],
 )  # fmt: skip

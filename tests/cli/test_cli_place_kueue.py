@@ -155,6 +155,35 @@ def test_what_people_read(
     assert_expected(f"place/kueue-{name}.txt", f"{ran.out}{ran.err}exit code {code}\n")
 
 
+@pytest.mark.parametrize(
+    ("folder", "words", "states"),
+    [
+        ("no-room", (), ["pending"]),
+        ("no-room", ("--replicas", "train=2"), ["allocated"]),
+        ("no-room", ("--add-nodes", "1xexample.com/rack=r0,example.com/block=b0"), ["allocated"]),
+        ("fits", ("--drain", "example.com/block=b0"), ["allocated"]),
+        ("fits", ("--drain", "example.com/block=b0", "--drain", "n4", "--drain", "n6"), ["pending"]),
+    ],
+    indirect=["folder"],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_if(words: tuple[str, ...], states: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["place", ".", "--nodes", "nodes.json", "-o", "json", *words])
+
+    assert [gang["state"] for gang in json.loads(capsys.readouterr().out)["gangs"]] == states
+
+
+@pytest.mark.parametrize("folder", ["no-room"], indirect=True)
+def test_what_a_change_moves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "old").mkdir()
+    small = job("train", 2, {REQUIRED: "example.com/rack"})
+    (folder / "old" / "jobs.yaml").write_text("---\n".join([QUEUES, small]), encoding="utf-8")
+
+    main(["place", "jobs.yaml", "--nodes", "nodes.json", "--baseline", "old"])
+
+    assert "no longer fits: ml/train: 2 of 2 pods in b0/r0 → does not fit\n" in capsys.readouterr().out
+
+
 def sample() -> list[Any]:
     """Every twentieth golden: all of them are asked for without the command line."""
     with gzip.open(GOLDEN / "placement" / "kueue.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -74,7 +74,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="GROUP=N",
         action="append",
         default=[],
-        help="as if a workload (llm=2), or a scaling group or clique of it (llm/prefill=4), had N replicas",
+        help="as if a workload (llm=2), or a part of it (llm/prefill=4), such as a scaling group, a clique or a "
+        "replicated Job, had N replicas; of a Job, N pods at a time",
     )
     parser.add_argument(
         "--exact",

@@ -21,6 +21,7 @@ from packwise.inputs.paths import find_files
 from packwise.inputs.request import STDIN, UsageError
 from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
     GPU,
@@ -256,8 +257,32 @@ def _is_gone(value: Mapping[str, Value], nodes: set[str]) -> bool:
     return value.get("kind") == "Pod" and text_at(value, "spec", "nodeName") in nodes
 
 
+_SCALED: Mapping[str, tuple[FieldPath, ...]] = {
+    POD_CLIQUE_SET.name: (("spec", "replicas"),),
+    "LeaderWorkerSet": (("spec", "replicas"),),
+    "Deployment": (("spec", "replicas"),),
+    "StatefulSet": (("spec", "replicas"),),
+    # A Job that completes with its pods stays so.
+    "Job": (("spec", "parallelism"), ("spec", "completions")),
+    "JobSet": (),
+    **{kind.name: () for kind in WORKLOAD_KINDS.values() if kind.types},
+    **dict.fromkeys(("RayCluster", "RayJob", "RayService"), ()),
+}
+"""The fields that hold the number of replicas of a workload of each kind; none if only its parts have one."""
+
+_LISTED_PARTS: tuple[tuple[FieldPath, str, FieldPath], ...] = (
+    (("spec", "template", "cliques"), "name", ("spec", "replicas")),
+    (("spec", "template", "podCliqueScalingGroups"), "name", ("replicas",)),
+    (("spec", "replicatedJobs"), "name", ("replicas",)),
+    (("spec", "workerGroupSpecs"), "groupName", ("replicas",)),
+    (("spec", "rayClusterSpec", "workerGroupSpecs"), "groupName", ("replicas",)),
+    (("spec", "rayClusterConfig", "workerGroupSpecs"), "groupName", ("replicas",)),
+)
+"""The lists of parts with replicas of their own, the field of a part's name, and that of its replicas."""
+
+
 def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, ...]:
-    """The objects with another number of replicas: `WORKLOAD=N`, or `WORKLOAD/PART=N` of a scaling group or clique.
+    """The objects with another number of replicas: `WORKLOAD=N`, or `WORKLOAD/PART=N` of a part of it.
 
     Raises WhatIfError where nothing has that name, or more than one workload.
     """
@@ -265,38 +290,42 @@ def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, .
     workload, slash, part = name.partition("/")
     if not equals or not workload or (slash and not part) or not (number.isascii() and number.isdigit()):
         raise WhatIfError(f'--replicas must be as in llm=2 or llm/prefill=4; got "{text}"')
-    matching = [
-        index
-        for index, item in enumerate(items)
-        if item.kind == POD_CLIQUE_SET.name and item.get(("metadata", "name")) == workload
-    ]
+    scaled = [(index, item) for index, item in enumerate(items) if item.kind in _SCALED]
+    matching = [(index, item) for index, item in scaled if item.get(("metadata", "name")) == workload]
     if len(matching) != 1:
-        known = sorted({str(item.get(("metadata", "name"))) for item in items if item.kind == POD_CLIQUE_SET.name})
-        listed = ", ".join(known) or "none"
-        raise WhatIfError(
-            f'--replicas must name one PodCliqueSet; got "{workload}", of {len(matching)}; known: {listed}'
-        )
-    item = items[matching[0]]
-    path: FieldPath = ("spec", "replicas") if not slash else _part(item, part)
+        listed = ", ".join(sorted({str(item.get(("metadata", "name"))) for _, item in scaled})) or "none"
+        raise WhatIfError(f'--replicas must name one workload; got "{workload}", of {len(matching)}; known: {listed}')
+    index, item = matching[0]
     try:
-        changed = item.set(path, int(number[:9]))
+        for path in _replica_paths(item, part):
+            item = item.set(path, int(number[:9]))
     except FieldError as error:
         raise WhatIfError(f'--replicas "{text}" cannot be written: {error}') from None
-    return (*items[: matching[0]], changed, *items[matching[0] + 1 :])
+    return (*items[:index], item, *items[index + 1 :])
 
 
-def _part(item: KubeObject, part: str) -> FieldPath:
+def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
+    """The fields that hold the number of replicas. Raises WhatIfError where there is no such part."""
+    whole = _SCALED[item.kind]
+    if not part and whole:
+        # Only the first field is written if the others are not there.
+        return [path for path in whole if path == whole[0] or item.get(path) is not None]
     parts: dict[str, FieldPath] = {}
-    for field, below in (("cliques", ("spec", "replicas")), ("podCliqueScalingGroups", ("replicas",))):
-        listed = item.get(("spec", "template", field))
+    for path, name, below in _LISTED_PARTS:
+        listed = item.get(path)
         for index, entry in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(entry, dict):
-                parts[str(entry.get("name"))] = ("spec", "template", field, index, *below)
+                parts[str(entry.get(name))] = (*path, index, *below)
+    for kind in WORKLOAD_KINDS.values():
+        if kind.types and kind.name == item.kind:
+            specs = item.get(kind.body)
+            parts |= {
+                each: (*kind.body, each, "replicas") for each in kind.types if isinstance(specs, dict) and each in specs
+            }
     if part not in parts:
-        raise WhatIfError(
-            f'--replicas must name a clique or a scaling group; got "{part}"; known: {", ".join(sorted(parts))}'
-        )
-    return parts[part]
+        known = ", ".join(sorted(parts)) or "none"
+        raise WhatIfError(f'--replicas must name a part that has replicas; got "{part}"; known: {known}')
+    return [parts[part]]
 
 
 _GIB = 1 << 30
