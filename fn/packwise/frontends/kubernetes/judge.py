@@ -125,7 +125,7 @@ def version_message(kind: str, version: str, server: Server) -> str | None:
 
 def _decode(item: KubeObject, version: str, path: FieldPath, table: Struct, server: Server) -> tuple[Finding, ...]:
     whole = item.value if path == ("spec",) else None
-    decoded = decode(item.kind, version, item.get(path), table, path, whole)
+    decoded = decode(item.kind, version, item.get(path), table, path, whole=whole)
     about = [(rules.DECODE, problem, None) for problem in decoded.decode]
     about += [(rules.UNKNOWN, problem, server.unknown) for problem in decoded.unknown]
     return tuple(

@@ -57,7 +57,7 @@ _OTHERS = ("apiVersion", "kind", "metadata", "status")
 
 
 def decode(
-    kind: str, version: str, value: Value, table: Struct, path: FieldPath, whole: Mapping[str, Value] | None = None
+    kind: str, version: str, value: Value, table: Struct, path: FieldPath, *, whole: Mapping[str, Value] | None = None
 ) -> Decoded:
     """Return the problems of decoding the value at `path` of an object; the first has the API server's text.
 
