@@ -250,7 +250,7 @@ $(E2E_TOOLS):
 # How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
 SECONDS ?= 120
 SEED ?= 0
-FUZZ_TARGETS := reader,splicer,configuration,workloads,templates,commands
+FUZZ_TARGETS := reader,splicer,configuration,workloads,templates,commands,mutations
 FUZZ := .cache/fuzz
 FUZZ_ALL = JOBS=$(JOBS) PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz.run \
   $(FUZZ_TARGETS) -max_len=2000 -rss_limit_mb=3000 -verbosity=0

@@ -665,9 +665,37 @@ def test_the_component_comments_only_where_it_is_asked_to(runner: Path, remote: 
 def test_wrong_usage_is_shown_and_posts_nothing(commenter: Commenter, remote: Forge) -> None:
     done = commenter(PATHS="nothing", PACKWISE_PATH="nothing")
 
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "does not exist" in done.stderr
     assert remote.requests == []
+
+
+def break_packwise(runner: Path) -> None:
+    """A packwise that ends with an internal error, where the steps of both forges look for it."""
+    for path in (runner / "temp/packwise/bin/packwise", runner / "bin/packwise"):
+        path.unlink(missing_ok=True)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho '{MARKER}### packwise failed'\nexit 70\n", encoding="utf-8")
+        path.chmod(0o755)
+
+
+def test_a_bug_takes_the_place_of_an_earlier_comment_and_fails(
+    commenter: Commenter, remote: Forge, runner: Path
+) -> None:
+    commenter()
+    break_packwise(runner)
+
+    done = commenter()
+
+    assert (done.returncode, remote.bodies) == (70, [f"{MARKER}### packwise failed\n"])
+    assert "packwise comment ended with an internal error" in done.stdout
+
+
+def test_a_bug_is_told_from_findings(runner: Path, packwise: Path) -> None:
+    break_packwise(runner)
+
+    for done in (check(runner), component(runner, packwise, "script")):
+        assert (done.returncode, "packwise ended with an internal error" in done.stdout) == (70, True)
 
 
 def test_actionlint_takes_the_steps_of_the_action(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from packwise.place.cluster import MAX_ADDED
 from packwise.place.run import MOST_EXACT
 from packwise.placement import LIMIT, MAX_GANGS
 from packwise.render.files import MAX_PATH
+from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH
 from packwise.schedulers.kai.gang_jobs import MAX_PODS
 from packwise.settings.topologyrender import no_configuration
 from packwise.topology.topograph import MAX_NAMES
@@ -42,6 +43,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
     ("pods that are placed", MAX_PODS, "the gangs must have at most 500000 pods together"),
+    ("levels of queues", MAX_QUEUE_DEPTH, "it is above itself, or has 100 queues above it"),
     (
         "nodes that are added",
         MAX_ADDED,

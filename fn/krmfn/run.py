@@ -5,7 +5,8 @@ from stdout only, and a pipe into `kpt fn sink` writes whatever is on stdout. He
 
 - success: the list on stdout, warnings and infos on stderr, exit code 0;
 - an error: the input's own items and the results on stdout, the errors on stderr, exit code 1;
-- stdin that is no ResourceList: nothing on stdout, the reason on stderr, exit code 1.
+- stdin that is no ResourceList: nothing on stdout, the reason on stderr, exit code 1;
+- a bug of the function, an exception that it does not mean: as an error, with exit code 70.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
     ConfigT = TypeVar("ConfigT", bound=BaseModel)
     LinesOf = Callable[[Sequence[Result]], Sequence[str]]
 
-__all__ = ["MAX_INPUT", "read_input", "run"]
+__all__ = ["INTERNAL_ERROR", "MAX_INPUT", "internal_error", "read_input", "run"]
 
 MAX_INPUT = 512 * 1024 * 1024
 """The largest number of bytes that are read from stdin; more is an error."""
+
+INTERNAL_ERROR = 70
+"""The exit code after an exception that nobody expected. Source: sysexits.h, `EX_SOFTWARE`."""
 
 _PIECE = 1 << 20
 
@@ -76,7 +80,7 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
 ) -> int:
-    """Runs `function` on the ResourceList on stdin and returns the process's exit code, 0 or 1.
+    """Runs `function` on the ResourceList on stdin and returns the process's exit code, 0, 1 or 70.
 
     With `config`, the functionConfig is read as that pydantic model and given as the second argument. A FieldError or
     ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
@@ -177,6 +181,11 @@ def _call(
 
 
 def _internal(error: Exception) -> Result:
+    return Result(internal_error(error))
+
+
+def internal_error(error: Exception) -> str:
+    """Return one line about an exception that nobody expected: its type, its text, and the place that raised it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -186,7 +195,15 @@ def _internal(error: Exception) -> Result:
         name = code.co_filename.replace("\\", "/").rpartition("/")[2]
         where = f" at {name}:{trace.tb_lineno} in {code.co_name}"
     detail = " ".join(str(error).split())
-    return Result(f"internal error: {type(error).__name__}{': ' if detail else ''}{detail}{where}")
+    return f"{_BUG}{type(error).__name__}{': ' if detail else ''}{detail}{where}; this is a bug, please report it"
+
+
+_BUG = "internal error: "
+
+
+def _code(results: Sequence[Result]) -> int:
+    """Return the exit code of a function with these results."""
+    return INTERNAL_ERROR if any(result.message.startswith(_BUG) for result in results) else exit_code(results)
 
 
 def _outcome(
@@ -196,7 +213,7 @@ def _outcome(
     if not raised and answered.results is read.results:
         return _text_or_error(read, answered)
     old, new = _divide(read.results, raised or answered.results, keeps_old=not raised)
-    code = exit_code(new)
+    code = _code(raised) or exit_code(new)
     kept = read if code else answered
     results = (*old, *new)
     text, lines, written = _text_or_error(read, kept.with_results(results))
@@ -227,7 +244,7 @@ def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[
         raise
     except Exception as error:
         result = error.to_result() if isinstance(error, FieldError) else _internal(error)
-        return read.with_results([*read.results, result]).to_text(), [result.line_of_text()], 1
+        return read.with_results([*read.results, result]).to_text(), [result.line_of_text()], _code([result])
 
 
 def _each(results: Sequence[Result]) -> list[str]:

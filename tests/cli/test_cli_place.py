@@ -324,8 +324,8 @@ def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> N
         (["in", "--nodes", "gone.json"], '"gone.json" does not exist'),
         (["in", "--nodes", "bad.json"], '"bad.json" must be YAML or JSON; 1:'),
         (["in", "--nodes", "latin.json"], '"latin.json" must be UTF-8'),
-        (["in", "--nodes", "bad.zip"], '"bad.zip" must be a dump of KAI\'s snapshot plugin: a zip that holds '
-         "snapshot.json"),
+        (["in", "--nodes", "bad.zip"], '"bad.zip" must be a dump of KAI\'s snapshot plugin: a whole zip that holds '
+         "snapshot.json, stored or deflated"),
         (["in", "--nodes", "nodes.json", "--nodes", "nodes.json"], '--nodes "nodes.json", "nodes.json" must hold each '
          'node once; got Node "n0" twice'),
         (["-", "--nodes", "-"], '"-" must stand once: stdin can be read for one purpose only'),

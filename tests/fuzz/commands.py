@@ -10,8 +10,9 @@ from pathlib import Path
 
 from packwise.cli.command_line import main
 from tests.places import TESTDATA
+from tests.runners import commands_in
 
-__all__ = ["COMMANDS", "commands"]
+__all__ = ["COMMANDS", "commands", "run_command"]
 
 _NODES = ("--nodes", "in")
 COMMANDS = (
@@ -21,11 +22,19 @@ COMMANDS = (
     ("check", "in", "-o", "sarif", "--baseline", "before"),
     ("check", "in", *_NODES),
     ("render", "in", "-o", "out"),
+    ("render", "in"),
     ("migrate", "in", "--to", "v0.1.0-alpha.13"),
     ("migrate", "in", "--to", "v0.1.0-alpha.14", "--from", "v0.1.0-alpha.8"),
     ("doctor", "in"),
     ("diff", "before", "in"),
     ("diff", "in", "before", "-o", "patch"),
+    ("diff", "before", "in", "-o", "markdown"),
+    ("migrate", "in", "--dry-run"),
+    ("place", "in", *_NODES, "--exact"),
+    ("explain", "in", "-o", "json"),
+    ("topologies", "in", "-o", "json"),
+    ("check", "in", "-o", "markdown", "-v"),
+    ("fleet", "check", ".", "--no-cache", "-o", "json"),
     ("explain", "in"),
     ("topologies", "in"),
     ("place", "in", *_NODES),
@@ -42,13 +51,18 @@ _BEFORE = TESTDATA / "fuzz" / "before.yaml"
 
 def commands(data: bytes) -> None:
     """The same answer twice, with a documented exit code; what is changed stands in the folders that are named."""
-    words, text = COMMANDS[data[0] % len(COMMANDS)] if data else COMMANDS[0], data[1:]
+    run_command(COMMANDS[data[0] % len(COMMANDS)] if data else COMMANDS[0], data[1:])
+
+
+def run_command(words: tuple[str, ...], text: bytes) -> None:
+    """Runs the command twice on a file with `text`."""
     first, second = (_ran(words, text) for _ in range(2))
-    assert first == second
+    assert first == second, words
     code, out, err, _ = first
-    assert code in (0, 1, 2)
-    assert "internal error" not in out + err
-    assert "Traceback" not in err
+    assert code in (0, 1, 2), (words, err)
+    assert "internal error" not in out + err, (words, err)
+    assert "Traceback" not in err, (words, err)
+    assert commands_in(err) == [], (words, err)
 
 
 def _ran(words: tuple[str, ...], data: bytes) -> tuple[int, str, str, dict[str, bytes]]:

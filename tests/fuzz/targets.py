@@ -13,6 +13,7 @@ from krmfn.value import Value
 from krmfn.yamltext import YamlError, native, read, write
 from packwise.frontends.osmo.template import Filled, fill
 from tests.fuzz.commands import commands
+from tests.fuzz.mutations import mutations
 from tests.kyaml import KyamlOracle, assert_read_as_kyaml_reads
 from tests.places import KYAML_ORACLE
 from tests.readers import assert_told_alike
@@ -128,5 +129,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "workloads": workloads,
     "templates": templates,
     "commands": commands,
+    "mutations": mutations,
 }
 """The targets by the name of their folder in testdata/fuzz."""

@@ -93,10 +93,11 @@ CASES: list[tuple[Callable[[ResourceList], ResourceList], tuple[int, str, str]]]
     (
         broken,
         (
-            1,
+            70,
             LIST + "results:\n- message: 'internal error: IndexError: tuple index out of range at "
-            "test_krmfn_run.py:LINE in broken'\n  severity: error\n",
-            "error: internal error: IndexError: tuple index out of range at test_krmfn_run.py:LINE in broken\n",
+            "test_krmfn_run.py:LINE in broken; this is a bug, please report it'\n  severity: error\n",
+            "error: internal error: IndexError: tuple index out of range at test_krmfn_run.py:LINE in broken; "
+            "this is a bug, please report it\n",
         ),
     ),
     (
@@ -166,7 +167,7 @@ def test_old_results_stay_and_are_not_reported_again() -> None:
     code, stdout, stderr = call(add, text)
     assert (code, stdout, stderr) == (0, text + "- message: seen\n  severity: info\n", "info: seen\n")
     code, stdout, stderr = call(broken, text)
-    assert (code, stdout.startswith(text)) == (1, True)
+    assert (code, stdout.startswith(text)) == (70, True)
 
 
 def test_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

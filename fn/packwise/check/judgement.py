@@ -14,6 +14,7 @@ from packwise.discovery import count_unjudged
 from packwise.findings.known import compare, fingerprints, without_echoes
 from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.inputs.variants import has_repeated, layers_of, packages_of
+from packwise.objects.identity import group_and_kind
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
 from packwise.pipeline.rules import prevents, rules_missed_by, rules_of_packages
@@ -100,7 +101,7 @@ def _verdict_of(group: Group) -> _Verdict:
     layers = layers_rendered(group, rendered)
     judged = [layer.rendered for layer in layers]
     results = _select_reported(results_of(layers), rendered.obstacles, group)
-    workloads = [item for item in group.package.items if item.get("kind") in _NAMES]
+    workloads = [item for item in group.package.items if group_and_kind(item.value)[1] in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
     number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
     if group.unchanged:

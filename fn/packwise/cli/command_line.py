@@ -14,6 +14,7 @@ from shutil import get_terminal_size
 from textwrap import wrap
 
 from krmfn import NO_MEMORY
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.terminal import inert, visible
@@ -93,7 +94,7 @@ commands for people and CI:
 as a KRM function of kustomize and kpt:
   packwise fn
 
-exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
+exit codes: 0 no error, 1 errors were found, 2 wrong usage, 70 a bug in packwise (internal error)"""
 
 
 class Call(Record):
@@ -104,25 +105,35 @@ class Call(Record):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the command that `arguments` name. Returns 0, 1 where errors were found, 2 for wrong usage."""
+    """Run the command that `arguments` name. Return 0, 1 if errors were found, 2 for wrong usage, 70 for a bug."""
     try:
-        call = parse(arguments)
+        return _run(parse(arguments))
     except SystemExit as stop:
         # The help is on its way only.
         return (stop.code if isinstance(stop.code, int) else 0) if show("") else 1
-    try:
-        return _run(call)
-    except UsageError as error:
-        say([f"error: {error}"])
-        return _WRONG_USAGE
-    except OSError as error:
-        say([f'error: {error.filename}: must be a file or folder that can be used; got "{error.strerror}"'])
-        return 1
     except MemoryError:
-        pass
+        code, line = 1, NO_MEMORY
+    except Exception as error:
+        code, line = _failure(error)
     # What filled the memory is let go of where the block above ends.
-    say([NO_MEMORY])
-    return 1
+    say([line])
+    return code
+
+
+def _failure(error: Exception) -> tuple[int, str]:
+    """Return the exit code and the line on stderr of a command that ended with `error`.
+
+    One that nobody expected has a code of its own, by which scripts tell a bug from findings, and no traceback.
+    """
+    if isinstance(error, UsageError):
+        return _WRONG_USAGE, f"error: {error}"
+    if isinstance(error, OSError):
+        return 1, f'error: {error.filename}: must be a file or folder that can be used; got "{error.strerror}"'
+    if isinstance(error, FieldError):
+        return 1, error.to_result().line_of_text()
+    from krmfn.run import INTERNAL_ERROR, internal_error
+
+    return INTERNAL_ERROR, f"error: {internal_error(error)}"
 
 
 def _run(call: Call) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 from urllib.parse import quote
 
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
+from krmfn.run import INTERNAL_ERROR, internal_error
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import part_of_check
 from packwise.check.judgement import judge
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from packwise.comment.options import Comment
     from packwise.inputs.groups import Checkup, Group
 
+_FAILED = "### packwise failed\n\nAn internal error ended `packwise comment`. The log of the job has one line about it."
+
 _DIFF = "### What changes for the scheduler"
 
 _PLACE = "### Where the scheduler places it"
@@ -43,7 +47,20 @@ _Answer = tuple[CommentPart, int, tuple[str, ...]]
 
 
 def comment(command: Comment, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
-    """Return the comment, with the highest exit code of its commands. Raise UsageError."""
+    """Return the comment, with the highest exit code of its commands. Raise UsageError.
+
+    After an exception that nobody expected, the comment says so: the one of an earlier push must not stay.
+    """
+    try:
+        return _comment(command)
+    except (UsageError, FieldError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        failed = comment_of(_marker(command.named.paths), [CommentPart([_FAILED], [], "packwise comment")])
+        return Answer((Text((failed,)),), after=(f"error: {internal_error(error)}",), code=INTERNAL_ERROR)
+
+
+def _comment(command: Comment) -> Answer:
     checkup = read_groups(command.named)
     if command.nodes:
         checkup = checkup.on(read_nodes(command.nodes))

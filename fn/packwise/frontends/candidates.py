@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.objects.identity import group_and_kind
 from packwise.objects.kinds import KINDS, POD
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ _TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
 
 _WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
 """One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
+
+
+_QUEUED = "kueue.x-k8s.io/"
+"""Prefix of the keys that Kueue reads."""
 
 
 _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
@@ -54,6 +59,15 @@ def candidates(index: Index) -> Iterator[KubeObject]:
             elif key == _TRAIN_JOB:
                 waiting.append(item)
     yield from waiting if is_any else ()
+
+
+def may_be_workload(item: KubeObject) -> bool:
+    """Return True if the object, which cannot be read, is of a kind or has words that KAI or Kueue look for."""
+    # Few inputs have such an object.
+    from packwise.objects.workload_kinds import WORKLOAD_KINDS
+
+    words = (*_WORDS, _QUEUED)
+    return group_and_kind(item.value) in WORKLOAD_KINDS or any(word in item.source.text for word in words)
 
 
 def has_candidates(index: Index) -> bool:

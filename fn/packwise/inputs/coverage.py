@@ -175,7 +175,8 @@ def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
     kind = WORKLOAD_KINDS.get(group_and_kind(item.value))
     if kind is None or is_generated(item.value):
         return False
-    return is_queued(item) or any(spec.get("schedulerName") in kai for spec in kind.pod_specs(item.value))
+    schedulers = [spec.get("schedulerName") for spec in kind.pod_specs(item.value)]
+    return is_queued(item) or any(isinstance(name, str) and name in kai for name in schedulers)
 
 
 def judge_of(rendered: Rendered) -> str | None:

@@ -403,7 +403,7 @@ def quantity_fault(text: str) -> str | None:
 
 def canonical_quantity(text: str) -> str:
     """`text`, which is a quantity, as Kubernetes prints it: `0.5` is `500m`, `2000` is `2k`, `1024Mi` is `1Gi`."""
-    amount = quantity_of(text)
+    amount = _number(text)
     if not amount:
         return "0" if amount is not None else text
     if text.strip().endswith("i") and amount.denominator == 1 and abs(amount) >= _BINARY_STEP:
@@ -456,9 +456,20 @@ def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
 
 
 def quantity_of(written: Value) -> Fraction | None:
-    """The number that a quantity says; None where it is none."""
-    is_written = isinstance(written, str | int | float) and not isinstance(written, bool)
-    return _number(str(written)) if is_written else None
+    """Return the number that a quantity says, bounded as the API server bounds it; None if it is no quantity.
+
+    Source: apimachinery, resource.ParseQuantity: "The max is just a simple cap", 2^63-1.
+    """
+    if isinstance(written, bool) or not isinstance(written, str | int | float):
+        return None
+    if isinstance(written, int):
+        return Fraction(max(-MAX_QUANTITY, min(written, MAX_QUANTITY)))
+    number = _number(str(written))
+    return None if number is None else max(-_MOST, min(number, _MOST))
+
+
+MAX_QUANTITY = 2**63 - 1
+_MOST = Fraction(MAX_QUANTITY)
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from krmfn.record import Record
 from packwise.findings.finding import Finding, Rule, from_field_error
 from packwise.objects.epochs import has_epoch, stable_identities
 from packwise.objects.identity import Identity, identity, is_generated, is_placeholder
-from packwise.objects.kinds import GANGS
+from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, WORKLOADS
 from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
@@ -28,6 +28,20 @@ RULES = (READABLE, ONCE)
 """Rules of every item."""
 
 
+_NOTHING: Mapping[str, Value] = {}
+_TEXTS = ("name", "namespace", "generateName")
+_MAPPINGS = ("labels", "annotations")
+
+
+_DECODED = frozenset(
+    [
+        *[kind.key for kind in (*WORKLOADS, CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)],
+        ("packwise.dev", "TopologyRender"),
+        ("operator.config.grove.io", "OperatorConfiguration"),
+    ]
+)
+"""Kinds whose own decoders report each field of a wrong type."""
+
 _GANG_KINDS = frozenset(kind.name for kind in GANGS)
 
 
@@ -35,7 +49,9 @@ class Index(Record):
     """`users` are the users' own objects, `generated` those that an earlier render wrote.
 
     `findings` are about the items that could not be read; those are in neither. `gangs` are the gangs with an epoch by
-    the identity that they have whatever it is; generated ones count before others.
+    the identity that they have whatever it is; generated ones count before others. `malformed` are users' objects whose
+    names, labels or annotations are not strings. `by_kind` lacks these, so that no step reads one, but for the kinds
+    whose decoders report them field by field.
     """
 
     users: Mapping[Identity, KubeObject] = {}
@@ -43,6 +59,7 @@ class Index(Record):
     by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {}
     findings: tuple[Finding, ...] = ()
     gangs: Mapping[Identity, KubeObject] = {}
+    malformed: tuple[KubeObject, ...] = ()
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Index:
@@ -51,6 +68,7 @@ class Index(Record):
         generated: dict[Identity, KubeObject] = {}
         by_kind: dict[tuple[str, str], list[KubeObject]] = {}
         findings: list[Finding] = []
+        malformed: list[KubeObject] = []
         for item in items:
             try:
                 value = item.value
@@ -60,11 +78,17 @@ class Index(Record):
             key = identity(value)
             if is_generated(value):
                 generated.setdefault(key, item)
-            else:
-                users.setdefault(key, item)
+                continue
+            users.setdefault(key, item)
+            metadata = value.get("metadata") or _NOTHING
+            is_malformed = not isinstance(metadata, dict) or not are_strings(metadata)
+            if is_malformed:
+                malformed.append(item)
+            if not is_malformed or key[:2] in _DECODED:
                 by_kind.setdefault(key[:2], []).append(item)
         grouped = {kind: tuple(members) for kind, members in by_kind.items()}
-        return cls(users, generated, grouped, tuple(findings), {**_gangs(users), **_gangs(generated)})
+        gangs = {**_gangs(users), **_gangs(generated)}
+        return cls(users, generated, grouped, tuple(findings), gangs, tuple(malformed))
 
     def of_kind(self, group: str, kind: str) -> tuple[KubeObject, ...]:
         """The users' own objects of this kind, in their order."""
@@ -81,6 +105,15 @@ def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
     """The gangs with an epoch, by the identity that they have without it."""
     gangs = [item for key, item in items.items() if key[1] in _GANG_KINDS and has_epoch(item.value)]
     return dict(zip(stable_identities([item.value for item in gangs]), gangs, strict=True))
+
+
+def are_strings(metadata: Mapping[str, Value]) -> bool:
+    """Return True if names, labels and annotations are strings. The API server decodes those of every kind alike."""
+    texts = [metadata.get(name) for name in _TEXTS]
+    for name in _MAPPINGS:
+        entries = metadata.get(name)
+        texts += entries.values() if isinstance(entries, dict) else [] if entries is None else [0]
+    return all(text is None or isinstance(text, str) for text in texts)
 
 
 def repetitions(items: Iterable[KubeObject]) -> list[Finding]:

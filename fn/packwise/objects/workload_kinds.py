@@ -234,7 +234,15 @@ def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
 def is_queued(item: KubeObject) -> bool:
     """True if Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
-    return kind is not None and kind.integration is not None and bool(item.labels.get(QUEUE_NAME))
+    return kind is not None and kind.integration is not None and bool(_label(item.value, QUEUE_NAME))
+
+
+def _label(value: Mapping[str, Value], key: str) -> str:
+    """Return the label, "" where the object has no such text."""
+    metadata = value.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    label = labels.get(key) if isinstance(labels, dict) else None
+    return label if isinstance(label, str) else ""
 
 
 def _article(name: str) -> str:

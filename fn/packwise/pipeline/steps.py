@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
-from packwise.frontends.candidates import candidate_key_findings, candidate_metadata
+from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload
 from packwise.frontends.grove.admission import differing_rules
 from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
 from packwise.frontends.grove.podcliqueset import NAME_RULES
@@ -17,8 +17,8 @@ from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.generated import annotate, annotate_generated, with_notes
 from packwise.generated import render as render_objects
 from packwise.keys import key_findings
-from packwise.objects.identity import identity, is_generated
-from packwise.objects.index import ONCE, READABLE
+from packwise.objects.identity import group_and_kind, identity, is_generated
+from packwise.objects.index import ONCE, READABLE, are_strings
 from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for
 from packwise.placement import within_limit
@@ -138,10 +138,7 @@ def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> 
     return check_objects(generated, source.inventory, source.definitions, unknown)
 
 
-_TEXTS = ("name", "namespace", "generateName")
-_MAPPINGS = ("labels", "annotations")
 _KINDS = frozenset(kind.key for kind in KINDS)
-_CONFIG_MAP = ("", "ConfigMap")
 
 
 def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Finding]:
@@ -149,38 +146,21 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
 
     The API server decodes the metadata of every kind alike.
     """
-    for key, items in index.by_kind.items():
-        is_judged = key in _KINDS or key in BESIDE_PODS
-        if not is_judged and key != _CONFIG_MAP:
-            continue
-        for item in items:
-            if not _has_strings(item) and (is_judged or _configures(item)):
-                yield from _type_findings(item, known)
+    for item in index.malformed:
+        key = group_and_kind(item.value)
+        if key in _KINDS or key in BESIDE_PODS or _configures(item) or may_be_workload(item):
+            yield from _type_findings(item, known)
 
 
 def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
     """The same of workloads that KAI groups itself, and of the templates in them."""
     for item, path, metadata in candidate_metadata(index, kai_name):
-        if identity(item.value)[:2] not in _KINDS and not _are_strings(metadata):
+        if not are_strings(metadata):
             yield from _type_findings(item, known, path, metadata)
 
 
 def _configures(item: KubeObject) -> bool:
     return has_topology(item) or held_configuration(item) is not None
-
-
-def _has_strings(item: KubeObject) -> bool:
-    """True if names, labels and annotations are strings, as nearly all are."""
-    metadata = item.value.get("metadata")
-    return _are_strings(metadata) if isinstance(metadata, dict) else metadata is None
-
-
-def _are_strings(metadata: Mapping[str, Value]) -> bool:
-    texts = [metadata.get(name) for name in _TEXTS]
-    for name in _MAPPINGS:
-        entries = metadata.get(name)
-        texts += entries.values() if isinstance(entries, dict) else [] if entries is None else [0]
-    return all(text is None or isinstance(text, str) for text in texts)
 
 
 def _type_findings(

@@ -127,13 +127,25 @@ def _bytes(name: str | None) -> bytes:
     return _unzip(data, name) if data.startswith(_ZIP) else data
 
 
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Compressions that Go's archive/zip knows, and so KAI."""
+
+
 def _unzip(data: bytes, name: str | None) -> bytes:
     """The document in a dump of KAI's snapshot plugin."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(_IN_ZIP) as member:
-            content = member.read(MAX_INPUT + 1)
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError):
-        raise UsageError(f'"{name}" must be a dump of KAI\'s snapshot plugin: a zip that holds {_IN_ZIP}') from None
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            is_read = archive.getinfo(_IN_ZIP).compress_type in _COMPRESSIONS
+            with archive.open(_IN_ZIP) as member:
+                content = member.read(MAX_INPUT + 1) if is_read else None
+    except MemoryError:
+        raise
+    except Exception:
+        content = None
+    if content is None:
+        raise UsageError(
+            f'"{name}" must be a dump of KAI\'s snapshot plugin: a whole zip that holds {_IN_ZIP}, stored or deflated'
+        )
     if len(content) > MAX_INPUT:
         raise UsageError(f'"{name}" must hold at most {MAX_INPUT >> 20} MiB')
     return content

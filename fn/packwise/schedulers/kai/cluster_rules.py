@@ -25,7 +25,7 @@ from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 from packwise.schedulers.kai.versions import NAME, PROFILE
 from packwise.topology.known import levels_of, node_labels
-from packwise.wording import closest, near_miss
+from packwise.wording import closest, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -264,20 +264,22 @@ def _has_roots(shares: Sequence[QueueShare]) -> bool:
 
 def _of_workloads(gangs: Sequence[tuple[Placement, Gang]], shares: Sequence[QueueShare]) -> Iterator[Finding]:
     names = [*(share.name for share in shares), *_OF_CHART]
-    parents = {share.parent for share in existing_queues(shares).values()}
+    known = frozenset(names)
+    below: dict[str, list[str]] = {}
+    for share in existing_queues(shares).values():
+        below.setdefault(share.parent, []).append(share.name)
     for placement, gang in gangs:
         queue = gang.queue or ""
         if gang.scheduler not in _OTHERS or not queue or is_placeholder(queue):
             continue
-        if queue in parents:
-            below = ", ".join([f'"{share.name}"' for share in shares if share.parent == queue])
+        if queue in below:
             message = (
-                f'is in the queue "{queue}", which has queues below it ({below}): {NAME} passes over its pods in '
-                "silence; name one of these"
+                f'is in the queue "{queue}", which has queues below it ({list_known(below[queue])}): {NAME} passes '
+                "over its pods in silence; name one of these"
             )
             yield queue_place(gang).finding(_LEAF, message)
         # Another rule says it of graphs.
-        elif queue not in names and placement.subject.kind != DYNAMO_GRAPH.name:
+        elif queue not in known and placement.subject.kind != DYNAMO_GRAPH.name:
             near = closest(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
                 message = f'is in the queue "{queue}", which is not among the Queues of the input{near}'

@@ -198,11 +198,12 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
         jobs = gang_jobs(source.replace(placements=(*_alone(chosen), *pods)), Snapshot(()))
     except TooManyPodsError:
         return
+    queues = Queues(Scene((), (), tuple(shares), ()))
+    absent = {pool: absent_queues(shares, pool) for pool in {each.job.pool for each in jobs}}
     for gang_job in jobs:
         job = gang_job.job
-        if job.queue in absent_queues(shares, job.pool):
+        if job.queue in absent[job.pool]:
             continue
-        queues = Queues(Scene((), (), tuple(shares), ()))
         refusal = queues.refusal(job, JobTree(job, 0).root.due()) if queues.is_tried(job.queue) else None
         if refusal is not None:
             yield _over_limit(gang_job.gang, refusal)

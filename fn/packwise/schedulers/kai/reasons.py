@@ -8,29 +8,30 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
-from packwise.schedulers.kai.allocate.session import Queues, lineage
+from packwise.schedulers.kai.allocate.session import lineage
 from packwise.schedulers.kai.allocate.state import ROOT
 from packwise.schedulers.wording import SHOWN_NODES, amount_list, amount_text, level_word
-from packwise.wording import count_text
+from packwise.wording import count_text, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.fit_errors import Shortage
     from packwise.schedulers.kai.allocate.scene import Job, KaiTopology, LevelConstraint, Node, Scene
-    from packwise.schedulers.kai.allocate.session import JobAnswer
+    from packwise.schedulers.kai.allocate.session import JobAnswer, Queues
 
 
 class Surroundings(Record):
     """The scene of a job, the domains of levels by node label, and the nodes by name after all gangs are placed.
 
-    `scene` is what the scheduler of the job's node pool has of `every`, and `then` are its nodes.
+    `scene` is what the scheduler of the job's node pool has of `every`, `then` are its nodes and `queues` its queues.
     """
 
     scene: Scene
     words: Mapping[str, str]
     then: Mapping[str, Node]
     every: Scene
+    queues: Queues
 
 
 def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
@@ -43,7 +44,7 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"scheduling gates keep {count_text(gated, 'pod')} back, so KAI does not try to place them"
     elif answer.state == "notready":
         yield "there are fewer pods than the gang needs, so KAI does not try to place it"
-    yield from _of_queue(job, scene, around.every)
+    yield from _of_queue(job, around)
     for name, constraint in job.constraints:
         yield from _mistakes(name, constraint, scene)
     if shortage is None:
@@ -89,10 +90,9 @@ def _pool_text(pool: str) -> str:
     return f'the node pool "{pool}"' if pool else "the default node pool"
 
 
-def _of_queue(job: Job, scene: Scene, every: Scene) -> Iterator[str]:
-    """Why its node pool or queue keeps KAI from trying the job; `scene` is what the pool has of `every`."""
-    known = {queue.name: queue for queue in scene.queues}
-    queues = Queues(scene)
+def _of_queue(job: Job, around: Surroundings) -> Iterator[str]:
+    """Why its node pool or queue keeps KAI from trying the job."""
+    scene, every, queues = around.scene, around.every, around.queues
     if not scene.nodes:
         yield f"no node is in {_pool_text(job.pool)}, where KAI looks for nodes for these pods"
     if job.queue in scene.absent_queues:
@@ -104,16 +104,9 @@ def _of_queue(job: Job, scene: Scene, every: Scene) -> Iterator[str]:
             f"{_pool_text(job.pool)}: for their scheduler it does not exist"
         )
     elif queues.missing(job.queue) is not None:
-        above = known[job.queue].parent if job.queue in known else ""
-        while above in known:
-            above = known[above].parent
-        yield (
-            f'the queue "{job.queue}" does not count, since "{above}" above it does not exist'
-            if above
-            else f'there is no queue "{job.queue}"'
-        )
+        yield queues.reason_missing(job.queue)
     elif not queues.is_tried(job.queue):
-        below = ", ".join([f'"{queue.name}"' for queue in scene.queues if queue.parent == job.queue])
+        below = list_known(queues.below(job.queue))
         yield f'the queue "{job.queue}" has queues below it ({below}); KAI skips its gangs without a word'
 
 

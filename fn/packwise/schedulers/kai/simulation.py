@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.objects.epochs import PLACEHOLDER, without_epoch
 from packwise.schedulers.kai.allocate.pools import scene_in_pool
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene
-from packwise.schedulers.kai.allocate.session import allocate, usage_of
+from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.state import add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.installation import installation_of
@@ -88,8 +88,9 @@ class KaiSimulation:
         self.scene = self.scene.replace(nodes=_with_uses(self.scene.nodes, beside))
         self.session = allocate(self.scene)
         then = {node.name: node for node in _with_pods(self.scene.nodes, self._placed_pods())}
+        around = {pool: self._surroundings(pool, then) for pool in {gang.job.pool for gang in self.jobs}}
         return tuple(
-            self._answer(gang, outline, answer, then)
+            self._answer(gang, outline, answer, then, around[gang.job.pool])
             for gang, outline, answer in zip(self.jobs, self.gangs, self.session.jobs, strict=True)
         )
 
@@ -107,13 +108,24 @@ class KaiSimulation:
         """The pods that KAI puts on nodes."""
         return tuple(NodeUse(node, (*pod.request, (PODS, 1))) for pod, node in self._placed_pods() if not pod.node)
 
-    def _answer(self, gang: GangJob, outline: GangOutline, answer: JobAnswer, then: Mapping[str, Node]) -> GangAnswer:
+    def _surroundings(self, pool: str, then: Mapping[str, Node]) -> Surroundings:
+        """Return the surroundings of the jobs of a pool; `then` are the nodes by name, after all gangs are placed."""
+        scene = scene_in_pool(self.scene, pool)
+        in_pool = {node.name: then[node.name] for node in scene.nodes}
+        return Surroundings(scene, self.words, in_pool, self.scene, Queues(scene))
+
+    def _answer(
+        self,
+        gang: GangJob,
+        outline: GangOutline,
+        answer: JobAnswer,
+        then: Mapping[str, Node],
+        around: Surroundings,
+    ) -> GangAnswer:
         """The outcome of a gang; `then` are the nodes by name, when all gangs have their places."""
         shortage = _nearest(answer)
         placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
         nodes = [then[node] for node in answer.nodes.values() if node]
-        scene = scene_in_pool(self.scene, gang.job.pool)
-        in_pool = {node.name: then[node.name] for node in scene.nodes}
         return GangAnswer(
             gang=outline,
             state=answer.state,
@@ -123,7 +135,7 @@ class KaiSimulation:
             added_gpus=sum(gpus_of(pod) for pod, _ in placed if not pod.node),
             domain=_common_domain(_topology_of(gang.job, self.scene), nodes),
             nearest=None if shortage is None else self._nearest_domain(shortage),
-            reasons=tuple(reasons_of(gang.job, answer, shortage, Surroundings(scene, self.words, in_pool, self.scene))),
+            reasons=tuple(reasons_of(gang.job, answer, shortage, around)),
             message=answer.message,
             notes=(*gang.notes, *eviction_notes(answer, self._evictable)),
         )

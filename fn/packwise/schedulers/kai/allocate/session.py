@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import heappop, heappush
+from itertools import islice
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 #
 # A queue's use counts for all queues above it too. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
 
+MAX_QUEUE_DEPTH = 100
+"""Levels of queues that count. The use of a queue is added to each queue above it."""
+
 _CHECKED = (CPU, MEMORY, GPU)
 """The resources that a queue bounds, in KAI's order."""
 
@@ -56,10 +60,13 @@ class Queues:
     """The queues of a scene and their use, by resource. `used` is by name of the queue, ancestors included."""
 
     def __init__(self, scene: Scene) -> None:
+        self._given = {queue.name: queue for queue in scene.queues}
         self._by_name = existing_queues(scene.queues)
         self._has_all = scene.has_all_queues
         self._absent = scene.absent_queues
-        self._parents = {queue.parent for queue in scene.queues if queue.name in self._by_name}
+        self._below: dict[str, list[str]] = {}
+        for queue in self._by_name.values():
+            self._below.setdefault(queue.parent, []).append(queue.name)
         self._nodes = {node.name: node for node in scene.nodes}
         self._memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
         self.used: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
@@ -76,7 +83,22 @@ class Queues:
 
     def is_tried(self, name: str) -> bool:
         """True if KAI tries the jobs of the queue: it exists, and no queue is below it."""
-        return self.missing(name) is None and name not in self._parents
+        return self.missing(name) is None and name not in self._below
+
+    def below(self, name: str) -> Sequence[str]:
+        """The names of the queues directly below the queue."""
+        return self._below.get(name, ())
+
+    def reason_missing(self, name: str) -> str:
+        """Why there is no queue of that name, or it does not count."""
+        if name not in self._given:
+            return f'there is no queue "{name}"'
+        above = ""
+        for queue in islice(lineage(name, self._given), MAX_QUEUE_DEPTH):
+            above = queue.parent
+        if above not in self._given:
+            return f'the queue "{name}" does not count, since "{above}" above it does not exist'
+        return f'the queue "{name}" does not count: it is above itself, or has {MAX_QUEUE_DEPTH} queues above it'
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
         """The bound of its queue, or of one above, that the pods of the job would exceed."""
@@ -115,12 +137,20 @@ def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]
 
 
 def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
-    """The queues by name, without those below a queue that does not exist: KAI drops them."""
+    """Return the queues by name, without those below a queue that does not exist: KAI drops them.
+
+    Queues that are above themselves, or have too many above them, are dropped too.
+    """
+    below: dict[str, list[QueueShare]] = {}
     known = {queue.name: queue for queue in queues}
-    while orphans := [queue.name for queue in known.values() if queue.parent and queue.parent not in known]:
-        for name in orphans:
-            del known[name]
-    return known
+    for queue in known.values():
+        below.setdefault(queue.parent, []).append(queue)
+    reached: set[str] = set()
+    level = below.get("", [])
+    for _ in range(MAX_QUEUE_DEPTH):
+        reached.update([queue.name for queue in level])
+        level = [each for queue in level for each in below.get(queue.name, ()) if queue.name]
+    return {name: queue for name, queue in known.items() if name in reached}
 
 
 def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
