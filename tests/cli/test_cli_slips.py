@@ -109,3 +109,34 @@ def test_a_choice_of_releases_is_listed_once(call: Call, tmp_path: Path) -> None
     assert ran.code == 2
     assert ran.stderr.count("v0.1.0-alpha.12'") == 1
     assert "v0.1.0-alpha.12," not in ran.stderr.partition("error:")[0]
+
+
+SPEAKERS = {
+    "Kueue": """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: k, namespace: ml, labels: {kueue.x-k8s.io/queue-name: q}}
+spec:
+  template:
+    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: "a b"}}
+    spec: {containers: [{name: c}]}
+""",
+    "KAI": """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j, labels: {kai.scheduler/queue: q}, annotations: {kai.scheduler/batch-min-member: four}}
+spec: {template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}
+""",
+    "Jinja": 'workflow:\n  name: a\n  tasks:\n  - {name: a, image: "i:1", command: ["{{ nosuch.attr.x }}"]}\n',
+    "operator": CONFIG + "---\n" + WORKLOAD.replace("minAvailable: 2", "minAvailable: 3"),
+}
+
+
+@pytest.mark.parametrize("speaker", SPEAKERS)
+def test_a_quoted_text_names_who_says_it(call: Call, tmp_path: Path, speaker: str) -> None:
+    write(tmp_path / "in", {"w.yaml": SPEAKERS[speaker]})
+
+    ran = call("check", "in")
+
+    assert f"\n  {speaker}: " in ran.stdout
+    assert speaker == "operator" or "operator:" not in ran.stdout

@@ -22,7 +22,7 @@ from krmfn.result import Severity
 from krmfn.terminal import inert, visible
 from packwise.console import json_text, markup_text
 from packwise.findings.known import fingerprints
-from packwise.output.findings_text import as_lines, count, sentence
+from packwise.output.findings_text import as_lines, count, sentence, speaker_in
 from packwise.output.markdown import CommentPart, Section, code, comment
 from packwise.rules.run import RULES_BY_NAME, explanation
 from packwise.wording import count_text
@@ -89,7 +89,7 @@ def part_of_check(checked: Checked) -> CommentPart:
 def _lines(result: Result) -> list[str]:
     lines = as_lines([result])
     if "operatorMessage" in result.tags:
-        lines.append(f"  operator: {result.tags['operatorMessage']}")
+        lines.append(f"  {speaker_in(result)}: {result.tags['operatorMessage']}")
     if result.field is not None and result.field.proposed is not None:
         lines.append(f"  help: set it to {json.dumps(result.field.proposed, ensure_ascii=False)}")
     return lines
@@ -117,7 +117,7 @@ def _command(result: Result) -> str:
     options = ",".join([f"{name}={_property(value)}" for name, value in properties.items() if value])
     message = result.line_of_text().removeprefix(f"{result.severity.value}: ")
     if "operatorMessage" in tags:
-        message += f"\noperator: {tags['operatorMessage']}"
+        message += f"\n{speaker_in(result)}: {tags['operatorMessage']}"
     return f"::{_COMMANDS[result.severity]} {options}::{_data(message)}"
 
 
@@ -210,7 +210,7 @@ def _text(result: Result) -> str:
     file, line = _file(result), result.tags.get("line")
     lines = [f"{result.severity.value}: {file}{f':{line}' if line else ''}: {sentence(result)}"]
     if "operatorMessage" in result.tags:
-        lines.append(f"operator: {result.tags['operatorMessage']}")
+        lines.append(f"{speaker_in(result)}: {result.tags['operatorMessage']}")
     return "\n".join([visible(each) for each in lines])
 
 

@@ -16,6 +16,7 @@ from packwise.console import width
 from packwise.findings.known import causes
 from packwise.inputs.coverage import Coverage
 from packwise.inputs.request import Verbosity
+from packwise.pipeline.registry import speaker_of
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
@@ -305,12 +306,17 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
     return excerpt(lines, place, SEVERITIES[result.severity], coloured=coloured)
 
 
+def speaker_in(result: Result) -> str:
+    """Return the component whose text a result quotes: `Kueue`, `Jinja`, `API server`, or `operator`."""
+    return speaker_of(result.tags.get("rule", ""), result.tags.get("stage", ""))
+
+
 def _texts(result: Result) -> list[str]:
     texts: list[str] = []
     if "origin" in result.tags:
         texts.append(f"  from: {visible(result.tags['origin'])}")
     if "operatorMessage" in result.tags:
-        texts.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+        texts.append(f"  {speaker_in(result)}: {visible(result.tags['operatorMessage'])}")
     if result.field is not None and result.field.proposed is not None:
         texts.append(f"  help: set it to {visible(json.dumps(result.field.proposed, ensure_ascii=False))}")
     return texts

@@ -7,10 +7,12 @@ only where there is something for it.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.findings.finding import Stage
 from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove
 from packwise.frontends.osmo import recognition
@@ -42,7 +44,7 @@ class FrontEndEntry(Record):
     Kubernetes objects. `kind`: the only kind of these, where the front end is imported for inputs with such objects
     alone; `has_objects` tells whether there are any, where it has many kinds. `omissions` imports what
     `packwise explain` asks why a value is missing; None where nothing that a workload asks for goes missing without a
-    finding.
+    finding. `speaker` is whose texts its rules quote; "" for those of an operator.
     """
 
     load: Callable[[], FrontEnd]
@@ -54,6 +56,7 @@ class FrontEndEntry(Record):
     kind: tuple[str, str] | None = None
     has_objects: Callable[[Inventory], bool] | None = None
     omissions: Callable[[], OmissionsOf] | None = None
+    speaker: str = ""
 
     def has_workloads(self, inventory: Inventory) -> bool:
         """True if there may be something for the front end in the input."""
@@ -71,7 +74,8 @@ class SchedulerEntry(Record):
     render, one with a `word` only where a text of the input has it, or the objects of `emit_word` are to be written.
     `queued` imports what says which pods it queues itself; None where front ends hand it all that it schedules.
     `simulate` imports its simulation; None if where it puts pods is not worked out.
-    `webhook` is who refuses objects by its rules, where that is not the operator's.
+    `webhook` is who refuses objects by its rules, where that is not the operator's. `speaker` is whose texts its rules
+    quote; "" for those of an operator.
     """
 
     load: Callable[[], Scheduler]
@@ -80,6 +84,7 @@ class SchedulerEntry(Record):
     queued: Callable[[], QueuedPodsOf] | None = None
     simulate: Callable[[], SimulationOf] | None = None
     webhook: str = ""
+    speaker: str = ""
     word: str = ""
     emit_word: str = ""
 
@@ -136,6 +141,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         omissions=_importer("frontends.grove.omissions:omissions"),
     ),
     FrontEndEntry(
+        speaker="OSMO",
         load=_importer("frontends.osmo.frontend:OSMO"),
         rules=_importer("frontends.osmo.rules:RULES"),
         is_document=recognition.is_document,
@@ -156,6 +162,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         has_objects=_has_kubernetes_gangs,
     ),
     FrontEndEntry(
+        speaker="KAI",
         load=_importer("frontends.workloads.frontend:WORKLOADS"),
         rules=_importer("frontends.workloads.rules:RULES"),
         has_objects=lambda inventory: has_candidates(inventory.items),
@@ -175,6 +182,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
         queued=_importer("schedulers.kueue.queued:queued_pods"),
         simulate=_importer("schedulers.kueue.simulation:simulate"),
         webhook="Kueue's webhook",
+        speaker="Kueue",
         word="kueue",
         emit_word=KUEUE_TOPOLOGY.emit_word,
     ),
@@ -187,6 +195,21 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     ),
 )
 """Every scheduler, in the order in which their findings are reported."""
+
+
+_JINJA = "osmo-template"
+"""The rule that quotes Jinja, by which OSMO fills in templates."""
+
+
+@cache
+def speaker_of(rule: str, stage: str) -> str:
+    """Return the component whose text a finding of the rule quotes: "operator" for those of Grove and Dynamo."""
+    if stage == Stage.SCHEMA.value:
+        return "API server"
+    if rule == _JINJA:
+        return "Jinja"
+    entries = [entry for entry in (*FRONT_ENDS, *SCHEDULERS) if entry.speaker]
+    return next((entry.speaker for entry in entries if rule in [each.name for each in entry.rules()]), "operator")
 
 
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
