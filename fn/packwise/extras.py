@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from functools import cache
-from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
@@ -29,10 +28,8 @@ class Extra(Record):
     @property
     def advice(self) -> str:
         """A sentence with the library that is absent, and the command that adds it."""
-        from importlib.metadata import distribution
-
         # The name alone is never advice: no public index has it, and whoever registers it could run code.
-        source = "@".join(install_source(distribution("packwise").read_text("direct_url.json")))
+        source = "@".join(install_source(_direct_url()))
         command = f'{installer()} "packwise[{self.name}] @ git+{source}"'
         return f'{self.library} is not installed; add the extra "{self.name}": {command}'
 
@@ -53,9 +50,19 @@ def install_source(direct_url: str | None) -> tuple[str, str]:
     return re.sub(r"^(https://)[^/@]*@", r"\1", url), str(commit)
 
 
+def _direct_url() -> str | None:
+    """Return `direct_url.json` of the installation; None if packwise runs from a folder of sources."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return distribution("packwise").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+
+
 def installer() -> str:
     """Return the command that installed packwise: that of pipx or uv for tools, or of pip."""
-    folder = Path(sys.prefix).as_posix()
+    folder = sys.prefix.replace("\\", "/")
     return next((command for part, command in _INSTALLERS.items() if part in folder), "pip install")
 
 
