@@ -84,6 +84,7 @@ def test_what_was_not_there_yet_is_new(call: Call, repository: Path) -> None:
         ),
         ("", 'error: "git:" must name a commit: a branch, a tag, a hash\n'),
         ("--help", 'error: "git:--help" must name a commit: a branch, a tag, a hash\n'),
+        ("^HEAD", 'error: "git:^HEAD" must name a commit: a branch, a tag, a hash\n'),
     ],
 )
 def test_what_is_no_commit_is_wrong_usage(call: Call, repository: Path, commit: str, text: str) -> None:

@@ -457,7 +457,7 @@ def _emit(rendered: Rendered, placements: Iterable[Placement], inventory: Invent
 class _Trees:
     """The trees of all workloads, and what they have in common."""
 
-    __slots__ = ("_by_source", "_kept", "_missing", "_queued", "_rendered")
+    __slots__ = ("_by_file", "_by_object", "_by_source", "_kept", "_missing", "_queued", "_rendered")
 
     def __init__(
         self,
@@ -474,6 +474,15 @@ class _Trees:
             key = (emitted.generated.source, id(emitted.generated.subject))
             self._by_source.setdefault(key, []).append(emitted)
         self._missing = omissions_of(rendered, inventory)
+        # A run may have as many findings as workloads: each workload looks up its own.
+        self._by_file: dict[str | None, list[Result]] = {}
+        self._by_object: dict[tuple[str | None, ...], list[Result]] = {}
+        for result in rendered.results:
+            file = result.file.path if result.file is not None else None
+            self._by_file.setdefault(file, []).append(result)
+            if result.resource_ref is not None:
+                key = (file, *identity(_object_of(result.resource_ref))[1:])
+                self._by_object.setdefault(key, []).append(result)
 
     def workloads(self) -> Iterable[WorkloadTree]:
         """The trees, in the order in which the workloads are rendered."""
@@ -534,14 +543,9 @@ class _Trees:
     def _results(self, item: KubeObject) -> tuple[Result, ...]:
         """The findings about an object or document."""
         file, value = location_of(item).file, value_of(item)
-        name = (*identity(value)[1:3], shown_name(value)) if value.get("apiVersion") else None
-
-        def is_about(result: Result) -> bool:
-            ref = result.resource_ref
-            own = None if ref is None or name is None else identity(_object_of(ref))[1:]
-            return own == name and (result.file.path if result.file is not None else None) == file
-
-        return tuple(result for result in self._rendered.results if is_about(result))
+        if not value.get("apiVersion"):
+            return tuple(self._by_file.get(file, ()))
+        return tuple(self._by_object.get((file, *identity(value)[1:3], shown_name(value)), ()))
 
 
 def _object_of(ref: ResourceRef) -> Mapping[str, Value]:

@@ -267,7 +267,8 @@ def _top(folder: Path, path: str) -> Path:
 
 def _commit(folder: Path, commit: str) -> str:
     """The full name of a commit. Raises UsageError where git knows none of this name."""
-    if not commit or commit.startswith("-"):
+    # Git takes ^NAME for all that is not reached from there, which is no commit.
+    if not commit or commit.startswith(("-", "^")):
         raise UsageError(f'"git:{commit}" must name a commit: a branch, a tag, a hash')
     try:
         return (
