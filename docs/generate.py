@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, cast
 
 from packwise.cli.command_line import parsers
 from packwise.findings.finding import Rule
@@ -691,9 +691,8 @@ def type_of(found: dict[str, Any]) -> str:
         return " | ".join([f"`{choice}`" for choice in found["enum"]])
     if found.get("type") == "array":
         return f"list of {type_of(found['items'])}"
-    if isinstance(found["type"], list):
-        return " or ".join(found["type"])
-    return found["type"]
+    kinds = cast("str | list[str]", found["type"])
+    return kinds if isinstance(kinds, str) else " or ".join(kinds)
 
 
 def default_of(found: dict[str, Any], required: bool) -> str:

@@ -22,7 +22,7 @@ WITH_EXAMPLES = {name: found for name, found in EXPLANATIONS.items() if found.fa
 
 WORDS_ONLY = {
     *("readable", "outside-link", "output-edited", "output-path", "revision-unnamed", "topology-in-cluster-differs"),
-    *("argocd-plugin-unnamed", "kai-unnamed"),
+    *("argocd-plugin-unnamed", "kai-unnamed", "source-assumed", "source-build", "source-not-built"),
     *("kubernetes-backend", "kubernetes-preferred"),
     *("migrate-source", "migrate-order", "migrate-comment", "migrate-meaning", "migrate-lost", "migrate-gained"),
     *("fleet-package", "fleet-output", "fleet-build", "fleet-lost"),

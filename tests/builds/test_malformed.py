@@ -107,7 +107,9 @@ def test_an_owner_of_any_form_has_an_answer(kind: str) -> None:
     for path in paths(owner):
         for odd in ODD if path else ():
             files = CHART | {"o.json": json.dumps(changed(owner, path, odd)), "c.yaml": CONFIG_MAP}
-            for each in planned(files):
+            deliveries = planned(files)
+            assert deliveries is not None
+            for each in deliveries:
                 if isinstance(each, Delivery) and isinstance(each.source, KustomizationSource) and each.source.change:
                     try:
                         each.source.change({"resources": [], "images": 5, "patches": {}})

@@ -305,10 +305,10 @@ def test_a_configuration_that_keeps_a_change_from_being_judged_is_reported(
 
 
 def test_what_cannot_be_read_and_is_unchanged_says_nothing(call: Call, repository: Path) -> None:
-    write(repository, {"clusters/west/a.yaml": "a: [\n"})
+    write(repository, {"clusters/west/a.yaml": "kind: A\na: [\n"})
     committed(repository)
     git(repository, "branch", "--force", "main")
-    write(repository, {"clusters/west/more.yaml": OTHER, "clusters/west/b.yaml": "b: [\n"})
+    write(repository, {"clusters/west/more.yaml": OTHER, "clusters/west/b.yaml": "kind: A\nb: [\n"})
     committed(repository)
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")

@@ -335,7 +335,7 @@ def test_definitions_on_stdin(call: Call) -> None:
 
 
 def test_a_definition_that_cannot_be_read(call: Call, files: Path) -> None:
-    write(files, {"crds/pcs.json": "{"})
+    write(files, {"crds/pcs.json": '{"kind": "CustomResourceDefinition",'})
 
     (found,) = call("check", "in", "--crds", "crds", "-o", "json").findings
 

@@ -174,7 +174,7 @@ def test_pods_of_a_gang_that_goes_are_in_use_by_others_afterwards(folder: Path, 
 
 
 def test_a_file_that_cannot_be_read_is_drawn_as_an_error(folder: Path, call: Call) -> None:
-    write(folder, {"in/broken.yaml": "a: [\n"})
+    write(folder, {"in/broken.yaml": "kind: A\na: [\n"})
 
     ran = call("report", "in", "--nodes", "nodes.json", "--baseline", "before", "-o", "html")
 

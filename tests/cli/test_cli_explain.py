@@ -200,7 +200,7 @@ def test_without_a_render_the_trees_are_there_and_the_errors_on_stderr(call: Cal
 
 
 def test_a_file_that_cannot_be_read_is_an_error(call: Call, package: Path) -> None:
-    write(package, {"web/workload.yaml": "a: [\n"})
+    write(package, {"web/workload.yaml": "kind: A\na: [\n"})
 
     ran = call("explain", "in")
 

@@ -52,7 +52,7 @@ def test_an_anchor_in_the_way_is_left_and_reported(call: Call, package: Path) ->
 
 
 def test_nothing_is_written_where_a_file_cannot_be_read(call: Call, package: Path) -> None:
-    write(package, {"web/workload.yaml": BROKEN, "web/other.yaml": "a: [\n"})
+    write(package, {"web/workload.yaml": BROKEN, "web/other.yaml": "kind: A\na: [\n"})
     before = listing(package)
 
     ran = call("check", "in", "--fix")

@@ -95,7 +95,7 @@ def test_what_is_no_commit_is_wrong_usage(call: Call, repository: Path, commit: 
 
 
 def test_findings_in_the_baseline_name_the_commit(call: Call, repository: Path) -> None:
-    write(repository, {"in/web/service.yaml": "a: [\n"})
+    write(repository, {"in/web/service.yaml": "kind: A\na: [\n"})
     git(repository, "commit", "--quiet", "--all", "--message", "broken")
     write(repository, {"in/web/service.yaml": "a: 1\n"})
 

@@ -143,7 +143,7 @@ def test_everything_else_is_judged_beside_two_crds(call: Call, tmp_path: Path) -
         assert call("check", "in", *chosen, "-o", "json").findings == [other]
 
 
-FOREIGN = {"tools/broken.yaml": "steps:\n  - run: [a\n"}
+FOREIGN = {"tools/broken.yaml": "kind: Tool\nrun: [a\n"}
 
 
 @pytest.mark.parametrize(

@@ -475,8 +475,12 @@ def test_a_program_that_is_shut_in_reads_its_folder_alone(tmp_path: Path, words:
     assert (tmp_path / "outside").read_text("utf-8") == "y"
 
 
+def no_environment(_: object) -> dict[str, str]:
+    return {}
+
+
 def test_a_system_without_any_of_that_starts_programs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "confinements", lambda: [Confinement(("/absent",)), NONE])
-    monkeypatch.setattr(confinement, "environment", lambda _: {})
+    monkeypatch.setattr(confinement, "environment", no_environment)
 
     assert module.try_out("/bin/echo") == ("version", NONE)

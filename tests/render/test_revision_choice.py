@@ -68,8 +68,8 @@ def test_each_revision_has_its_own_key_of_the_topology_section() -> None:
 def test_a_release_that_is_newer_than_all_that_are_known_is_refused() -> None:
     assert lines(rendered(named("v0.1.0-alpha.15"), WORKLOAD).results)[0] == (
         'error: TopologyRender topology spec.revision: must not be newer than "v0.1.0-alpha.14", the newest release of '
-        'Grove that packwise knows; got "v0.1.0-alpha.15"; take a newer packwise, or set `newerRevision: Warn` to have it '
-        "taken for that one [revision]"
+        'Grove that packwise knows; got "v0.1.0-alpha.15"; take a newer packwise, or set `newerRevision: Warn` to have '
+        "it taken for that one [revision]"
     )
 
 

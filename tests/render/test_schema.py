@@ -51,6 +51,7 @@ spec:
   apply: true
   network: {autoMNNVLEnabled: false}
   exclude: [drafts, "*.gen.yaml"]
+  sources: [{chart: charts/llm, release: llm, namespace: team-a, values: [values/west.yaml], set: {replicas: "2"}}]
 """
 SHOWN = sorted(
     path

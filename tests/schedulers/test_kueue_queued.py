@@ -78,8 +78,13 @@ def test_pod_sets_are_explained_with_their_levels(queue: str, topologies: tuple[
     assert required.domain == ("rack" if topologies else "")
 
 
-@pytest.mark.parametrize(("queue", "users"), [("gpus", [("grove-topology", "llm", "gpus")]), ("elsewhere", [(None, "llm", "elsewhere")])])
-def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(queue: str, users: list[tuple[str | None, ...]]) -> None:
+@pytest.mark.parametrize(("queue", "users"), [
+    ("gpus", [("grove-topology", "llm", "gpus")]),
+    ("elsewhere", [(None, "llm", "elsewhere")]),
+])  # fmt: skip
+def test_a_topology_is_used_by_the_jobs_of_queues_with_its_flavors(
+    queue: str, users: list[tuple[str | None, ...]]
+) -> None:
     listing = overview(package(queue))
 
     assert [(use.topology, use.workload.name, use.queue) for use in listing.uses if use.queue] == users
