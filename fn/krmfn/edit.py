@@ -6,17 +6,23 @@ import re
 from contextlib import suppress
 from marshal import dumps
 
-from krmfn.fieldpath import FieldPath, describe, format_path
+from krmfn.fieldpath import FieldError, FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import changed_entry, remove_value, set_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from krmfn.kubeobject import KubeObject, Source
     from krmfn.value import Value
+
+Edit: TypeAlias = "Callable[[KubeObject, FieldPath], KubeObject]"
+"""Makes an edit of the part at a path of an object."""
+
+_Edits: TypeAlias = "dict[int | None, list[tuple[FieldPath, Edit]]]"
+"""The edits of a list by the entry that each is in, with the path from there."""
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
@@ -145,6 +151,58 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     renamed = {name if key == path[-1] else key: entry for key, entry in parent.items()}
     changed = _with(item, item.value, path[:-1], 0, renamed) if len(path) > 1 else renamed
     return _respelt(item, path, text, changed)
+
+
+def by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
+    """`edits` by the first list on the way to what they change, and by its entry; those on no list stand at ()."""
+    lists: dict[FieldPath, _Edits] = {}
+    for path, edit in edits:
+        at = next((at for at, step in enumerate(path) if isinstance(step, int)), None)
+        index = None if at is None else cast("int", path[at])
+        inner = path if at is None else path[at + 1 :]
+        lists.setdefault(path[: at or 0], {}).setdefault(index, []).append((inner, edit))
+    return lists
+
+
+def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | None:
+    """The source and value of `item` with `edits` of the entries of the list at `path`; the whole is read twice.
+
+    Each entry is edited in its own lines. None where these do not stand alone (a list in flow style, an alias), or an
+    edit fails: whoever makes the edits one by one tells where.
+    """
+    from krmfn.yamltext.places import entry_lines
+
+    source, entries = item.source, item.get(path)
+    if not path or None in edits or not isinstance(entries, list):
+        return None
+    try:
+        lines = entry_lines(source.text, source.root + path, len(entries))
+        changed: list[Value] = list(entries)
+        parts: list[str] = []
+        at = 0
+        for index in sorted(cast("dict[int, Any]", edits)):
+            start, end = lines[index]
+            entry = _edited_entry(item, source.text[start:end], entries[index], edits[index])
+            changed[index] = entry.value
+            parts += [source.text[at:start], entry.source.text]
+            at = end
+    except (YamlError, FieldError, LookupError):
+        return None
+    text = "".join([*parts, source.text[at:]])
+    value: Mapping[str, Value] = _with(item, item.value, path, 0, changed)
+    return (source.replace(text=text, entry=()), value) if _holds(text, source.root, value) else None
+
+
+def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tuple[FieldPath, Edit]]) -> KubeObject:
+    """The entry of a list in its own `lines` after `edits`. Raises FieldError where they are another text alone."""
+    entry = type(item)(item.source.replace(text=lines, root=(0,), entry=()))
+    if not same(entry.value, value):
+        raise item.error((), _NOT_IN_PLACE)
+    for path, edit in edits:
+        entry = edit(entry, path)
+    if entry.source.root != (0,) or (not entry.source.text.endswith("\n") and lines.endswith("\n")):
+        raise item.error((), _NOT_IN_PLACE)
+    return entry
 
 
 def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str, Value]) -> _Edited:

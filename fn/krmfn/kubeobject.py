@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from krmfn.edit import document_text, with_name, with_nesting, with_quotes, with_value, without_value
+from krmfn.edit import (
+    by_list,
+    document_text,
+    with_entries,
+    with_name,
+    with_nesting,
+    with_quotes,
+    with_value,
+    without_value,
+)
 from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, parse_path
 from krmfn.hints import TYPE_CHECKING, cast, final
 from krmfn.record import Record
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, NoReturn
 
+    from krmfn.edit import Edit
     from krmfn.fields import Fields
     from krmfn.result import Result
     from krmfn.value import Value
@@ -480,6 +490,23 @@ class KubeObject:
         Raises FieldError where there is no such entry, or it spans lines, or `outer` stands beside it.
         """
         return self._splice(*with_nesting(self, _steps(path), outer))
+
+    def edit_all(self, edits: Iterable[tuple[FieldPath, Edit]]) -> KubeObject:
+        """The object after `edits`, each of a part at a path, which touches nothing beside it.
+
+        The text is read once for the edits within the entries of one list, however many these are. Raises FieldError
+        as the edits do.
+        """
+        item = self
+        for path, own in by_list(edits).items():
+            edited = with_entries(item, path, own) if len(own) > 1 else None
+            if edited is not None:
+                item = item._splice(*edited)
+            else:
+                for index, entry in own.items():
+                    for inner, edit in entry:
+                        item = edit(item, (*path, index, *inner) if index is not None else inner)
+        return item
 
     def with_annotation(self, key: str, value: str) -> KubeObject:
         """The object with this annotation; itself when it has it already."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 
@@ -73,6 +74,21 @@ def starts(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
     """
     ways = [(find(text, path), path) for path in paths]
     return [nodes[-1].start if len(nodes) > len(path) else None for nodes, path in ways]
+
+
+def entry_lines(text: str, path: FieldPath, number: int) -> list[tuple[int, int]]:
+    """Where the lines of each of the `number` entries of the block list at `path` start and end, as offsets.
+
+    An entry's lines go on to those of the next one. Raises YamlError where an entry shares its lines with others.
+    """
+    nodes = [find(text, (*path, index))[-1] for index in range(number)]
+    begins = [text.rfind("\n", 0, node.start) + 1 for node in nodes]
+    last = text.find("\n", max(nodes[-1].end, nodes[-1].start)) + 1 if nodes else 0
+    lines = list(zip(begins, [*begins[1:], last or len(text)], strict=True))
+    for node, (begin, end) in zip(nodes, lines, strict=True):
+        if begin >= end or node.in_flow or not text[begin : node.start].lstrip(" ").startswith("-"):
+            raise error_at(text, node.start, "must be an entry of a list in block style, on lines of its own")
+    return lines
 
 
 @lru_cache(maxsize=4)
@@ -195,11 +211,11 @@ def _reads_alike(first: str, other: str) -> bool:
 
 
 def _missing(before: list[str], after: list[str]) -> list[str]:
-    left = list(after)
+    left = Counter(after)
     missing: list[str] = []
     for comment in before:
-        if comment in left:
-            left.remove(comment)
+        if left[comment]:
+            left[comment] -= 1
         else:
             missing.append(comment)
     return missing

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 from krmfn.edit import same
 from krmfn.fieldpath import FieldError, FieldPath
@@ -666,10 +667,10 @@ class _Rewriting:
             item = self._now[id(original)]
             if item is original:
                 continue
-            left = _comments_of(item) + new
+            left = Counter(_comments_of(item) + new)
             for comment in _comments_of(original):
-                if comment in left:
-                    left.remove(comment)
+                if left[comment]:
+                    left[comment] -= 1
                 else:
                     message = f'would lose the comment "{comment}"; move it to a line of its own above the object'
                     self.findings.append(Finding.of(COMMENT, original, (), message))

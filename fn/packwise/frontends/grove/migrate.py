@@ -5,6 +5,8 @@ Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2, #2.3 and #2.6 (w
 
 from __future__ import annotations
 
+from functools import partial
+
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Effect
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
@@ -16,9 +18,11 @@ from packwise.frontends.grove.schema.table import replacement
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krmfn.edit import Edit
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import TopologyConstraint
     from packwise.revisions.grove import Revision, Step
 
 _CONSTRAINT = "topologyConstraint"
@@ -40,23 +44,31 @@ def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
     """`workload` with every clique's minAvailable as the source has it by default, where the target has another one."""
     if step.source.min_available_default == step.target.min_available_default:
         return workload
+    edits: list[tuple[FieldPath, Edit]] = []
     for path, clique in _entries(workload, "cliques"):
         spec = clique.get("spec") if isinstance(clique, dict) else None
         replicas = spec.get("replicas") if isinstance(spec, dict) else None
         # Without replicas the source refuses the workload.
         if isinstance(spec, dict) and spec.get("minAvailable") is None and type(replicas) is int and replicas > 0:
-            workload = workload.set((*path, "spec", "minAvailable"), replicas)
-    return workload
+            edits.append(((*path, "spec", "minAvailable"), partial(_set, value=replicas)))
+    return workload.edit_all(edits)
+
+
+def _set(item: KubeObject, path: FieldPath, value: Value) -> KubeObject:
+    return item.set(path, value)
 
 
 def _write_pack(workload: KubeObject, preferred: str | None) -> KubeObject:
     """`workload` with pack in the place of packDomain."""
-    for path in list(_constraints(workload)):
-        if workload.get((*path, "packDomain")) is not None:
-            workload = workload.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
-    for path in _preferring(workload) if preferred is not None else ():
-        workload = workload.set((*path, "pack", "preferred"), preferred)
-    return workload
+    named = [path for path in _constraints(workload) if workload.get((*path, "packDomain")) is not None]
+    workload = workload.edit_all([(path, _nest_domain) for path in named])
+    preferring = _preferring(workload) if preferred is not None else ()
+    return workload.edit_all([((*path, "pack", "preferred"), partial(_set, value=preferred)) for path in preferring])
+
+
+def _nest_domain(item: KubeObject, path: FieldPath) -> KubeObject:
+    """`item` with packDomain of the constraint at `path` as pack.required."""
+    return item.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
 
 
 def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
@@ -66,8 +78,7 @@ def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
     if field is not None:
         chosen = workload.get((*TEMPLATE, field))
         name = chosen if isinstance(chosen, str) else name
-    for path in _naming(workload):
-        workload = workload.set((*path, "topologyName"), name)
+    workload = workload.edit_all([((*path, "topologyName"), partial(_set, value=name)) for path in _naming(workload)])
     if field is not None:
         workload = workload.remove((*TEMPLATE, field), keep_comments=True)
     return workload
@@ -115,10 +126,8 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
 
     Itself where there is nothing to mend. Raises FieldError where an anchor or alias is in the way.
     """
-    for path, _ in list(unquoted_quantities(pod_specs(workload))):
-        workload = workload.quote(path)
-    for path in tool_dependent_words(workload):
-        workload = workload.quote(path)
+    workload = workload.edit_all([(path, _quote) for path, _ in unquoted_quantities(pod_specs(workload))])
+    workload = workload.edit_all([(path, _quote) for path in tool_dependent_words(workload)])
     # A field by its new name may hold others to be renamed.
     while (renamed := _rename_fields(workload, revision)) is not workload:
         workload = renamed
@@ -126,26 +135,41 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
     return _pack_required(workload) if revision.deprecates_pack_domain and not workload.get("status") else workload
 
 
+def _quote(item: KubeObject, path: FieldPath) -> KubeObject:
+    return item.quote(path)
+
+
 def _pack_required(workload: KubeObject) -> KubeObject:
     """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
-    for place in constraint_places(PodCliqueSet.read(workload.value)):
-        path, constraint = (*place.path, "packDomain"), place.constraint
-        if constraint is None or not constraint.pack_domain:
-            continue
-        required = constraint.pack.required if constraint.pack is not None else None
-        if constraint.pack is None:
-            workload = workload.rename(path, "pack").set((*place.path, "pack"), {"required": constraint.pack_domain})
-        elif required is None:
-            workload = workload.set((*place.path, "pack", "required"), constraint.pack_domain).remove(path)
-        elif required == constraint.pack_domain:
-            workload = workload.remove(path)
-    return workload
+    places = constraint_places(PodCliqueSet.read(workload.value))
+    return workload.edit_all(
+        [
+            (place.path, partial(_require, constraint=place.constraint))
+            for place in places
+            if place.constraint is not None and place.constraint.pack_domain
+        ]
+    )
+
+
+def _require(item: KubeObject, path: FieldPath, constraint: TopologyConstraint) -> KubeObject:
+    """`item` with pack.required in the place of packDomain in the `constraint` at `path`."""
+    old, required = (*path, "packDomain"), constraint.pack.required if constraint.pack is not None else None
+    if constraint.pack is None:
+        return item.rename(old, "pack").set((*path, "pack"), {"required": constraint.pack_domain})
+    if required is None:
+        return item.set((*path, "pack", "required"), constraint.pack_domain).remove(old)
+    return item.remove(old) if required == constraint.pack_domain else item
 
 
 def _rename_fields(workload: KubeObject, revision: Revision) -> KubeObject:
+    edits: list[tuple[FieldPath, Edit]] = []
     for problem in check_shape(workload.value, revision):
         name = replacement(problem.path) if problem.effect is Effect.UNKNOWN else None
         # Some were replaced by more than another name.
-        if name is not None and name.isidentifier() and workload.get((*problem.path[:-1], name)) is None:
-            workload = workload.rename(problem.path, name)
-    return workload
+        if name is not None and name.isidentifier():
+            edits.append((problem.path, partial(_rename, name=name)))
+    return workload.edit_all(edits)
+
+
+def _rename(item: KubeObject, path: FieldPath, name: str) -> KubeObject:
+    return item.rename(path, name) if item.get((*path[:-1], name)) is None else item
