@@ -279,17 +279,24 @@ def test_so_they_are_on_a_config_map_that_configures_and_on_no_others(call: Call
 
 
 def test_so_they_are_on_what_kai_groups_itself_and_on_its_pods(call: Call, tmp_path: Path) -> None:
+    """An object whose own labels no API server takes is an object of no scheduler, and nothing else is judged in it."""
     job = (
-        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: 1}}\n"
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: LABEL}}\n"
         "spec: {template: {metadata: {annotations: {b: true}}, spec: {schedulerName: SCHEDULER,"
         " containers: [{name: a, image: b}]}}}\n"
     )
+    kai, other = job.replace("SCHEDULER", "kai-scheduler"), job.replace("SCHEDULER", "x")
     write(
-        tmp_path, {"in/a.yaml": job.replace("SCHEDULER", "kai-scheduler"), "in/b.yaml": job.replace("SCHEDULER", "x")}
+        tmp_path,
+        {
+            "in/a.yaml": kai.replace("LABEL", "1"),
+            "in/b.yaml": kai.replace("LABEL", "'1'").replace("name: a,", "name: b,"),
+            "in/c.yaml": other.replace("LABEL", "'1'").replace("name: a,", "name: c,"),
+        },
     )
 
     found = [each for each in call("check", "in", "-o", "json").findings if each["rule"] == "metadata-strings"]
 
     assert [(each["file"], each["path"]) for each in found] == [
-        ("in/a.yaml", "metadata.labels.a"), ("in/a.yaml", "spec.template.metadata.annotations.b")
+        ("in/a.yaml", "metadata.labels.a"), ("in/b.yaml", "spec.template.metadata.annotations.b")
     ]  # fmt: skip
