@@ -291,3 +291,21 @@ def test_what_no_webhook_sees_is_told(text: str, rule: str, message: str) -> Non
 
     told = [(each.tags["rule"], each.message) for each in results if each.tags["rule"].startswith("kueue")]
     assert told == [(rule, message)]
+
+
+@pytest.mark.parametrize(("flavors", "uses"), [(256, 256), (257, 1)])
+def test_a_queue_with_more_flavors_than_the_webhook_takes_gives_no_topology(flavors: int, uses: int) -> None:
+    """So that n jobs of a queue with n flavors are not n times n rows."""
+    names = [f"f{number}" for number in range(flavors)]
+    own = [
+        f"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {{name: {name}}}\n"
+        f"spec: {{nodeLabels: {{a: b}}, topologyName: of-{name}}}\n"
+        for name in names
+    ]
+    listed = ", ".join(f"{{name: {name}, resources: [{{name: cpu, nominalQuota: 8}}]}}" for name in names)
+    queues = CLUSTER.replace("{name: gpu, resources: [{name: cpu, nominalQuota: 8}]}", listed).split("---\n")
+    texts = [*queues, *own, JOB.replace("QUEUE", "gpus").replace("preferred", "ignored").replace("required", "ignored")]
+
+    listing = overview(Package(tuple([KubeObject.parse(text) for text in texts])))
+
+    assert len([use for use in listing.uses if use.queue]) == uses

@@ -137,6 +137,8 @@ class Chain:
         self._items = items
         self._local_queues: dict[tuple[str, str], Sequence[KubeObject]] = {}
         self._queues: dict[tuple[str, str], ClusterQueue | None] = {}
+        self._topologies: dict[tuple[str, str, bool], tuple[str, ...]] = {}
+        self._flavor_names: dict[tuple[str, str], tuple[str, ...]] = {}
 
     @cached_property
     def topologies_of_kai(self) -> frozenset[str]:
@@ -246,17 +248,30 @@ class Chain:
         return Flavor(name, path, value, levels, _quotas(quotas.get("resources")))
 
     def topologies(self, queue: str, namespace: str, *, is_asked: bool) -> tuple[str, ...]:
-        """The topologies of the flavors of a LocalQueue that a pod set may get, which asks for one or not."""
-        cluster_queue = self.cluster_queue(queue, namespace)
-        names = [] if cluster_queue is None else [flavor.topology for flavor in cluster_queue.flavors]
+        """The topologies of the flavors of a LocalQueue that a pod set may get, which asks for one or not.
+
+        None for a ClusterQueue that the webhook refuses for the number of its flavors: it gives nobody any.
+        """
+        key = queue, namespace, is_asked
+        if key not in self._topologies:
+            self._topologies[key] = self._read_topologies(self.cluster_queue(queue, namespace), is_asked)
+        return self._topologies[key]
+
+    def _read_topologies(self, queue: ClusterQueue | None, is_asked: bool) -> tuple[str, ...]:
+        flavors = [] if queue is None else queue.flavors
+        names = [flavor.topology for flavor in flavors] if len(flavors) <= _MOST_FLAVORS else []
         if not is_asked and None in names:
             return ()
         return tuple(dict.fromkeys([name for name in names if name is not None]))
 
     def names_of_flavors(self, queue: str, namespace: str) -> tuple[str, ...]:
         """The flavors of a LocalQueue, in the order in which Kueue tries them."""
-        cluster_queue = self.cluster_queue(queue, namespace)
-        return () if cluster_queue is None else tuple(dict.fromkeys([each.name for each in cluster_queue.flavors]))
+        key = queue, namespace
+        if key not in self._flavor_names:
+            cluster_queue = self.cluster_queue(queue, namespace)
+            flavors = () if cluster_queue is None else cluster_queue.flavors
+            self._flavor_names[key] = tuple(dict.fromkeys([each.name for each in flavors]))
+        return self._flavor_names[key]
 
     def selects_namespace(self, queue: ClusterQueue, namespace: str) -> bool | None:
         """True if a ClusterQueue takes jobs of a namespace; None if labels decide that the input does not have.
