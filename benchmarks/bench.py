@@ -240,19 +240,20 @@ def page(options: argparse.Namespace) -> str:
     peer = go_function()
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / MIB
     lines = [
-        "# What a run takes\n",
-        "`make bench` measures and writes this page: medians of whole processes, with all work that a run does, in",
-        "turn with what they are compared with. What is compared, and how it counts: `benchmarks/bench.py`.\n",
+        "# Performance\n",
+        "`make bench` measures and writes this page. It runs packwise and each other program in turn. The figures",
+        "are medians of whole processes, with all work of a run. `benchmarks/bench.py` describes the comparisons",
+        "and the counting.\n",
         f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.",
-        f"{options.runs} runs of each, of 10,000 workloads and more one. No figure for memory is below",
+        f"{options.runs} runs of each, but one of 10,000 workloads and more. Each figure for memory is at least",
         f"{floor:.0f} MiB, the size of the script.\n",
     ]
     sections: list[tuple[str, tuple[str, ...], Iterator[str]]] = [
-        ("`packwise fn` beside a Go function that does nothing", FUNCTION_HEAD, function_rows(options, peer)),
-        (f"{COMPARED:,} workloads, in other manners", MANNER_HEAD, manner_rows(options, peer)),
+        ("`packwise fn` beside an empty Go function", FUNCTION_HEAD, function_rows(options, peer)),
+        (f"{COMPARED:,} workloads, in other ways", MANNER_HEAD, manner_rows(options, peer)),
         ("Ten workloads beside `import yaml`", START_HEAD, start_rows(options)),
         (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
-        ("1,000 files, 50 of them wrong", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
+        ("1,000 files, 50 of them with errors", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
         ("48 MiB of other tools' files", FOREIGN_HEAD, compare_foreign(options.packwise, runs=options.runs)),
     ]
     for title, head, rows in sections:

@@ -265,9 +265,9 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
     bench = Bench(folder)
     files = sum(1 for path in folder.rglob("*") if path.is_file())
     yield f"{TITLE}\n"
-    yield f"`packwise fleet` on {_packages(folder):,} packages in {files:,} files. `benchmarks/fleet.py` generates"
-    yield "them and measures what follows: one run of each; of warm runs that change nothing, the median of three. The"
-    yield "driver is the process that is started, no worker."
+    yield f"The table shows `packwise fleet` on {_packages(folder):,} packages in {files:,} files."
+    yield "`benchmarks/fleet.py` generates them and measures one run of each row. For warm runs without a change it"
+    yield "shows the median of three. The driver is the process that you start, without its workers."
     yield f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.\n"
     yield _line(*HEAD)
     yield "|" + "---|" * len(HEAD)
