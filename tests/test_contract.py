@@ -18,7 +18,7 @@ from packwise.rules.run import RULES_BY_NAME
 from tests.places import ROOT, TESTDATA
 
 PAGE = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8")
-STABLE = PAGE.partition("## What is stable")[2].partition("## What is not")[0]
+STABLE = PAGE.partition("## Stable items")[2].partition("## Items that can change")[0]
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 NOTE = re.compile(r"\bpackwise\.dev/[a-z-]+(?=:)")
 
