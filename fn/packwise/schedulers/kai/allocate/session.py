@@ -640,19 +640,43 @@ class _Turns:
         self._total = total
         self._order = {name: index for index, name in enumerate(used)}
         self._waiting: dict[str, list[tuple[int, int, int, JobTree]]] = {}
+        self._ranks: list[tuple[tuple[float, float, int, str], int]] = []
+        # The turn at which the rank of a queue was last told: what was told before no longer counts.
+        self._told: dict[str, int] = {}
+        self._turn = 0
+        self._changed: set[str] = set()
         for tree in trees:
             self.add(tree)
 
     def add(self, tree: JobTree) -> None:
         """Lets the job wait for a turn."""
         heappush(self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.standing, tree.index, tree))
+        self._changed.add(tree.job.queue)
 
     def next(self) -> JobTree | None:
         """The job whose turn it is; None where none waits."""
-        queues = [queue for queue, trees in self._waiting.items() if trees]
-        if not queues:
+        if not self._waiting:
             return None
-        return heappop(self._waiting[min(queues, key=self._rank) if len(queues) > 1 else queues[0]])[-1]
+        queue = self._next_queue() if len(self._waiting) > 1 else next(iter(self._waiting))
+        trees = self._waiting[queue]
+        tree = heappop(trees)[-1]
+        # Jobs wait in queues that have none below: what one takes changes the rank of its own queue alone.
+        self._changed.add(queue)
+        if not trees:
+            del self._waiting[queue]
+        return tree
+
+    def _next_queue(self) -> str:
+        """The queue of the lowest rank; only the ranks that changed since the last turn are told anew."""
+        self._turn += 1
+        for queue in self._changed & self._waiting.keys():
+            heappush(self._ranks, (self._rank(queue), self._turn))
+            self._told[queue] = self._turn
+        self._changed.clear()
+        while True:
+            (*_, queue), turn = heappop(self._ranks)
+            if queue in self._waiting and self._told[queue] == turn:
+                return queue
 
     def _rank(self, queue: str) -> tuple[float, float, int, str]:
         used = self._used.get(queue, {})
