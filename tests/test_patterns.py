@@ -59,6 +59,10 @@ DATA = {
         "packwise/globs.py",
         "expression",
     ): "wildcards of anybody, without a step back: tests/discovery/test_globs.py has long ones",
+    ("packwise/build/applicationsets.py", "translate(single)"): "fnmatch's, without a step back, of one step of a path",
+    ("packwise/build/sources.py", "expression"): "a class of one character",
+    ("packwise/build/substitution.py", "translate(glob)"): "fnmatch's, without a step back",
+    ("packwise/schedulers/kueue/queue_objects.py", "own.removesuffix('$')"): "those of Kueue's CRDs, part of packwise",
     ("packwise/validate/structure.py", "pattern"): "three formats with no repeat that has no end",
 }
 """Where an expression is data, by file and name, and whose."""

@@ -285,7 +285,7 @@ def _yaml(content: str, path: str = "elementsYaml") -> Value:
     return kept[0] if len(kept) == 1 else kept
 
 
-_EXPRESSION = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_EXPRESSION = re.compile(r"\{\{([^{}]*+)\}\}")
 
 
 def _replace(template: str, parameters: Mapping[str, Value]) -> str:

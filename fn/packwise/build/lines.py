@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ACTION = re.compile(r"\{\{.*?\}\}")
+_ACTION = re.compile(r"\{\{(?:[^{}\n]|\{(?!\{)|\}(?!\}))*+\}\}")
 _MOST_LINES = 5000
 _LONGEST = 2000
 

@@ -303,60 +303,97 @@ def first_line(text: str, most: int = 2000) -> str:
     return line if len(line) <= most else f"{line[: most // 2]}…{line[-most // 2 :]}"
 
 
-def glob_expression(glob: str) -> re.Pattern[str]:
-    """Return the expression of a glob in which `*` and `?` cross no "/", and `**` does. Source: bmatcuk/doublestar."""
-    return re.compile(_translate(glob, star="[^/]*", single="[^/]"))
+_ANY, _ANY_OF_A_STEP = re.compile(".", re.DOTALL), re.compile("[^/]")
+_RUNS = ("**/", "**", "*")
 
-
-def crossing_expression(glob: str) -> re.Pattern[str]:
-    """Return the expression of a glob in which `*` crosses "/". Source: gobwas/glob without separators."""
-    return re.compile(_translate(glob, star=".*", single="."))
-
-
-def _translate(glob: str, star: str, single: str) -> str:
-    parts: list[str] = []
-    at, depth = 0, 0
-    while at < len(glob):
-        char = glob[at]
-        if glob.startswith("**/", at):
-            parts.append("(?:.*/)?" if star != ".*" else ".*/")
-            at += 3
-            continue
-        if char == "*":
-            is_double = glob.startswith("**", at)
-            parts.append(".*" if is_double else star)
-            at += 2 if is_double else 1
-            continue
-        if char == "[" and (end := glob.find("]", at + 2)) > 0:
-            inner = glob[at + 1 : end].replace("\\", r"\\")
-            negated = inner[:1] in ("!", "^")
-            parts.append(f"[{'^' if negated else ''}{inner[1:] if negated else inner}]")
-            at = end + 1
-            continue
-        if char == "{":
-            parts.append("(?:")
-            depth += 1
-        elif char == "}" and depth:
-            parts.append(")")
-            depth -= 1
-        elif char == "," and depth:
-            parts.append("|")
-        elif char == "\\" and at + 1 < len(glob):
-            at += 1
-            parts.append(re.escape(glob[at]))
-        else:
-            parts.append(single if char == "?" else re.escape(char))
-        at += 1
-    return "".join(parts) + ")" * depth
+_MOST_ALTERNATIVES = 100
+"""Globs that the braces of one may stand for."""
 
 
 def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
-    """Return True if a glob matches a path; one that is no glob matches nothing."""
+    """Return True if a glob matches a path; one that is no glob matches nothing.
+
+    `*` and `?` cross no "/", and `**` does; with `crosses`, all of them do. The time is proportional to both lengths:
+    a glob is a stranger's. Source: bmatcuk/doublestar; gobwas/glob without separators.
+    """
+    if max(len(path), len(glob)) > _LONGEST_PATH:
+        return False
     try:
-        expression = crossing_expression(glob) if crosses else glob_expression(glob)
+        return any(_accepts(_tokens(each, crosses=crosses), path) for each in _alternatives(glob))
     except re.error:
         return False
-    return len(path) <= _LONGEST_PATH and expression.fullmatch(path) is not None
+
+
+def _alternatives(glob: str) -> list[str]:
+    """The globs without braces that a glob stands for; none if they are too many, or if a brace is open."""
+    pending, done = [glob], list[str]()
+    while pending:
+        if len(pending) + len(done) > _MOST_ALTERNATIVES:
+            return []
+        each = pending.pop()
+        inner = re.search(r"(?<!\\)\{([^{}]*+)\}", each)
+        if inner is None:
+            done.append(each)
+        else:
+            pending += [each[: inner.start()] + choice + each[inner.end() :] for choice in inner[1].split(",")]
+    return done
+
+
+def _tokens(glob: str, *, crosses: bool) -> list[re.Pattern[str] | str]:
+    """The glob as classes, characters (`=a`), and `*`, `**` and `**/` for runs of any length."""
+    tokens: list[re.Pattern[str] | str] = []
+    at = 0
+    while at < len(glob):
+        char = glob[at]
+        run = next((run for run in _RUNS if glob.startswith(run, at)), "")
+        if run:
+            tokens += ["**", re.compile("/")] if crosses and run == "**/" else ["**" if crosses else run]
+            at += len(run)
+        elif char == "[" and (end := glob.find("]", at + 2)) > 0:
+            inner = glob[at + 1 : end].replace("\\", r"\\")
+            negated = inner[:1] in ("!", "^")
+            expression = f"[{'^' if negated else ''}{inner[1:] if negated else inner}]"
+            tokens.append(re.compile(expression))
+            at = end + 1
+        else:
+            at += char == "\\" and at + 1 < len(glob)
+            any_one = _ANY if crosses else _ANY_OF_A_STEP
+            tokens.append(any_one if char == "?" else f"={glob[at]}")
+            at += 1
+    return tokens
+
+
+def _accepts(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
+    """Follow all ways through the tokens at once, so that no path takes a step back."""
+
+    def enter(places: Iterable[int]) -> set[int]:
+        reached: set[int] = set()
+        for place in places:
+            at = place
+            reached.add(at)
+            while at < len(tokens) and tokens[at] in _RUNS:
+                at += 1
+                reached.add(at)
+        return reached
+
+    places, within = enter([0]), set[int]()
+    for char in path:
+        following: list[int] = []
+        inside: set[int] = set()
+        for at in places | within:
+            part = tokens[at] if at < len(tokens) else None
+            if isinstance(part, re.Pattern):
+                following += [at + 1] if part.fullmatch(char) else []
+            elif part == f"={char}":
+                following.append(at + 1)
+            elif part == "**/":
+                # A run of folders ends behind a "/" alone.
+                inside.add(at)
+                following += [at] if char == "/" else []
+            elif part == "**" or (part == "*" and char != "/"):
+                following.append(at)
+        places, within = enter(following), inside
+    return len(tokens) in places
 
 
 _LONGEST_PATH = 4096

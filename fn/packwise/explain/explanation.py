@@ -46,6 +46,7 @@ _RULES = {
     CONDITIONS: "spec/designs.md#5",
     LAST_ERRORS: "spec/designs.md#5",
     "packwise.dev/constraints": "spec/designs.md#3",
+    "packwise.dev/unreleased": "spec/kubernetes-gangs.md#13",
 }
 """The rules of packwise's own annotations."""
 

@@ -78,8 +78,11 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
             if spool is not None:
                 spool.add(result)
 
+        def warn(line: str) -> None:
+            deliver(Answer(before=(line,)))
+
         requests = _requests(command, after, before, top, crds.packed)
-        evidence = _run(command, requests, befores, take, lines.append)
+        evidence = _run(command, requests, befores, take, warn)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             verb=command.verb,

@@ -20,7 +20,7 @@ _KIND = re.compile(
 )
 """The kind of a document, or of an entry of a list; the kind of a reference is further to the right."""
 
-_SCHEDULER = re.compile(r"""schedulerName["']?[ \t]*:[^\n]*\bkai-scheduler\b""")
+_SCHEDULER = re.compile(r"""schedulerName["']?[ \t]*+:[^\n]{0,200}?\bkai-scheduler\b""")
 """A field that asks for KAI, also as the default of a template's expression."""
 _KEY = re.compile(r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)")
 """A label or annotation by which a workload is judged."""

@@ -127,7 +127,7 @@ def _is_seen(pod: PodManifest, installation: Installation, items: Index) -> bool
 
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_WORD = re.compile(r"[+-]?(?:inf|infinity|nan|0x[0-9a-f_]*\.?[0-9a-f_]*p[+-]?[0-9]+)", re.IGNORECASE)
+_WORD = re.compile(r"[+-]?(?:inf|infinity|nan|0x[0-9a-f_]*+(?:\.[0-9a-f_]*+)?p[+-]?[0-9]++)", re.IGNORECASE)
 _MOST = (1 << 64) - 1
 _LONGEST = 40
 
