@@ -32,15 +32,15 @@ COPY pyproject.toml README.md LICENSE ./
 COPY fn fn
 RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl /opt/native/*.whl
-# What no run reads: what the build of CEL's wheel left in it, CEL's extensions that rules of CRDs have not, commands of libraries.
-# Compiled once, here: the user below can write no cache. Files have one time, which packwise.start writes down; hash-based
-# bytecode has none.
+# What no run reads: what the build of CEL's wheel left in it, CEL's extensions that rules of CRDs have not, commands of libraries,
+# the plugin of kubectl, which is not in the image. Compiled once, here: the user below can write no cache. Files have one time,
+# which packwise.start writes down; hash-based bytecode has none.
 RUN rm -rf /opt/packwise/lib/python3.*/site-packages/bazel-project \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_bindings.* \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_encoders.* \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_math.* \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_proto.* \
-    /opt/packwise/bin/activate* /opt/packwise/bin/Activate.ps1 /opt/packwise/bin/json* /opt/packwise/bin/shtab /opt/packwise/include /opt/packwise/.gitignore \
+    /opt/packwise/bin/activate* /opt/packwise/bin/Activate.ps1 /opt/packwise/bin/json* /opt/packwise/bin/kubectl-packwise /opt/packwise/bin/shtab /opt/packwise/include /opt/packwise/.gitignore \
  && python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib \
  && find /opt/packwise -exec touch --no-dereference --date=@$SOURCE_DATE_EPOCH {} + \
  && /opt/packwise/bin/python -I -m packwise.start \
