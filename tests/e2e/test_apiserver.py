@@ -25,8 +25,8 @@ KPT_PACKAGE = ROOT / "kpt-package"
 REFUSED_LATER = {"second-design"}
 """Its KAI Topology is one that KAI refuses, which is an error from grep-244 on."""
 
-OF_OTHERS = {"jobset", "kueue"}
-"""Their workloads and queues are of APIs whose CRDs are not here: JobSet's and Kueue's."""
+OF_OTHERS = {"jobset", "kueue", "kubernetes-gangs"}
+"""Their objects are of APIs that are not here: JobSet's, Kueue's, and those of a Kubernetes that has gangs."""
 
 CONFIGURATIONS = {"TopologyRender", "Kptfile"}
 """Kinds that are read, and never applied."""
