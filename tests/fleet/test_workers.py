@@ -195,7 +195,7 @@ def test_a_run_that_is_given_up_ends_its_processes_with_all_that_they_started(st
 
 
 DRIVER = """\
-import packwise.cli
+import packwise.cli.command_line
 from packwise.__main__ import main
 from packwise.fleet.workers import Processes, run
 from tests.fleet import tasks
