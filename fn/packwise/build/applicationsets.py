@@ -23,6 +23,7 @@ from packwise.build.sources import (
     revision_note,
     unsupported_error,
 )
+from packwise.build.tree import folders_above
 from packwise.lenient import entries, mapping, mappings, text, text_at
 
 if TYPE_CHECKING:
@@ -187,21 +188,11 @@ def _directories(
     listed = mappings(section.get("directories"))
     taken = [text(each.get("path")) for each in listed if each.get("exclude") is not True]
     excluded = [text(each.get("path")) for each in listed if each.get("exclude") is True]
-    for folder in sorted(_folders(repository.tree.files_below(""))):
+    for folder in sorted(folders_above(repository.tree.files_below(""))):
         if any(step.startswith(".") for step in folder.split("/")):
             continue
         if any(_matches(folder, glob) for glob in taken) and not any(_matches(folder, glob) for glob in excluded):
             yield _path_parameters(folder, prefix, uses_go=uses_go)
-
-
-def _folders(files: Sequence[str]) -> set[str]:
-    folders: set[str] = set()
-    for path in files:
-        folder = posixpath.dirname(path)
-        while folder and folder not in folders:
-            folders.add(folder)
-            folder = posixpath.dirname(folder)
-    return folders
 
 
 def _matches(folder: str, glob: str) -> bool:

@@ -402,7 +402,7 @@ class CommitTree:
         self._commit = commit
         self._disk = disk
         self._contents = RecentContents()
-        self._folders = {"", *_folders(commit.blobs)}
+        self._folders = {"", *folders_above(commit.blobs)}
         self._files = self._list_files(root, exclude)
 
     @property
@@ -462,7 +462,8 @@ class CommitTree:
         return [path for path in paths if path not in ignored and not excluded.take(path)]
 
 
-def _folders(paths: Iterable[str]) -> set[str]:
+def folders_above(paths: Iterable[str]) -> set[str]:
+    """The folders that hold these files, and the folders that hold those."""
     folders: set[str] = set()
     for path in paths:
         folder = posixpath.dirname(path)
