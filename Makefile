@@ -104,7 +104,7 @@ test-slow: setup ## run the tests of real clients and goldens, and those that st
 
 # The tests of cases and tables, which start no processes.
 CASES := $(addprefix tests/,builds diff discovery explain frontends krmfn migrate place render schedulers topology validate \
-  test_architecture.py test_contract.py test_glossary.py test_registry.py)
+  test_architecture.py test_contract.py test_explain.py test_glossary.py test_registry.py)
 
 # Python that differs from the last commit. `make types` looks at everything, in `make qualify`.
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } 2> /dev/null \

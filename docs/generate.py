@@ -21,7 +21,7 @@ from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Re
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
-from packwise.rules.run import RULES_BY_NAME, explanation, refusal
+from packwise.rules.run import RULES_BY_NAME, explained_rules, explanation, refusal
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
@@ -517,6 +517,8 @@ def case_row(title: str, case: ConditionCase | None) -> str:
 
 def rules_page() -> str:
     """The table of rules, in the order they run; then each of them explained."""
+    if missing := sorted(RULES_BY_NAME.keys() - explained_rules()):
+        raise SystemExit(f"no explanation of {', '.join(missing)}: write explanations/NAME.yaml beside its module")
     rules = RULES_BY_NAME.values()
     rows = [
         f"| [`{r.name}`](#{r.name}) | {r.severity} | {as_cell(r.summary)} | [{source_text(r)}](../{r.source}) |"

@@ -12,9 +12,11 @@ from packwise.rules.run import (
     RuleExplanation,
     explained_rules,
     explanation,
+    explanation_files,
     refusal,
     results_of,
 )
+from tests.places import ROOT
 from tests.tables import each
 
 EXPLANATIONS = {name: explanation(name) for name in sorted(explained_rules())}
@@ -42,6 +44,17 @@ def results_of_failing(name: str) -> Sequence[Result]:
 def test_every_rule_is_explained_and_nothing_else() -> None:
     assert set(EXPLANATIONS) == set(RULES_BY_NAME)
     assert set(EXPLANATIONS) - set(WITH_EXAMPLES) == WORDS_ONLY
+
+
+def test_an_explanation_lies_beside_the_module_with_its_rule() -> None:
+    """Each name has one file, in `explanations/` of a folder one of whose modules spells it."""
+    files = sorted((ROOT / "fn" / "packwise").rglob("explanations/*.yaml"))
+    modules = {
+        file.parents[1]: "".join([each.read_text("utf-8") for each in file.parents[1].glob("*.py")]) for file in files
+    }
+
+    assert sorted(map(str, explanation_files().values())) == sorted(map(str, files))
+    assert [str(file) for file in files if f'"{file.stem}"' not in modules[file.parents[1]]] == []
 
 
 @each(lambda: {name: name for name in EXPLANATIONS})

@@ -116,7 +116,7 @@ def add_rule(source: Path, releases: str = "") -> None:
 
 def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:
     add_rule(source)
-    explanations = source / "packwise" / "rules" / "explanations"
+    explanations = source / "packwise" / "frontends" / "grove" / "rules" / "explanations"
     (explanations / "autoscaling-cap.yaml").write_text("why: Clusters end.\nfix: Lower maxReplicas.\n", "utf-8")
 
     checked = run(source, "grep-244-multi", "check", "-")

@@ -1,4 +1,4 @@
-"""`packwise rules`: the table of all rules, and the explanation of one, from `explanations/NAME.yaml`."""
+"""`packwise rules`: the table of all rules, and the explanation of one."""
 
 from __future__ import annotations
 

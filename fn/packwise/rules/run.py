@@ -1,4 +1,4 @@
-"""The table of all rules, and the explanation of one, from `explanations/NAME.yaml`."""
+"""The table of all rules, and the explanation of one: `explanations/NAME.yaml`, beside the module with its row."""
 
 from __future__ import annotations
 
@@ -181,18 +181,28 @@ class RuleExplanation:
 
 def explained_rules() -> frozenset[str]:
     """The names of all rules that have an explanation."""
-    return frozenset(file.name.removesuffix(".yaml") for file in _folder().iterdir())
+    return frozenset(explanation_files())
 
 
 def explanation(rule: str) -> RuleExplanation:
-    """The explanation of the rule of that name. Raises FileNotFoundError where there is none."""
-    fields = cast("dict[str, Any]", read(_folder().joinpath(f"{rule}.yaml").read_text(encoding="utf-8")))
+    """Return the explanation of the rule. Raise KeyError if there is none."""
+    fields = cast("dict[str, Any]", read(explanation_files()[rule].read_text(encoding="utf-8")))
     also: list[str] = fields.pop("also", [])
     return RuleExplanation(**fields, also=tuple(also))
 
 
-def _folder() -> Traversable:
-    return files("packwise.rules") / "explanations"
+@cache
+def explanation_files() -> Mapping[str, Traversable]:
+    """Return the file of each explanation, by the name of the rule."""
+    return {file.name.removesuffix(".yaml"): file for file in _explanations_below(files("packwise"))}
+
+
+def _explanations_below(folder: Traversable) -> Iterator[Traversable]:
+    for entry in folder.iterdir():
+        if entry.name == "explanations":
+            yield from entry.iterdir()
+        elif entry.is_dir():
+            yield from _explanations_below(entry)
 
 
 _TABLES = (

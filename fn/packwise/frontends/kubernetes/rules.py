@@ -13,41 +13,57 @@ _PAGE = "spec/kubernetes-gangs.md#"
 
 
 def _rule(name: str, summary: str, source: str, severity: Severity = Severity.ERROR, *, once: bool = False) -> Rule:
-    return Rule(f"kubernetes-{name}", summary, f"{_PAGE}{source}", severity, once)
+    return Rule(name, summary, f"{_PAGE}{source}", severity, once)
 
 
-VERSION = _rule("version", "The API server serves the kind in that version.", "2")
-DECODE = _rule("decode", "Every field of group scheduling has its type.", "4.1")
-UNKNOWN = _rule("unknown-field", "Every field of group scheduling is one that the API server knows.", "4.1")
-OBJECT = _rule("object", "The API server accepts the object.", "4")
+VERSION = _rule("kubernetes-version", "The API server serves the kind in that version.", "2")
+DECODE = _rule("kubernetes-decode", "Every field of group scheduling has its type.", "4.1")
+UNKNOWN = _rule("kubernetes-unknown-field", "Every field of group scheduling is one that the API server knows.", "4.1")
+OBJECT = _rule("kubernetes-object", "The API server accepts the object.", "4")
 UPDATE = Rule("update-kubernetes-object", "The API server accepts the update of the object.", f"{_PAGE}6")
-GATES = _rule("gates", "The feature gates of the settings go together.", "2.1", once=True)
-GATES_UNNAMED = _rule("gates-unnamed", "The settings name the feature gates that the objects need.", "1", _INFO)
-UNCHECKED = _rule("unchecked", "The release of Kubernetes is one whose objects packwise checks.", "2", _INFO)
-GATE_DROPPED = _rule("gate-dropped", "Every field has the feature gate that it needs.", "7", _WARNING)
-REPLACED = _rule("replaced", "A committed object can be changed in place.", "6.1", _WARNING)
-MIN_GROUP_COUNT = _rule("min-group-count", "A gang of groups needs no more groups than it has.", "8.1", _WARNING)
-TWO_ROOTS = _rule("two-roots", "A Workload has one tree of groups.", "8.2", _WARNING)
-BASIC_UNDER_GANG = _rule("basic-under-gang", "All groups below a gang are gangs.", "8.3", _WARNING)
-DISRUPTION_MODE = _rule("disruption-mode", "Only gangs are disrupted as a whole, with all below them.", "8.4", _WARNING)
-NO_CONSTRAINT = _rule("no-constraint", "A constraint names a node label.", "8.5", _INFO)
-COARSER_CHILD = _rule("coarser-child", "No group has a broader level than the group above it.", "8.6", _WARNING)
-DOMAIN_SPLIT = _rule("domain-split", "A value of a node label is one domain of the cluster.", "8.7", _WARNING)
-KEY_UNKNOWN = _rule("key-unknown", "Some node has the label that a constraint names.", "8.8", _WARNING)
-GROUP_MISSING = _rule("group-missing", "The PodGroup that pods name exists.", "8.9", _WARNING)
-GROUP_UNUSED = _rule("group-unused", "Pods name the PodGroup.", "8.10", _INFO)
+GATES = _rule("kubernetes-gates", "The feature gates of the settings go together.", "2.1", once=True)
+GATES_UNNAMED = _rule(
+    "kubernetes-gates-unnamed", "The settings name the feature gates that the objects need.", "1", _INFO
+)
+UNCHECKED = _rule("kubernetes-unchecked", "The release of Kubernetes is one whose objects packwise checks.", "2", _INFO)
+GATE_DROPPED = _rule("kubernetes-gate-dropped", "Every field has the feature gate that it needs.", "7", _WARNING)
+REPLACED = _rule("kubernetes-replaced", "A committed object can be changed in place.", "6.1", _WARNING)
+MIN_GROUP_COUNT = _rule(
+    "kubernetes-min-group-count", "A gang of groups needs no more groups than it has.", "8.1", _WARNING
+)
+TWO_ROOTS = _rule("kubernetes-two-roots", "A Workload has one tree of groups.", "8.2", _WARNING)
+BASIC_UNDER_GANG = _rule("kubernetes-basic-under-gang", "All groups below a gang are gangs.", "8.3", _WARNING)
+DISRUPTION_MODE = _rule(
+    "kubernetes-disruption-mode", "Only gangs are disrupted as a whole, with all below them.", "8.4", _WARNING
+)
+NO_CONSTRAINT = _rule("kubernetes-no-constraint", "A constraint names a node label.", "8.5", _INFO)
+COARSER_CHILD = _rule(
+    "kubernetes-coarser-child", "No group has a broader level than the group above it.", "8.6", _WARNING
+)
+DOMAIN_SPLIT = _rule(
+    "kubernetes-domain-split", "A value of a node label is one domain of the cluster.", "8.7", _WARNING
+)
+KEY_UNKNOWN = _rule("kubernetes-key-unknown", "Some node has the label that a constraint names.", "8.8", _WARNING)
+GROUP_MISSING = _rule("kubernetes-group-missing", "The PodGroup that pods name exists.", "8.9", _WARNING)
+GROUP_UNUSED = _rule("kubernetes-group-unused", "Pods name the PodGroup.", "8.10", _INFO)
 PARENT_MISSING = _rule(
-    "parent-missing", "The CompositePodGroup that a group names as its parent exists.", "8.11", _WARNING
+    "kubernetes-parent-missing", "The CompositePodGroup that a group names as its parent exists.", "8.11", _WARNING
 )
 WORKLOAD_MISSING = _rule(
-    "workload-missing", "The Workload and the template that a group names exist.", "8.12", _WARNING
+    "kubernetes-workload-missing", "The Workload and the template that a group names exist.", "8.12", _WARNING
 )
-TEMPLATE_DIFFERS = _rule("template-differs", "A group says the same as the template that it names.", "8.13", _WARNING)
-MIN_COUNT_PODS = _rule("min-count-pods", "A gang needs no more pods than there are.", "8.14", _WARNING)
-PODS_DIFFER = _rule("pods-differ", "All pods of a group have one scheduler and one priority.", "8.15", _WARNING)
-TWO_GANGS = _rule("two-gangs", "Pods of a group are scheduled by the default scheduler alone.", "8.16", _WARNING)
-JOB_IGNORED = _rule("job-ignored", "`spec.scheduling` of a Job has an effect.", "8.17", _WARNING)
-JOB_NAME = _rule("job-name", "The Job controller can name a Workload after the Job.", "8.18", _WARNING)
+TEMPLATE_DIFFERS = _rule(
+    "kubernetes-template-differs", "A group says the same as the template that it names.", "8.13", _WARNING
+)
+MIN_COUNT_PODS = _rule("kubernetes-min-count-pods", "A gang needs no more pods than there are.", "8.14", _WARNING)
+PODS_DIFFER = _rule(
+    "kubernetes-pods-differ", "All pods of a group have one scheduler and one priority.", "8.15", _WARNING
+)
+TWO_GANGS = _rule(
+    "kubernetes-two-gangs", "Pods of a group are scheduled by the default scheduler alone.", "8.16", _WARNING
+)
+JOB_IGNORED = _rule("kubernetes-job-ignored", "`spec.scheduling` of a Job has an effect.", "8.17", _WARNING)
+JOB_NAME = _rule("kubernetes-job-name", "The Job controller can name a Workload after the Job.", "8.18", _WARNING)
 
 RULES = (
     VERSION, DECODE, UNKNOWN, OBJECT, UPDATE, GATES, GATES_UNNAMED, UNCHECKED, GATE_DROPPED, REPLACED,
