@@ -62,7 +62,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _be_stoppable() -> None:
-    """Has SIGTERM end the first process of a container, too: the kernel lets through to it only what it handles."""
+    """Let SIGTERM end packwise as the first process of a container. The kernel delivers only signals that such a
+    process handles.
+    """
     import signal
 
     signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))

@@ -1,6 +1,6 @@
-"""The limits that the templates of a command share, and the answer for each: none is filled in twice.
+"""Limits that the templates of one command share, and the answers so far.
 
-A front end asks for it; commands, and packages of a fleet, begin one.
+Front ends read the account. Commands and packages of a fleet open one. Each template is filled in only once.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ _SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 
 
 class Account:
-    """The time and characters that templates may still take, so that many hostile ones do not take hours.
+    """Time and characters that templates may still use. The shared limit keeps many hostile templates from taking
+    hours.
 
-    `answers` are what became of those that were filled in, and what was read of that: commands ask several times.
+    `answers` holds the outcome of each template that was filled in and the objects read from it. Commands ask for them
+    several times.
     """
 
     def __init__(self) -> None:
@@ -38,7 +40,7 @@ class Account:
         return self._seconds < 0 or self._characters < 0
 
     def spend(self, seconds: float, characters: int) -> None:
-        """Takes away what a template took beyond what each may take."""
+        """Subtract the part that a template used beyond its own share."""
         self._seconds -= seconds - _SECONDS_EACH
         self._characters -= characters - _CHARACTERS_EACH
 
@@ -48,7 +50,7 @@ _CURRENT: ContextVar[Account | None] = ContextVar("account", default=None)
 
 @contextmanager
 def one_account() -> Generator[None]:
-    """All templates that are filled in within share one account: those of a command, or of a package of a fleet."""
+    """Share one account among all templates of a command or of a package of a fleet."""
     token = _CURRENT.set(Account())
     try:
         yield
@@ -57,5 +59,5 @@ def one_account() -> Generator[None]:
 
 
 def current_account() -> Account:
-    """The account of the command; one of its own for whoever calls without any."""
+    """Return the account of the command, or a new one for callers without an account."""
     return _CURRENT.get() or Account()

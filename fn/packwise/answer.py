@@ -1,6 +1,6 @@
-"""The answer of a command as a value: texts for stdout and for files, lines for stderr, the exit code.
+"""The answer of a command as a value: texts for stdout and files, lines for stderr, the exit code.
 
-Engines answer, and print nothing: the command line delivers what they answer, and a program may call them.
+Engines return an answer and print nothing. The command line delivers it. A program may call an engine itself.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PLAIN = Terminal()
 
 
 class Text(Record):
-    """A text in pieces, and the file that gets it; None: stdout.
+    """A text in pieces for one file. `file` is None for stdout.
 
-    Data are bytes for programs, as they are: the user's own objects, and commands to a runner that packwise means.
+    Data are bytes for programs and are written unchanged: the user's own objects and commands to a CI runner.
     """
 
     pieces: Iterable[str]
@@ -45,7 +45,7 @@ class Answer(Record):
     """The answer of a command.
 
     `before` and `after` are the lines for stderr around the texts. With `needs_texts`, a text that cannot be written
-    ends the answer with exit code 1, and without the lines after it.
+    ends the answer with exit code 1. The lines in `after` are not printed then.
     """
 
     texts: tuple[Text, ...] = ()

@@ -1,8 +1,7 @@
-"""A function in a copy of this process that may take little of the system, and may end in any way.
+"""Call a function in a copy of this process with limits set by the kernel.
 
-What strangers wrote is worked on there where no look at it beforehand could say what it takes. The copy starts no
-program, opens no file, and answers in bytes through a pipe. Its limits are the kernel's own, so that they also hold
-for what this interpreter gives way to.
+It serves untrusted input if no check beforehand can bound the work. The copy starts no program and opens no file. It
+returns bytes through a pipe. The limits hold even if the interpreter itself fails.
 """
 
 from __future__ import annotations
@@ -58,14 +57,15 @@ class Confined(Record):
 
 
 class ConfinedError(Exception):
-    """This system starts no copy of a process, or sets it no limits; the text says which, and what to do."""
+    """Raised if the system cannot copy a process or limit one. The text names the reason and the fix."""
 
 
 def call_confined(function: Callable[[], bytes]) -> Confined:
-    """The answer of `function`, called in a copy of this process with limits. Raises ConfinedError.
+    """Return the answer of `function`, called in a copy of this process with limits. Raise ConfinedError if that is
+    impossible.
 
-    Modules that the function needs must have been imported before. However the copy ends, it is gone afterwards; and
-    where this process is killed, the copy ends by itself.
+    Import the modules that the function needs before the call. The copy is gone afterwards, however it ended. It also
+    ends if this process is killed.
     """
     if not hasattr(os, "fork"):
         raise ConfinedError("this system has none: run packwise on Linux, in WSL or in its container image")
@@ -96,7 +96,7 @@ def call_confined(function: Callable[[], bytes]) -> Confined:
 
 
 def _address_space() -> int | None:
-    """Bytes of address space that this process has; None where the system does not hold a process to such a limit."""
+    """Return the bytes of address space of this process, or None if the system does not enforce such a limit."""
     if sys.platform != "linux":
         return None
     try:
@@ -108,7 +108,7 @@ def _address_space() -> int | None:
 
 
 def _receive(stream: int) -> bytes | None:
-    """The answer of a copy; None where it does not come whole and in time."""
+    """Return the answer of a copy, or None if it is incomplete or late."""
     until = time.monotonic() + PATIENCE
     poll = select.poll()
     poll.register(stream, select.POLLIN)
@@ -130,7 +130,7 @@ def _receive(stream: int) -> bytes | None:
 
 
 def _end(process: int) -> float:
-    """The processor time that a copy took, which is over with this."""
+    """Kill a copy and return the processor time that it used."""
     try:
         os.kill(process, signal.SIGKILL)
         _, _, usage = os.wait4(process, 0)
@@ -141,7 +141,7 @@ def _end(process: int) -> float:
 
 
 def _work(function: Callable[[], bytes], writing: int, line: int, space: int | None) -> NoReturn:
-    """Ends the process, whatever comes: nothing of what the first process does may happen twice."""
+    """End the process in every case, so that no step of the first process happens twice."""
     try:
         _confine(writing, line, space)
         _same_everywhere()
@@ -154,9 +154,9 @@ def _work(function: Callable[[], bytes], writing: int, line: int, space: int | N
 
 
 def _confine(writing: int, line: int, space: int | None) -> None:
-    """Takes from this process what it does not need: signal handlers, files, memory, time.
+    """Drop signal handlers and open files, and limit memory and time.
 
-    `line` is a pipe by which nothing ever comes; the system tells of its other end, which is the first process's.
+    `line` is a pipe on which no data ever arrive. The system reports its end when the first process dies.
     """
     for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError, ValueError):
@@ -190,7 +190,7 @@ def _confine(writing: int, line: int, space: int | None) -> None:
 
 
 def _same_everywhere() -> None:
-    """Sets what an answer could differ by from machine to machine, and from command to command."""
+    """Set everything that could make an answer differ between machines or commands."""
     # Nobody would read them, and settings of the interpreter make errors of them.
     warnings.simplefilter("ignore")
     depth, frame = 0, currentframe()

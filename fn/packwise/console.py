@@ -1,4 +1,4 @@
-"""The standard streams, always UTF-8 whatever the locale says, and text that is safe to show on a terminal."""
+"""The standard streams in UTF-8 for every locale, and text that is safe to show on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_ASCII = re.compile(r"[^\n -~]")
 
 
 def json_text(value: Any) -> str:
-    """Return `value` as JSON, which reads as before, with escapes for what does not print and for runners' commands."""
+    """Return `value` as JSON with the same meaning. Unprintable characters and commands to CI runners are escaped."""
     # Text for people needs none.
     import json
 
@@ -33,7 +33,7 @@ def json_text(value: Any) -> str:
 
 
 def markup_text(text: str) -> str:
-    """Return the XML or HTML `text`, which reads as before, with escapes for runners' commands."""
+    """Return the XML or HTML `text` with the same meaning. Commands to CI runners are escaped."""
     return HASH.sub("&#35;", text)
 
 
@@ -67,14 +67,15 @@ def _columns(character: str) -> int:
 
 
 def encode_text(text: str) -> bytes:
-    """`text` as UTF-8; half a surrogate pair, which has no bytes, as the escape that YAML and JSON read."""
+    """Return `text` as UTF-8. Half a surrogate pair has no bytes and becomes the escape of YAML and JSON."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def show(text: str, *, is_data: bool = False) -> bool:
-    """Write `text` to stdout. Return False if that failed, which stderr reports unless the reader went away.
+    """Write `text` to stdout. Return False if that failed. stderr reports the failure unless the reader closed the
+    pipe.
 
-    Data are bytes for programs, as they are: the user's own objects, and commands to a runner that packwise means.
+    Data are bytes for programs and are written unchanged: the user's own objects and commands to a CI runner.
     """
     error = _write(sys.stdout, text if is_data else inert(text))
     if error is not None and not isinstance(error, BrokenPipeError):
@@ -83,14 +84,16 @@ def show(text: str, *, is_data: bool = False) -> bool:
 
 
 def say(lines: Iterable[str]) -> None:
-    """Write `lines` to stderr, if it accepts them, with escapes for what does not print; styled ones keep colours."""
+    """Write `lines` to stderr if it is writable. Unprintable characters are escaped, and styled lines keep their
+    colours.
+    """
     _write(sys.stderr, inert("".join([f"{line if isinstance(line, Styled) else visible(line)}\n" for line in lines])))
 
 
 def open_closed() -> None:
-    """Opens the standard streams that the process was started without.
+    """Open the standard streams that the process was started without.
 
-    Else the next file that is opened would take their place. Stdin is empty then, writes to stdout fail.
+    Otherwise the next opened file would take their number. Stdin is empty then, and writes to stdout fail.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
@@ -102,7 +105,7 @@ def open_closed() -> None:
 
 
 def cannot_write(error: OSError) -> str:
-    """The line that says which file the disk refuses, and why."""
+    """Return the error message for a file that the disk refuses."""
     return f'error: {error.filename}: must be a file that can be written; got "{error.strerror}"'
 
 
@@ -116,7 +119,7 @@ def naming(path: Path) -> Generator[None]:
 
 
 def is_coloured(stream: IO[str]) -> bool:
-    """True if `stream` is a terminal whose user has nothing against colours. Source: no-color.org."""
+    """Return True if `stream` is a terminal and its user allows colours. Source: no-color.org."""
     return stream.isatty() and not os.environ.get("NO_COLOR")
 
 
@@ -140,7 +143,7 @@ _BETWEEN = 0.1
 
 
 def track_files(files: Sequence[T]) -> Iterator[T]:
-    """`files` one by one, as they are read; where there are many, a bar says how far that is."""
+    """Yield `files` one by one. A bar shows the progress if there are many."""
     if len(files) < _MANY or not sys.stderr.isatty():
         yield from files
         return
@@ -155,7 +158,7 @@ def track_files(files: Sequence[T]) -> Iterator[T]:
 
 
 class Meter:
-    """A bar with the rate and the time that is left, of `total` packages. Nothing but a terminal ever sees it."""
+    """A progress bar for `total` packages with the rate and the time left. It is drawn only on a terminal."""
 
     __slots__ = ("_done", "_drawn", "_is_shown", "_start", "_total", "_width")
 

@@ -87,9 +87,10 @@ _ADVICE = {
 
 
 def count_unjudged(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
-    """`3 Helm templates hold workloads that were not judged: helm template … | packwise check -`, for each reason.
+    """Return advice for each reason: `3 Helm templates hold workloads that were not judged: helm template … | packwise
+    check -`.
 
-    The reasons are nouns of files, each with a number of these; what is none stands for errors, and its number for
+    `numbers` holds the noun of a reason and its number of files. Any other noun stands for errors with a number of
     workloads.
     """
     by_noun = {reason.noun: reason for reason in Reason}
@@ -133,9 +134,9 @@ class Landmarks(Record):
 
     @classmethod
     def of(cls, texts: Mapping[str, str], top: str = "") -> Landmarks:
-        """The landmarks whose texts are `texts`, by path; a list of rendered files counts below the folder `top` only.
+        """Return the landmarks in `texts` by path. A list of rendered files counts only below the folder `top`.
 
-        What is no YAML says nothing.
+        Texts that are not YAML are ignored.
         """
         files: dict[str, LeftOut] = {}
         charts: dict[str, str] = {}
@@ -159,7 +160,7 @@ class Landmarks(Record):
         return cls(files, charts, components, kustomizations)
 
     def reason_to_skip(self, path: str) -> LeftOut | None:
-        """The reason why the file at `path` is not judged; None where the landmarks have none."""
+        """Return the landmarks' reason to skip the file at `path`, or None."""
         if not self.files and not self.charts and not self.components:
             return None
         named = self.files.get(path)
@@ -229,9 +230,9 @@ def _join(folder: str, path: str) -> str:
 
 
 def mapping_in(text: str) -> Mapping[str, Value]:
-    """The mapping that a text is; an empty one where it is none.
+    """Return the mapping that a text holds, or an empty one.
 
-    Of two equal keys the last one counts, as for kustomize.
+    The last of two equal keys counts, as in kustomize.
     """
     try:
         value = read(text)
@@ -264,9 +265,9 @@ _OBJECT = re.compile(r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[
 
 
 def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> Reason | None:
-    """Why the file at `path`, whose documents are `values`, is not judged; None where it is.
+    """Return the reason to skip the file at `path` with the documents `values`, or None if it is judged.
 
-    `has_objects`: whether one of the documents is an object that packwise reads. A file without content is of nobody.
+    `has_objects` is true if a document is an object that packwise reads. Files without content are not skipped.
     """
     documents = [value for value in values if value is not None]
     if any(_is_encrypted(value) for value in documents):
@@ -277,7 +278,9 @@ def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> 
 
 
 def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
-    """Why the file at `path`, which is no YAML because of `error`, is not judged; None where nobody could read it."""
+    """Return the reason to skip the file at `path` that is not YAML because of `error`, or None if no known tool
+    reads it.
+    """
     if _DIRECTIVE.search(text) or _BLOCK.search(text):
         return Reason.TEMPLATE
     # Other tools read the last of two equal keys, and a question mark as a character.
@@ -316,13 +319,13 @@ class Ignored(Record):
     files: tuple[tuple[str, Globs], ...] = ()
 
     def within(self, folder: str, text: str) -> Ignored:
-        """With the `.gitignore` of `folder` too, whose text is `text`; "" is the top."""
+        """Return these rules plus the `.gitignore` of `folder` with the text `text`. "" is the top folder."""
         # Only these bytes end a line of git's.
         lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
         return Ignored((*self.files, (folder, Globs.read(lines))))
 
     def by(self, path: str, *, is_folder: bool = False) -> str | None:
-        """The `.gitignore` that names `path`, which stands in no ignored folder; None where it is not ignored."""
+        """Return the `.gitignore` that ignores `path`, or None. No folder above `path` may be ignored."""
         for folder, globs in reversed(self.files):
             decision = globs.decision(path.removeprefix(f"{folder}/") if folder else path, is_folder=is_folder)
             if decision is not None:
@@ -331,9 +334,9 @@ class Ignored(Record):
 
 
 def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
-    """The ignored paths above the folder `start`: `texts` are the `.gitignore` files there, by folder.
+    """Return the ignore rules above the folder `start`. `texts` maps folders to their `.gitignore`.
 
-    Nothing counts where `start` itself is ignored: who names it wants it read.
+    No rule applies if `start` itself is ignored: a user who names a folder wants it read.
     """
     ignored = Ignored()
     steps = start.split("/") if start else []
@@ -347,7 +350,7 @@ def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
 
 
 def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) -> dict[str, str]:
-    """Those of `files`, all below the folder `start`, that are ignored, each with the `.gitignore` that names it."""
+    """Map each ignored file of `files` to its `.gitignore`. All files are below the folder `start`."""
     folders: dict[str, tuple[Ignored, str | None]] = {}
 
     def folder_of(folder: str) -> tuple[Ignored, str | None]:

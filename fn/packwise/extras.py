@@ -1,4 +1,4 @@
-"""The extras of the distribution: libraries that parts of packwise need, and what to say where one is not installed."""
+"""Optional libraries of packwise, and the message if one is not installed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Fields as data: which fields a mapping has, of which types, and what they mean; problems of a value come from that.
+"""Fields as data: the fields of a mapping, their types and their meaning. Problems of a value follow from these tables.
 
-Grove's PodCliqueSets and OperatorConfigurations, Dynamo's graphs and packwise's own settings are described in these
-words. The walk here speaks packwise's words; what Go's decoder and an API server say of the same tables is
-`validate.decode`. Two things have other descriptions: a cluster's own CRDs are OpenAPI (`validate.structure`), and
-OSMO's documents are pydantic's models, whose texts are OSMO's own.
+They describe Grove's PodCliqueSets and OperatorConfigurations, Dynamo's graphs and packwise's own settings. This module
+reports in packwise's words. `validate.decode` reports the same tables in the words of Go and of an API server. A
+cluster's own CRDs are OpenAPI instead (`validate.structure`). OSMO's documents are pydantic models with OSMO's texts.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ class Number(Record):
 
 
 class Text(Record):
-    """A string; `enum` is what it may be, or `pattern` what it matches. `empty_is_absent`: Go leaves an empty one out.
+    """A string. `enum` lists its values, or `pattern` matches it. `empty_is_absent` is true if Go omits an empty one.
 
-    `min_length` and `max_length` are in characters; 0: any. `wrong` says what is wrong with a text, "" for none; its
-    `pattern` is for documents then. `reads_numbers`: 0.18 is read as the text that it is written as.
+    `min_length` and `max_length` count characters, and 0 means no limit. `wrong` returns the error of a text or "".
+    With `wrong`, the pattern serves documents only. `reads_numbers` accepts a number such as 0.18 as its text.
     """
 
     enum: tuple[str, ...] = ()
@@ -73,7 +72,7 @@ class Decimal(Record):
 
 
 class Duration(Record):
-    """A Go duration, `4h0m0s`; where Go has no pointer to it, null is a text that is none."""
+    """A Go duration such as `4h0m0s`. If Go has no pointer to it, null is an invalid text."""
 
     go: str = "string"
     json: str = "string"
@@ -138,10 +137,10 @@ class Array(Record):
 
 
 class Object(Record):
-    """A mapping with known fields, which keeps `rules`. `struct` is its Go type's name.
+    """A mapping with known fields and `rules`. `struct` is the name of its Go type.
 
-    `apart`: the API server decodes it before all the rest, and names its fields without what is around it.
-    `summary` is what it is, for documents, `noun` for messages. `takes_others`: other fields than these are anybody's.
+    The API server decodes an object that is `apart` before all others and names its fields without a parent. `summary`
+    describes it in documents and `noun` in messages. `takes_others` permits unknown fields.
     """
 
     struct: str
@@ -193,9 +192,9 @@ Kind = (
 
 
 class Field(Record):
-    """A field of an object. `required` fields are those whose absence the round trip through Go does not heal.
+    """A field of an object. Absent `required` fields are not filled in by a round trip through Go.
 
-    `zero_when_absent`: an absent value is checked as its zero value. `nullable`: null is as good as absent.
+    With `zero_when_absent`, an absent value is checked as its zero value. With `nullable`, null counts as absent.
     `default` and `summary` are for documents.
     """
 
@@ -208,10 +207,10 @@ class Field(Record):
 
 
 class ObjectRule(Record):
-    """A rule of the CRD in CEL about a mapping, naming the field `at` below it.
+    """A CEL rule of the CRD about a mapping. `at` is the field below the mapping that it names.
 
-    `breaches` answers where it is broken, below the mapping too. What has a wrong type breaks none: that is another
-    problem. `new_only`: asked of new objects only.
+    `breaches` returns the paths that break it. Values of a wrong type break no rule, because another problem reports
+    them. A rule that is `new_only` applies only to new objects.
     """
 
     breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
@@ -330,7 +329,7 @@ def _wrong_text(text: str, kind: Text) -> str:
 
 
 def kind_at(kind: Kind, path: FieldPath) -> Kind | None:
-    """The kind of the value at `path` below one of `kind`; None where the table says nothing of it."""
+    """Return the kind of the value at `path` below a value of `kind`, or None if the table does not describe it."""
     for step in path:
         below: Kind | None = None
         if isinstance(kind, Array) and isinstance(step, int):

@@ -38,7 +38,7 @@ def render_list(read: ResourceList) -> ResourceList:
 
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
-    """The items of the answer, and the render that they are of, where some items are lists themselves."""
+    """Return the output items and their render. Some items are lists themselves."""
     _, rendered = _render(taken_apart(read.items), read.function_config)
     return (*put_back(read.items, rendered.kept), *rendered.generated), rendered
 
@@ -57,7 +57,7 @@ def _render(
 
 
 def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """The results of functions that ran before; what packwise itself said of an earlier state no longer holds."""
+    """Return the results of earlier functions without packwise's own, because these describe an earlier state."""
     if not results:
         return ()
     from packwise.pipeline.rules import rule_table

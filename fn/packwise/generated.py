@@ -1,4 +1,4 @@
-"""The objects to write: new ones, and those of an earlier render with every byte that need not change.
+"""The objects to write: new ones, and objects of an earlier render with as few changed bytes as possible.
 
 Source: spec/packwise.md#1.
 """
@@ -43,9 +43,9 @@ _PREFIX = "packwise.dev/"
 def mark(
     generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str], folder: str = ""
 ) -> dict[str, Value]:
-    """The manifest of `generated` with packwise's annotations and those for `gitops` tools, sorted by key.
+    """Return the manifest of `generated` with the annotations of packwise and `gitops`, sorted by key.
 
-    `name` is the one that the object has among all that are rendered, without an epoch. Its file is below `folder`.
+    `name` is its name without an epoch, unique in the render. Its file is below `folder`.
     """
     value: dict[str, Any] = dict(generated.value)
     metadata: dict[str, Value] = dict(value["metadata"])
@@ -64,7 +64,7 @@ def mark(
 
 
 def file_of(value: Mapping[str, Value]) -> str:
-    """The file of a generated object, predictable from its kind, namespace and name; no epoch is part of it."""
+    """Return the file of a generated object. It depends on kind, namespace and name but not on an epoch."""
     return _file(value, stable_identities([value])[0][3])
 
 
@@ -77,15 +77,15 @@ def _file(value: Mapping[str, Any], name: str) -> str:
 
 @lru_cache(64)
 def _folder(api_version: str, kind: str) -> tuple[str, bool, str]:
-    """The folder of a kind, whether it has one below that for each namespace, and how its files begin."""
+    """Return the folder of a kind, True if it has a folder per namespace, and the beginning of its file names."""
     known = kind_of_object({"apiVersion": api_version, "kind": kind})
     return f"packwise/{known.folder}", not known.cluster_scoped, known.word.lower()
 
 
 def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
-    """`before` with the content of `value`; itself when it has that already.
+    """Return `before` with the content of `value`, or `before` itself if the content is equal.
 
-    Annotations by which clients remember files stay as they are.
+    Annotations in which clients record files are kept.
     """
     target = _with_bookkeeping(value, before.value)
     if same(before.value, target):
@@ -160,13 +160,12 @@ def render(
     is_listed: bool = True,
     previews: bool = False,
 ) -> Rendering:
-    """The objects of the kinds that `settings` emits, by kind and then in the given order.
+    """Return the objects of the emitted kinds, by kind and then in the given order.
 
-    An object of an earlier render is the same object afterwards, comments and client annotations included; what it no
-    longer is, is spliced; a gang is the same one whatever its epoch. Earlier objects that are not among the result no
-    longer belong. `in_use` are the names of the ClusterTopologies by which workloads are placed. The files of new
-    objects stand below `folder`. Where nobody asks for the new objects, only for what is wrong, none `is_listed`.
-    `previews`: what the scheduler makes itself is among the result, whether or not its kind is emitted.
+    An object of an earlier render keeps its comments and client annotations, and only changed fields are spliced. A
+    gang keeps its identity in every epoch. Earlier objects outside the result are obsolete. `in_use` names the
+    ClusterTopologies that place workloads. Files of new objects are below `folder`. Without `is_listed`, the result
+    holds only findings. With `previews`, it includes objects that the scheduler creates itself.
     """
     wanted = [each for each in generated if _is_emitted(each, settings) or (previews and each.preview)]
     # Stable: within a kind the planner's order is namespace, workload and the operator's own.
@@ -205,13 +204,13 @@ def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
 
 
 def _previews(generated: Sequence[Generated]) -> set[KubeObject]:
-    """The objects from which an operator makes others itself."""
+    """Return the objects from which an operator makes others itself."""
     subjects = {each.subject for each in generated if each.subject is not None}
     return {subject for subject in subjects if identity(subject.value)[:2] in _PREVIEWED}
 
 
 def _earlier(index: Index, stable: Identity) -> KubeObject | None:
-    """The gang of an earlier render that has another epoch; None where there is none."""
+    """Return the gang of an earlier render with another epoch, or None."""
     item = index.gangs.get(stable)
     return item if item is not None and is_generated(item.value) else None
 
@@ -240,10 +239,10 @@ def _source(generated: Generated) -> str:
 
 
 def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Collection[str]) -> dict[str, str]:
-    """The annotations of one object for `tools`, a set of `argocd` and `flux`.
+    """Return the annotations of one object for `tools`, a set of `argocd` and `flux`.
 
-    `in_use` are the names of the ClusterTopologies by which workloads are placed: those are not pruned. Only what is to
-    be recreated is forced, since both tools delete the live object first when its manifest is invalid for any reason.
+    `in_use` names the ClusterTopologies that place workloads. They are never pruned. Only objects to recreate are
+    forced: both tools delete the live object first if its manifest is invalid for any reason.
     """
     kind = kind_of_object(generated.value)
     name = cast("Mapping[str, Value]", generated.value["metadata"])["name"]
@@ -276,9 +275,9 @@ LAST_ERRORS = f"{_PREFIX}last-errors"
 
 
 def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tuple[KubeObject, list[Finding]]:
-    """`item` with its conditions; with `annotate: false`, itself, and findings that say them.
+    """Return `item` with its conditions. With `annotate: false`, return it unchanged with findings for them.
 
-    What an earlier render said and no longer holds is removed.
+    Outdated conditions of an earlier render are removed.
     """
     if not settings.annotate:
         return item, [_notice(item, condition) for condition in status.conditions]
@@ -287,9 +286,9 @@ def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tupl
 
 
 def with_notes(item: KubeObject, notes: Mapping[str, str | None]) -> KubeObject:
-    """`item` with `notes`, which a later render reads, whatever the settings say of conditions.
+    """Return `item` with `notes` for a later render. The setting `annotate` does not affect them.
 
-    Their keys are without the prefix `packwise.dev/`; None takes away what an earlier render noted.
+    Their keys omit the prefix `packwise.dev/`. None removes a note of an earlier render.
     """
     return _with(item, {f"{_PREFIX}{key}": text for key, text in notes.items()})
 
@@ -317,7 +316,7 @@ def annotate_generated(
 
 
 def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapping[str, str | None]:
-    """Each annotation's text; None where there is nothing to say."""
+    """Return the text of each annotation, or None for an empty one."""
     errors = [
         json_object({"code": json_string(error.code), "description": json_string(error.description)})
         for error in status.last_errors

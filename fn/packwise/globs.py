@@ -1,10 +1,10 @@
-"""Globs as git reads those of a `.gitignore`, matched in a time that the lengths of glob and path bound.
+"""Globs of a `.gitignore` with git's meaning, matched in time bounded by the lengths of glob and path.
 
 Source: git, dir.c (`parse_path_pattern`, `trim_trailing_spaces`, `match_basename`, `match_pathname`) and wildmatch.c
 (`dowild`). Git compares bytes: `?` is one of the two bytes of `ö`.
 
-The expression that a glob becomes never goes back into what a wildcard took. What stands between two wildcards has a
-fixed length, in bytes or in folders, so that the first place where it fits leaves the most to what follows.
+The expression of a glob never backtracks into a wildcard. The text between two wildcards has a fixed length in bytes or
+folders. The first match therefore leaves the most text for the rest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _CLASSES = {
 
 
 class _Pattern(Record):
-    """One glob: the test of a path or of a name, whether it takes back, is about folders only, is about names."""
+    """One glob: its test, True if it re-includes a path, True if it matches only folders, True if it matches names."""
 
     matches: Callable[[bytes], object]
     takes_back: bool
@@ -60,11 +60,13 @@ class Globs(Record):
 
     @classmethod
     def read(cls, lines: Iterable[str]) -> Globs:
-        """The globs of these lines; a line that is none, such as a comment, is left out."""
+        """Return the globs of these lines. Comments and empty lines are skipped."""
         return cls(tuple(pattern for line in lines if (pattern := _pattern(line)) is not None))
 
     def decision(self, path: str, *, is_folder: bool = False) -> bool | None:
-        """True if the last glob that matches this path takes it; None where none matches. Its folders do not count."""
+        """Return True if the last glob that matches this path ignores it, or None if none matches. Folders above do
+        not count.
+        """
         whole = path.encode("utf-8", "surrogateescape")
         name = whole[whole.rfind(b"/") + 1 :]
         for pattern in reversed(self.patterns):
@@ -73,7 +75,9 @@ class Globs(Record):
         return None
 
     def take(self, path: str, *, is_folder: bool = False) -> bool:
-        """True if the path is taken, or a folder that it stands in: what stands in that cannot be taken back."""
+        """Return True if the path or a folder above it is ignored. A path in an ignored folder cannot be
+        re-included.
+        """
         path = path.lstrip("/")
         end = path.find("/")
         while end >= 0:

@@ -1,10 +1,10 @@
-"""Labels and annotations that nobody reads as they stand: misspelt, in the wrong place, or of no value that counts.
+"""Labels and annotations that no component reads: misspelt keys, wrong places and values without effect.
 
-Whoever reads them takes any others in silence. A table has a row for each key: who reads it, where it stands, which
-values count, since or until which release. The rows here are those of Grove, KAI and Dynamo; others stand with their
-front end or scheduler, and the rules are the same for all of them. A front end of other workloads adds its places to
-`PARTS`, and to the rows that are read there. Source: spec/grove.md, spec/grove-releases.md, spec/podgrouper.md#2,
-spec/dynamo.md#2.4 and #3.9; Grove's labels.go, KAI's constants.go, Dynamo's consts.go.
+Components ignore such keys silently. Each row of a table states the reader, the place, the valid values and the
+releases of a key. The rows here cover Grove, KAI and Dynamo. Other front ends and schedulers define their own rows
+under the same rules. A front end of other workloads adds its places to `PARTS` and to the rows read there. Source:
+spec/grove.md, spec/grove-releases.md, spec/podgrouper.md#2, spec/dynamo.md#2.4 and #3.9; Grove's labels.go, KAI's
+constants.go, Dynamo's consts.go.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Part(Record):
 
 
 class Releases(Record):
-    """The releases of Grove that read a key: `words` say which, as in "read by …"."""
+    """The releases of Grove that read a key. `words` completes "read by …"."""
 
     words: str
     read: Callable[[Revision], bool]
@@ -80,7 +80,7 @@ class Releases(Record):
 
 
 class Key(Record):
-    """One key; `labels` and `annotations` are the parts in which it is read as such."""
+    """One key. `labels` and `annotations` list the parts in which components read it."""
 
     name: str
     reader: str
@@ -130,11 +130,11 @@ class Key(Record):
 
 
 class KeyTable:
-    """The keys that are read of some kinds of objects, in `parts` of them, and the spelling of all of these keys.
+    """Known keys of some kinds of objects, the `parts` with keys, and the check of their spelling.
 
-    Of the domain `closed` there are no others. Keys that all have one domain may be known by a `word` in its first
-    label, whatever the rest of it is; a key without a domain is none of them then. Authors leave out `stem`, with which
-    names begin. `rule` is the rule of all problems, where the keys have one of their own.
+    The domain `closed` has only these keys. A `word` in the first label identifies the domain of all keys. A key
+    without a domain is never among them then. Authors may omit `stem`, the common beginning of names. `rule` names the
+    rule of all problems if the keys have their own rule.
     """
 
     __slots__ = (
@@ -175,11 +175,11 @@ class KeyTable:
         self._nearest = lru_cache(maxsize=1024)(self._nearest_of)
 
     def nearest(self, key: str) -> str:
-        """The known key of which this one is a slip away; "" for the keys of others."""
+        """Return the known key that is a typo away, or "" for other keys."""
         return "" if len(key) > _LONGEST or is_placeholder(key) else self._nearest(key)
 
     def is_of_closed(self, key: str) -> bool:
-        """True if the key is of the domain all of whose keys are known."""
+        """Return True if the key belongs to the domain with a complete list of keys."""
         return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
 
     def closest(self, key: str) -> str:
@@ -226,7 +226,7 @@ class KeyTable:
         return self._rule or usual
 
     def _begun(self, name: str) -> str:
-        """The key of which the name is the beginning, or which it begins with; "" where there is none."""
+        """Return the key that begins with the name or that the name extends, or ""."""
         cut = [each for each in self._of_users if each.startswith(name) and len(name) >= _SHORT_NAME]
         longer = [each for each in self._of_users if name.startswith(f"{each}-")]
         best = min(cut, key=len, default=max(longer, key=len, default=""))
@@ -248,7 +248,7 @@ class KeyPlace(Record):
         return keys if isinstance(keys, dict) else {}
 
     def has_beside(self, form: str, key: str) -> bool:
-        """True if the same part has a label, or an annotation, of that key."""
+        """Return True if the same part has a label or annotation with that key."""
         keys = self.holder.get(form)
         return isinstance(keys, dict) and bool(keys.get(key))
 
@@ -263,7 +263,7 @@ def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
 
 
 def holders(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
-    """The mappings at the end of `steps`, each with its path; what has another shape, other rules report."""
+    """Yield the mappings at the end of `steps` with their paths. Other rules report values of another shape."""
     if not steps:
         if isinstance(value, dict):
             yield path, value
@@ -281,7 +281,7 @@ def holders(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Itera
 def findings_at(
     item: KubeObject, place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[Finding]:
-    """Findings about the keys at a place of an object; `releases` says which others than this release read."""
+    """Yield findings about the keys at a place of an object. `releases` names the other releases that read a key."""
     for rule, problem in key_problems(place, table, releases):
         yield Finding.about(problem, item, rule)
 
@@ -324,7 +324,7 @@ def _misplacement(key: Key, place: KeyPlace) -> str:
 
 
 def is_read_at(key: Key, place: KeyPlace) -> bool:
-    """True if the key is read at the place, as what it stands there."""
+    """Return True if the key is read at the place in its form there."""
     others = key.only_beside.get(place.part)
     beside = others is None or any(place.has_beside(place.form, other) for other in others)
     return place.part in parts_of(key, place.form) and beside
@@ -347,7 +347,7 @@ def _other_place(key: Key, place: KeyPlace) -> str:
 
 
 def where(key: Key, kind: tuple[str, str] | None = None) -> str:
-    """Where a key is read, in words; of the parts of one `kind` alone, where it has any."""
+    """Describe in words where a key is read. If it has parts of `kind`, name only these."""
     by_form = {form: parts_of(key, form) for form in FORMS}
     own = {form: tuple(part for part in parts if part.kind == kind) for form, parts in by_form.items()}
     if not any(own.values()):
@@ -363,7 +363,7 @@ def where(key: Key, kind: tuple[str, str] | None = None) -> str:
 
 
 def parts_of(key: Key, form: str) -> tuple[Part, ...]:
-    """The parts in which a key is read as a label, or as an annotation."""
+    """Return the parts in which a key is read as a label or as an annotation."""
     return key.labels if form == "labels" else key.annotations
 
 
@@ -538,7 +538,7 @@ def key_findings(index: Index, revision: Revision | None) -> Iterator[Finding]:
 
 
 def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
-    """The releases that read a key which this one does not read; "" where it does, or where nobody names it."""
+    """Return a message if only other releases read the key, else ""."""
     if revision is None:
         return ""
     only = key.annotation_releases if place.form == "annotations" else None

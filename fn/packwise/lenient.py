@@ -1,6 +1,6 @@
-"""Fields of objects that nobody has judged yet: what is of another type counts as absent.
+"""Read fields of objects before validation. Values of a wrong type count as absent.
 
-Whether it may be of another type, a schema says; who reads on after that takes what is there.
+A schema reports wrong types. Callers that read an object after validation use its values directly.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def mapping(value: Value) -> Mapping[str, Value]:
 
 
 def value_at(value: Value, *steps: str | int) -> Value:
-    """The value at the end of `steps`, the keys of mappings within one another; None where there is none."""
+    """Return the value at the end of `steps`, the keys of nested mappings, or None."""
     for step in steps:
         value = mapping(value).get(str(step))
     return value

@@ -1,7 +1,7 @@
-"""The configuration that judges a file: the nearest one, from the file's own folder upwards.
+"""The configuration of a file: the nearest one from the file's own folder upwards.
 
-Pure functions of paths, on disk, in a commit or in a ResourceList; who looks at files there says what they hold.
-Source: docs/reference/discovery.md#the-nearest-configuration.
+Pure functions of paths on disk, in a commit or in a ResourceList. Callers describe the content of the files. Source:
+docs/reference/discovery.md#the-nearest-configuration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Traits(Record):
-    """The parts of a file that count: a TopologyRender (`settings`), a topology section, a workload."""
+    """The relevant parts of a file: a TopologyRender (`settings`), a topology section, a workload."""
 
     settings: bool = False
     topology: bool = False
@@ -38,7 +38,7 @@ UNREADABLE = Traits(settings=True, topology=True)
 
 
 def nearest_folder(path: str, is_wanted: Callable[[str], bool], top: str = "") -> str | None:
-    """The nearest wanted folder that `path` is in, up to the folder `top`; None where there is none."""
+    """Return the nearest wanted folder around `path` up to the folder `top`, or None."""
     while path not in ("", "/", top):
         path = posixpath.dirname(path)
         if is_wanted(path):
@@ -49,11 +49,11 @@ def nearest_folder(path: str, is_wanted: Callable[[str], bool], top: str = "") -
 def configurations_by_folder(
     configuring: Mapping[str, Traits], is_used: Callable[[str], bool], *, takes_samples: bool = False
 ) -> dict[str, list[str]]:
-    """The files of configurations by the folder whose files they judge, and those below it that none is nearer to.
+    """Map each folder to the files of the configuration that applies to it.
 
-    `is_used` tells of a folder whether a workload has no nearer configuration. Without workloads, an operator's
-    configuration completes a TopologyRender above that has no topology, where no other one does; several beside each
-    other are samples, which judge nothing unless a caller `takes_samples`.
+    `is_used` returns True if a folder is the nearest configuration of a workload. Without workloads, an operator's
+    configuration completes a TopologyRender above that has no topology, unless another one does. Several beside each
+    other are samples. Samples configure no files unless a caller `takes_samples`.
     """
     traits: dict[str, Traits] = {}
     files: dict[str, list[str]] = {}
@@ -79,9 +79,9 @@ def configurations_by_folder(
 
 
 def nearest_folders(files: Mapping[str, Traits], *, takes_samples: bool = False) -> dict[str, str | None]:
-    """The folder whose configuration each of `files` is judged by; None: it is judged without.
+    """Map each of `files` to the folder of its configuration. None means that no configuration applies.
 
-    Where there is one configuration, it is that of all files. Samples are judged alone, each by itself.
+    A single configuration applies to all files. Each sample is judged alone.
     """
     configuring = {path: traits for path, traits in files.items() if traits.configures}
     folders = {posixpath.dirname(path) for path in configuring}

@@ -1,7 +1,7 @@
-"""The model between front ends and schedulers: gangs of pods, the topology levels that bound them, queues.
+"""The model between front ends and schedulers: gangs of pods, their topology levels, queues.
 
-Front ends fill it, schedulers write their objects from it. It has no scheduler's words and no revision's. Names are
-those of the objects to come. Every node has an origin. Source: spec/packwise.md#5.
+Front ends build it and schedulers write their objects from it. It is independent of schedulers and releases. Names are
+the names of the future objects. Every node has an origin. Source: spec/packwise.md#5.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Bounds(Record):
-    """Levels of a topology: pods must be in one domain of `required`, and are in one of `preferred` if possible.
+    """Levels of a topology: pods must share a domain of `required` and share one of `preferred` if possible.
 
-    `origin` is that of the constraint, its fields `required` and `preferred`; None where no constraint is written.
+    `origin` is the constraint with its fields `required` and `preferred`. It is None without a written constraint.
     """
 
     required: Level | None = None
@@ -54,14 +54,14 @@ MNNVL_CLAIM = "mnnvl-claim"
 
 
 class PodSet(Record):
-    """A node of a gang's tree. A leaf holds `members` pods; an inner node (None) holds the sets whose parent it is.
+    """A node of a gang's tree. A leaf holds `members` pods. `members` is None for an inner node with child sets.
 
-    `scheduler` is that of the pods where it is not the gang's, "" where it is. `replicas` are the pods that there are:
-    the gang needs `members` of them, the others may come later; None where they are as many. `pod_spec` is the spec of
-    each pod, None where pods of the set are nodes of the model; `labels` and `annotations` are those that the workload
-    gives to each pod. `needed` is how many of the sets below an inner node the gang needs, None: all. `topology` names
-    the one of its bounds where that is not the gang's. Of pods that are the gang's own, the scheduler knows no set: it
-    is not `is_named`.
+    `scheduler` is the scheduler of the pods if it differs from the gang's. `replicas` counts all pods. The gang needs
+    `members` of them and the others may come later. It is None if both are equal. `pod_spec` is the spec of each pod.
+    It is None if pods of the set are nodes of the model. `labels` and `annotations` are the workload's for each pod.
+    `needed` is the number of required child sets, and None means all. `topology` is the topology of its bounds if it
+    differs from the gang's. If the pods belong to the gang directly, the scheduler knows no set. The set is not
+    `is_named` then.
     """
 
     name: str
@@ -92,7 +92,7 @@ class PodSet(Record):
 
 
 class Grouper(Enum):
-    """Who makes the scheduler's group of pods of a gang in a cluster: other fields of the group depend on it."""
+    """The component that makes the scheduler's pod group of a gang. Other fields of the group depend on it."""
 
     OPERATOR = auto()
     """The operator of the workload."""
@@ -113,24 +113,28 @@ class GangOwner(Record):
 
     @property
     def uid(self) -> str:
-        """A stand-in for its UID, which only the API server knows."""
+        """Return a placeholder for its UID. Only the API server knows the real one."""
         return f"uid-{self.kind.lower()}-{self.name}"
 
 
 class Gang(Record):
-    """Pods that are scheduled together. `sets` are listed parents first.
+    """Pods that are scheduled together. `sets` lists parents first.
 
-    `members` is the number of pods that the gang states for itself, None where only its leaves do. `topology` names the
-    topology of all bounds. `queue` is None where the workload names no queue, `queues` are all that it names.
-    `scheduler` is the one that the pods name, "" where they name none. `bounds` is None where the gang states none.
-    `origin` is that of the gang as one of its workload's, `owner` that of what the workload gives to all of its gangs:
-    name, namespace, labels, annotations, queue, priorityClassName; a label or annotation with an origin of its own is
-    a field by its key. The field `copies` of both is a number that says how many such gangs there are. `naming` is the
-    origin of the part of the name which no workload says, and of the labels `named_labels` that repeat it; None where
-    the workload says all of the name. `needed` is how many of the topmost sets it needs where it counts these and not
-    its `members`. `preemptibility`, `preemption_delay` and `grace_period`, which it has once it lacks pods, are ""
-    where nobody says them. `made_for` is the object that its group is made of, None where that is its PodGang or
-    service. So many gangs of other pods are `alike`, of which it stands for all.
+    `members` is the gang's own number of pods, or None if only its leaves state one. `topology` names the topology of
+    all bounds. `queue` is None if the workload names no queue, and `queues` are all that it names. `scheduler` is the
+    pods' scheduler, or "" if they name none. `bounds` is None if the gang states none.
+
+    `origin` is the gang within its workload. `owner` is the origin of everything shared by the workload's gangs: name,
+    namespace, labels, annotations, queue, priorityClassName. A label or annotation with its own origin is a field by
+    its key. The field `copies` of both is the number of such gangs.
+
+    `naming` is the origin of the part of the name that the workload does not state. It is also the origin of the labels
+    `named_labels` that repeat this part. It is None if the workload states the whole name. `needed` is the number of
+    required topmost sets if the gang counts sets instead of `members`.
+
+    `preemptibility`, `preemption_delay` and `grace_period` are "" if not stated. The grace period begins when pods are
+    missing. `made_for` is the object of its group, or None for its PodGang or service. The gang stands for `alike`
+    gangs of other pods.
     """
 
     name: str
@@ -192,7 +196,7 @@ class Gang(Record):
 
     @property
     def is_bounded(self) -> bool:
-        """True if the gang or a part of it must, or should, stand within a level of the topology."""
+        """Return True if a topology level is required or preferred for the gang or a part of it."""
         own = self.bounds is not None and not self.bounds.is_empty
         return own or any(not pods.bounds.is_empty for pods in self.sets)
 
@@ -239,7 +243,7 @@ class NodeTopology(Record):
 
 
 class GpuShare(Record):
-    """GPUs of a queue: the guaranteed number, the most it may use (-1: no bound), its weight for what is left."""
+    """GPUs of a queue: the guaranteed number, the most it may use (-1 for no limit), its weight for the rest."""
 
     quota: int = -1
     limit: int = -1
@@ -257,9 +261,9 @@ class Queue(Record):
 
 
 class GangPod(Record):
-    """The manifest of a pod of `gang`, in its leaf `pod_set` where the gang has sets.
+    """The manifest of a pod of `gang`. `pod_set` is its leaf if the gang has sets.
 
-    The fields of its origin are those of the manifest, by their paths as text.
+    The fields of its origin are the fields of the manifest, with their paths as text.
     """
 
     value: Mapping[str, Value]
@@ -303,11 +307,11 @@ class Cluster(Record):
 
 
 class Placement(Record):
-    """One node of the model, handed to the schedulers.
+    """One node of the model, ready for the schedulers.
 
-    `source` says in words what the node is made from, `subject` is that object; `notes` are annotations of the objects
-    written for it, their keys without the prefix `packwise.dev/`. `emit_by_default`: the objects are written where
-    `spec.emit` is not set, whatever kinds are the default.
+    `source` describes the origin of the node and `subject` is that object. `notes` are annotations of the written
+    objects without the prefix `packwise.dev/`. With `emit_by_default`, the objects are written even if `spec.emit` is
+    not set.
     """
 
     node: Node
@@ -318,7 +322,9 @@ class Placement(Record):
 
 
 class Outline(Record):
-    """A part of a workload of which nothing is rendered: `details` are what it asks for, `parts` what is below it."""
+    """A part of a workload for which packwise renders no object. `details` are its requests, `parts` the parts below
+    it.
+    """
 
     name: str
     place: Place
@@ -327,13 +333,13 @@ class Outline(Record):
 
 
 class WorkloadPlan(Record):
-    """The plan of one workload. With an error among `findings` there is nothing to write.
+    """The plan of one workload. With an error among `findings`, no objects are written.
 
-    `topology` is the name of the ClusterTopology that it is placed by, None where it asks for no place. `notes` are
-    annotations of the workload itself, their keys without the prefix `packwise.dev/`; None: it has none of that key.
-    `entries` is how much the placements count towards the run's limit, None where the front end did not count them.
-    `previews` are objects that another operator makes of the workload, for review. `idle` says why the workload has no
-    pods for now, as while it is suspended. `outline` is what it consists of, if a scheduler reads it as it stands.
+    `topology` names the ClusterTopology of its placement, or is None without topology constraints. `notes` are
+    annotations of the workload itself without the prefix `packwise.dev/`. None removes one. `entries` is the number
+    that counts towards the run's limit, or None if the front end did not count. `previews` are objects that another
+    operator makes, for review. `idle` is the reason for a workload without pods, such as suspension. `outline` is its
+    structure if a scheduler reads the workload directly.
     """
 
     workload: KubeObject
@@ -349,9 +355,9 @@ class WorkloadPlan(Record):
 
 
 class Omission(Record):
-    """`asked` is what stands at the origin's place and is missing in the objects; the origin's rule leaves it out.
+    """A value `asked` at the origin's place that is missing in the objects. The origin's rule omits it.
 
-    `why` says what keeps it away, `remedy` what would change that.
+    `why` names the reason and `remedy` the change that would include it.
     """
 
     origin: Origin
@@ -361,18 +367,17 @@ class Omission(Record):
 
 
 class PodSlice(Record):
-    """Every `size` pods of a set are within one domain of the level, which is a node label."""
+    """Every `size` pods of a set are within one domain of the level. `level` is a node label."""
 
     level: str
     size: int
 
 
 class QueuedPods(Record):
-    """A set of pods of one template: how many, in which queue, and within which domains; levels are node labels.
+    """A set of pods of one template: their number, queue and domains. Levels are node labels.
 
-    `place` is where the template says so. `topologies` are the names of those that the flavors of the queue are in,
-    none where that is not known. `group` is the name of the sets that are placed together. `flavors` are those of the
-    queue, in the order in which the scheduler tries them.
+    `place` is the source in the template. `topologies` names the topologies of the queue's flavors, and is empty if
+    unknown. `group` names the sets that are placed together. `flavors` are the queue's, in the order of the scheduler.
     """
 
     workload: KubeObject
@@ -406,7 +411,9 @@ _ENTRY = 1024
 
 
 def excess(entries: str, before: int, most: int) -> str:
-    """The message of LIMIT for a workload of `entries`, a number and its nouns; `before`: those before it."""
+    """Return the message of LIMIT for a workload. `entries` is a number with its nouns, `before` the number of
+    earlier entries.
+    """
     beside = f", beside {before} of other workloads" if before else ""
     return (
         f"would become {entries}{beside}; a run renders at most {most}: lower the replicas, split the input, "
@@ -430,9 +437,9 @@ def characters(value: Value) -> int:
 
 
 def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]:
-    """`plans`, where they have at most so many gangs and entries; else without placements, and with what says so.
+    """Return `plans` if they stay within the limit. Plans beyond it have no placements and a finding instead.
 
-    A front end that counts its entries keeps to the limit itself.
+    A front end that counts its entries enforces the limit itself.
     """
     total = 0
     checked: list[WorkloadPlan] = []

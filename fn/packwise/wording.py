@@ -30,9 +30,9 @@ _SHORT = 5
 
 
 def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:
-    """`; did you mean "x"?` for the nearest of `known`, or nothing; `most` is how many are compared at all.
+    """Return `; did you mean "x"?` for the nearest of `known`, or "". At most `most` names are compared.
 
-    Where none is near, the only one that is the name with a prefix or suffix.
+    If none is near, the only known name that adds a prefix or suffix is suggested.
     """
     if len(name) > _LONGEST or len(known) > most:
         return ""
@@ -71,15 +71,17 @@ def count_text(number: int, noun: str, plural: str = "") -> str:
 
 
 def known_names(name: str, known: Sequence[str]) -> str:
-    """The end of a message about an unknown name: the known names, and the nearest; of many, the nearest alone."""
+    """Return the end of a message about an unknown name: the known names and the nearest one, or the nearest of
+    many.
+    """
     near = closest(name, known)
     return near if near and len(known) > _MANY else f", known: {list_known(known)}{near}"
 
 
 def near_miss(name: str, known: Collection[str]) -> str:
-    """`; did you mean "x"?` for the one of `known` from which `name` is a slip of the pen away, or nothing.
+    """Return `; did you mean "x"?` for the name of `known` that is a typo away, or "".
 
-    Letters' case is such a slip, an end that is left out, and up to two letters; of a short name one.
+    A typo is a difference in case, a missing end, or up to two letters. In a short name it is one letter.
     """
     begun = [each for each in known if len(name) >= _SHORT and each.casefold().startswith(name.casefold())]
     if len(begun) == 1:
@@ -92,7 +94,7 @@ def near_miss(name: str, known: Collection[str]) -> str:
 
 
 def letters_apart(left: str, right: str) -> int:
-    """The number of letters to put in, leave out, change or swap with the next; 3 stands for all more than 2."""
+    """Return the number of letters to insert, delete, replace or swap with the next. 3 means more than 2."""
     if len(left) > 100 or abs(len(left) - len(right)) > _MOST_APART:
         return _MOST_APART + 1
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""Objects that KAI may group: those that name its scheduler or have one of its keys."""
+"""Objects that KAI may group: objects that name its scheduler or have one of its keys."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
 
 
 def candidates(index: Index) -> Iterator[KubeObject]:
-    """The users' objects that may be workloads of the scheduler, by their texts alone.
+    """Yield the users' objects that may be workloads of the scheduler, judged by their texts alone.
 
-    The scheduler of a TrainJob is named in its runtime: where there is any candidate, TrainJobs are some, too.
+    A TrainJob's runtime names its scheduler. If there is any candidate, TrainJobs are candidates too.
     """
     seen: dict[str, bool] = {}
     waiting: list[KubeObject] = []
@@ -62,7 +62,7 @@ def candidates(index: Index) -> Iterator[KubeObject]:
 
 
 def may_be_workload(item: KubeObject) -> bool:
-    """Return True if the object, which cannot be read, is of a kind or has words that KAI or Kueue look for."""
+    """Return True if an unreadable object has a kind or words of KAI or Kueue."""
     # Few inputs have such an object.
     from packwise.objects.workload_kinds import WORKLOAD_KINDS
 
@@ -85,7 +85,7 @@ def candidate_key_findings(index: Index, kai_version: str | None, kai_name: str)
 
 
 def candidate_metadata(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
-    """Each metadata of the candidates that KAI schedules, and of the templates in them, with its path."""
+    """Yield the metadata of KAI's candidates and of their templates, each with its path."""
     if has_candidates(index):
         # Few inputs have one.
         from packwise.frontends.workloads.keys import metadata_of_workloads

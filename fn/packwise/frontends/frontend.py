@@ -1,6 +1,6 @@
-"""Front ends: the workload APIs that packwise reads, one package each; their protocol, and how their inputs are known.
+"""Front ends: one package for each workload API that packwise reads, their protocol and the test for their inputs.
 
-Documents of other tools are no Kubernetes objects, and workloads that the scheduler groups itself are of any kind.
+Documents of other tools are not Kubernetes objects. Workloads that the scheduler groups itself may have any kind.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ class OmissionsOf(Protocol):
     def __call__(
         self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
     ) -> Iterable[tuple[WorkloadPlan, Omission]]:
-        """The omissions of those of `plans`, which have no error, that are the front end's; each with its plan."""
+        """Yield the omissions of the front end's `plans` without errors, each with its plan."""
         ...
 
 
 class FrontEnd(Protocol):
     """A front end reads its own kinds of workloads: read → default → rules → placement.
 
-    One of which nothing can be mended, whose words no revision changes, or that has no topologies of its own, takes
-    these methods from here.
+    The methods here are defaults for front ends without fixes, without release differences or without topologies.
     """
 
     def plans(
@@ -45,9 +44,9 @@ class FrontEnd(Protocol):
         ...
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """One of its workloads with what can be mended without a decision; anything else as it is.
+        """Return a workload with safe fixes applied, or `item` itself if there are none.
 
-        Raises FieldError where an anchor or alias is in the way.
+        Raise FieldError if an anchor or alias prevents a fix.
         """
         return item
 
@@ -59,7 +58,7 @@ class FrontEnd(Protocol):
         return item
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
-        """The topology that each of its workloads uses: named, by default, or none."""
+        """Return the topology of each of its workloads: a named one, the default, or none."""
         ...
 
     def topologies(
@@ -69,7 +68,7 @@ class FrontEnd(Protocol):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """The topologies that its workloads choose from, in order of name; also those that a render would refuse."""
+        """Return the topologies that its workloads choose from, by name. Invalid ones are included."""
         return ()
 
 

@@ -95,7 +95,7 @@ def near_resource(name: str) -> str:
 
 
 def _slip(name: str) -> int:
-    """Letters that a slip of the pen changes; of a short name one, which a second would make another name."""
+    """Return the number of letters that a typo may change. In a short name a second letter would make another name."""
     return _LETTERS_OF_A_SLIP if len(name) > len("nvidia.com/") else 1
 
 
@@ -138,7 +138,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Problems of a part of a pod's spec that is laid over others, which may hold what is missing in it."""
+    """Yield problems of a part of a pod's spec that is merged with others. Missing values may be in other parts."""
     for rule, problem in pod_problems(spec):
         if ": Required value" not in (problem.operator_message or ""):
             # The fields that the API server names are those of the whole pod.
@@ -148,10 +148,10 @@ def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
 def pod_problems(
     spec: Mapping[str, Value], image_of: str = "", *, has_unique_names: bool = False
 ) -> Iterator[tuple[Rule, Problem]]:
-    """Problems of a pod of this spec, by path in it; texts are those about the pod.
+    """Yield problems of a pod with this spec, by path in it. Texts are about the pod.
 
-    `image_of` is the name of the container to which an operator brings the image; "": to none. `has_unique_names`:
-    a schema refuses two containers of one name in one list.
+    `image_of` names the container that gets its image from an operator, or "". With `has_unique_names`, a schema
+    refuses two containers of one name in one list.
     """
     if spec.get("containers") == []:
         yield _CONTAINER, _refusal(("containers",), ErrorType.REQUIRED, None, "", "must have a container")
@@ -166,7 +166,7 @@ def pod_problems(
 
 
 def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> Iterator[Problem]:
-    """Containers of one name: the API server compares those of both lists, the regular ones first."""
+    """Yield containers with equal names. The API server compares both lists, the regular containers first."""
     seen: dict[str, str] = {}
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(_list(spec.get(kind))):
@@ -339,7 +339,7 @@ def _is_native(name: str) -> bool:
 
 
 def _quantities(value: Value) -> dict[str, tuple[str, Fraction]]:
-    """Each quantity as it is written, and its amount; what is none, another rule reports."""
+    """Return each quantity as written and its amount. Another rule reports invalid ones."""
     read: dict[str, tuple[str, Fraction]] = {}
     for name, written in value.items() if isinstance(value, dict) else ():
         amount = quantity_of(written)
@@ -357,7 +357,7 @@ def _list(value: Value) -> list[Value]:
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Problems of the keys of a pod that KAI schedules, whoever makes it."""
+    """Yield problems of the keys of a pod that KAI schedules, whoever makes the pod."""
     # Few inputs have pods.
     from packwise.frontends.workloads.keys import WORKLOAD_KEYS
 

@@ -1,7 +1,8 @@
-"""DynamoGraphDeployments of v1alpha1 as v1beta1 says them, and where each part is written. Source: spec/dynamo.md#2.3.
+"""Conversion of DynamoGraphDeployments from v1alpha1 to v1beta1, with the origin of each part. Source:
+spec/dynamo.md#2.3.
 
-A field without a home in v1beta1 is kept in an annotation of the operator's, as JSON, and what the operator kept there
-of v1beta1 is back at its place. Values of a wrong type are left out: `graph.shape_problems` reports those.
+The operator keeps a field without a home in v1beta1 in an annotation as JSON. v1beta1 fields that it saved there return
+to their place. Values of a wrong type are skipped because `graph.shape_problems` reports them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Trace(Record):
         return Written(())
 
     def after(self, first: Trace) -> Trace:
-        """This trace, whose paths are those of what `first` derives, in the paths of what that one is derived from."""
+        """Return this trace after `first`: its paths lead to the source of `first`."""
         entries: dict[FieldPath, Written] = {}
         for path, written in self.entries.items():
             whole = first.find(written.path)
@@ -105,19 +106,19 @@ _GPU = "nvidia.com/gpu"
 
 
 class Converted(Record):
-    """A DynamoGraphDeployment of v1beta1, and where each part of it is written."""
+    """A DynamoGraphDeployment of v1beta1 with the origin of each part."""
 
     value: Mapping[str, Value]
     trace: Trace
 
 
 def as_v1beta1(value: Mapping[str, Value]) -> Converted:
-    """`value`, of either version, in the words of v1beta1."""
+    """Convert `value` of either version to v1beta1."""
     return to_v1beta1(value) if value.get("apiVersion") == ALPHA else Converted(value, IDENTITY)
 
 
 def to_v1beta1(value: Mapping[str, Value]) -> Converted:
-    """`value`, of v1alpha1, in the words of v1beta1; its services by key, bytewise."""
+    """Convert `value` of v1alpha1 to v1beta1. Its services are sorted by the bytes of their keys."""
     spec = mapping(value.get("spec"))
     saved = _read(value_at(value, "metadata", "annotations", SAVED))
     entries: dict[FieldPath, Written] = {
@@ -242,7 +243,7 @@ def _pod_template(
 def _main_container(
     service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """The container `main`: that of extraPodSpec, and what the service itself says of it."""
+    """Return the container `main`: the one in extraPodSpec, completed by the service."""
     written = mapping(service.get("extraPodSpec")).get("mainContainer")
     main: dict[str, Any] = dict(mapping(written))
     entries[at] = Written((*old, "extraPodSpec", "mainContainer"), through=True)
@@ -304,7 +305,7 @@ def _resources(
 def _merge_resources(
     dedicated: Mapping[str, Any], main: Mapping[str, Value], at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """The resources of a service under those of its mainContainer, which win key by key."""
+    """Merge the resources of a service with its mainContainer's. The container's win key by key."""
     merged: dict[str, Any] = {**dedicated, **{key: part for key, part in main.items() if part}}
     for side in ("requests", "limits"):
         amounts = mapping(main.get(side))

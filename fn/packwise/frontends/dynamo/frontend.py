@@ -1,6 +1,6 @@
-"""Dynamo's front end: each graph judged, derived, and handed to Grove's front end as the PodCliqueSet it becomes.
+"""Dynamo's front end: it judges each graph, derives its PodCliqueSet and passes that to Grove's front end.
 
-Source: spec/dynamo.md. What comes of it is a preview: the operator of the cluster owns the PodCliqueSet.
+Source: spec/dynamo.md. The results are previews because the cluster's operator owns the PodCliqueSet.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class DerivedSet(Record):
-    """A PodCliqueSet that was derived from `workload`; `trace` says where there each part of it is written."""
+    """A PodCliqueSet derived from `workload`. `trace` maps each part to its place there."""
 
     item: KubeObject
     workload: KubeObject
@@ -130,7 +130,7 @@ class DerivedSet(Record):
 def derive_set(
     item: KubeObject, graph: Graph, trace: Trace, release: DynamoRelease, settings: TopologyRender, *, source: str = ""
 ) -> DerivedSet:
-    """The PodCliqueSet of the graph that `item` says; `trace` leads from the graph's fields to those of `item`."""
+    """Derive the PodCliqueSet of `graph`. `trace` leads from fields of the graph to fields of `item`."""
     shape = shape_of(graph, release, settings.dynamo)
     return DerivedSet(KubeObject.new(shape.value), item, shape.trace.after(trace), source)
 
@@ -194,7 +194,7 @@ def _unnamed_release(settings: TopologyRender, items: Sequence[KubeObject]) -> I
 
 
 class _GraphJudgement(Record):
-    """A graph and what is wrong with it; `derived` is the PodCliqueSet that it becomes, None where it becomes none."""
+    """A graph with its findings. `derived` is its PodCliqueSet, or None without one."""
 
     item: KubeObject
     findings: tuple[Finding, ...]
@@ -202,7 +202,7 @@ class _GraphJudgement(Record):
 
 
 class _GraphJudge:
-    """Judges and plans the graphs of one run, with what they have in common."""
+    """Judge and plan the graphs of one run with their shared context."""
 
     __slots__ = ("_before", "_cluster", "_inventory", "_release", "_running", "_settings")
 
@@ -248,7 +248,7 @@ class _GraphJudge:
         return self._derive(item, subject, trace, findings)
 
     def plans(self, judgements: list[_GraphJudgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
-        """The plans of the graphs, from those that Grove's front end makes of their PodCliqueSets."""
+        """Return the plans of the graphs, made from Grove's plans of their PodCliqueSets."""
         # A derived set has no text, and is told by its name, which no other has.
         derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
         plans: dict[KubeObject, WorkloadPlan] = {}
@@ -348,7 +348,7 @@ class _GraphJudge:
 
 
 def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]:
-    """The judgements; a graph whose PodCliqueSet is called as that of one before it becomes none, and says so."""
+    """Drop the PodCliqueSet of a graph if an earlier graph's has the same name, and add a finding."""
     first: dict[Identity, DerivedSet] = {}
     apart: list[_GraphJudgement] = []
     for each in judgements:
@@ -426,7 +426,7 @@ def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
 
 
 def _without_echoes(findings: Sequence[Finding], derived: DerivedSet) -> list[Finding]:
-    """The findings without those about values that repeat a name or namespace of the graph which is wrong itself."""
+    """Remove findings about values that repeat an invalid name or namespace of the graph."""
     own = [finding.path for finding in findings if finding.path in _NAMES and finding.severity is Severity.ERROR]
     wrong = [text for path in own if (text := derived.item.get(path)) and isinstance(text, str)]
     return [finding for finding in findings if finding.path in _NAMES or not derived.repeats(finding, wrong)]

@@ -1,7 +1,7 @@
-"""A DynamoGraphDeployment: its fields with their types, and what rules and shape read of it.
+"""A DynamoGraphDeployment: its typed fields, and the parts that rules and shape read.
 
-The tables hold what decides the shape in full, and of the rest the names. Fields of Dynamo's newest releases may be
-missing, so an unknown one is a warning. What is read is frozen, typed, and in the words of v1beta1. Source:
+The tables describe the fields that decide the shape in full and name the rest. Newer releases of Dynamo may have more
+fields, so an unknown field is a warning. The result is frozen and typed in terms of v1beta1. Source:
 spec/dynamo.md#2.1, #2.2, #2.4 and #3.6, Dynamo's API types.
 """
 
@@ -126,7 +126,7 @@ MISPLACED = {
 
 
 def shape_problems(value: Mapping[str, Value]) -> list[Problem]:
-    """Wrong types of a DynamoGraphDeployment's fields, and fields that nobody knows, in the file's order."""
+    """Return wrong types and unknown fields of a DynamoGraphDeployment in the file's order."""
     is_alpha = value.get("apiVersion") == ALPHA
     problems = [
         problem if problem.effect is Effect.UNKNOWN else problem.replace(stage=Stage.SCHEMA)
@@ -178,7 +178,7 @@ class GraphConstraint(Record):
 
 
 class Override(Record):
-    """A providerOverride: its target, None where it names none, and the value."""
+    """A providerOverride with its value and its target, or None without a target."""
 
     api_version: str
     target: str | None
@@ -229,7 +229,7 @@ class Component(Record):
 
     @property
     def main(self) -> Mapping[str, Value]:
-        """The container in which Dynamo runs; empty where it is not written."""
+        """Return the container that runs Dynamo, or an empty mapping."""
         containers = [each for each in mappings_in_place(self.pod_spec.get("containers")) if each.get("name") == MAIN]
         return containers[0] if containers else mapping(None)
 
@@ -262,7 +262,7 @@ class Graph(Record):
 
     @classmethod
     def read(cls, value: Mapping[str, Value], *, is_alpha: bool) -> Graph:
-        """The graph that `value` says, in the words of v1beta1; `is_alpha`: whether those of v1alpha1 are written."""
+        """Read the graph `value` of v1beta1. `is_alpha` is true if its author wrote v1alpha1."""
         metadata, spec = mapping(value.get("metadata")), mapping(value.get("spec"))
         return cls(
             name=text(metadata.get("name")),
@@ -302,7 +302,7 @@ class Graph(Record):
 
     @property
     def overrides(self) -> tuple[Override, ...]:
-        """Every providerOverride: the graph's, the components', those of their roles."""
+        """Return every providerOverride of the graph, its components and their roles."""
         parts = [self.override]
         for component in self.components:
             parts.append(component.override)
@@ -320,7 +320,7 @@ class Graph(Record):
 
 
 def read_graph(item: KubeObject) -> tuple[Graph, Trace]:
-    """The graph of an object of either version, and where each part of what it says in v1beta1 is written."""
+    """Return the graph of an object of either version and the origin of each v1beta1 part."""
     converted = as_v1beta1(item.value)
     return Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA), converted.trace
 

@@ -1,7 +1,7 @@
-"""A DynamoGraphDeployment of v1alpha1 rewritten as v1beta1, every comment kept. Source: spec/dynamo.md#2.3.
+"""Migration of a DynamoGraphDeployment from v1alpha1 to v1beta1 that keeps every comment. Source: spec/dynamo.md#2.3.
 
-What both versions have moves as it is written, line by line; what is put together anew is written anew, the comments
-within as lines above the component. The result is held to the conversion, and to the shape that it had before.
+Lines of fields in both versions move unchanged. Other fields are written anew, and their comments move above the
+component. The result is compared with the conversion and with the earlier shape.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _STEP = 2
 
 
 def migrate(item: KubeObject, step: Step) -> KubeObject:
-    """`item`, of v1alpha1, as v1beta1; itself where the releases of Dynamo that go with the target may not have that.
+    """Return `item` of v1alpha1 as v1beta1, or `item` itself if a matching release of Dynamo may not serve v1beta1.
 
-    Raises FieldError where something has no home in v1beta1, or is not written so that it can move.
+    Raise FieldError if a value has no home in v1beta1 or its text cannot be moved.
     """
     known = None if step.dynamo is None else release_of(step.dynamo)
     releases = [release for release in RELEASES if goes_with(release, step.target)] if known is None else [known]
@@ -77,7 +77,7 @@ def _refuse_homeless(item: KubeObject) -> None:
 
 
 def _without_saved(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    """`value` without what the conversion saves of fields that the operator ignores, or that v1beta1 needs no more."""
+    """Remove saved fields that the operator ignores or v1beta1 no longer needs."""
     metadata = dict(mapping(value.get("metadata")))
     annotations = {key: text for key, text in mapping(metadata.get("annotations")).items() if key != SAVED}
     metadata.pop("annotations", None)
@@ -94,7 +94,7 @@ def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
 
 
 class _BlockEntry(Record):
-    """An entry of a mapping in block style: its lines from `first` on, its key's line, and where it ends."""
+    """An entry of a block mapping: its lines from `first` to `end`, and the line of its key."""
 
     key: str
     first: int
@@ -104,7 +104,7 @@ class _BlockEntry(Record):
 
 
 class _GraphRewriting:
-    """One document under way; `converted` is what it is to say in the end."""
+    """One document being rewritten. `converted` is the target value."""
 
     def __init__(self, item: KubeObject, converted: Mapping[str, Value]) -> None:
         self._item, self._converted = item, converted
@@ -156,7 +156,7 @@ class _GraphRewriting:
         return written
 
     def _component(self, owner: _BlockEntry, component: Mapping[str, Value], column: int) -> list[str]:
-        """One component at `column`: its name, what moves, what is written anew."""
+        """Return the lines of one component at `column`: its name, moved lines, new lines."""
         path: FieldPath = ("spec", "services", owner.key)
         name = write({"name": component["name"]}).strip()
         indent = column + _STEP
@@ -177,7 +177,7 @@ class _GraphRewriting:
     def _template(
         self, path: FieldPath, entries: Mapping[str, _BlockEntry], value: Mapping[str, Value], indent: int
     ) -> list[str]:
-        """The pod template: of extraPodSpec what stays as it is, line by line."""
+        """Return the lines of the pod template. Unchanged lines of extraPodSpec are kept."""
         written = [f"{' ' * indent}podTemplate:"]
         inner = indent + _STEP
         if "metadata" in value:
@@ -226,9 +226,9 @@ class _GraphRewriting:
         return {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
 
     def _entries(self, path: FieldPath, first: int, end: int) -> list[_BlockEntry]:
-        """The entries of the mapping at `path`, whose lines are those from `first` to `end`.
+        """Return the entries of the mapping at `path` on the lines from `first` to `end`.
 
-        Raises FieldError where they do not stand in block style.
+        Raise FieldError if they are not in block style.
         """
         keys = list(mapping(self._item.get(path) if path else self._item.value))
         places: list[tuple[str, int, int]] = []

@@ -1,4 +1,4 @@
-"""Values of a graph that its PodGangs lack, and what would change that.
+"""Values of a graph that its PodGangs lack, with the change that would include each.
 
 Source: spec/dynamo.md#2.4, #3.4 and #3.7 to #3.11.
 """
@@ -33,7 +33,7 @@ _MEMBERS = "spec/grove.md#podgroups"
 
 
 def omissions(of_sets: OmissionsOf) -> OmissionsOf:
-    """The omissions of graphs; `of_sets` are those of the PodCliqueSets that they become."""
+    """Return the omissions of graphs. `of_sets` returns the omissions of their PodCliqueSets."""
 
     def of_graphs(
         plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
@@ -107,7 +107,7 @@ class _Asked:
         yield self._omission(path, f'topology "{name}"', why, remedy, "spec/dynamo.md#3.7")
 
     def _metadata(self) -> Iterator[Omission]:
-        """Labels and annotations of the graph itself, which has others for its pods."""
+        """Yield labels and annotations of the graph itself. Its pods have other ones."""
         metadata = mapping(self._graph.value.get("metadata"))
         for part, own in (("labels", self._graph.own_labels), ("annotations", self._graph.own_annotations)):
             for key in sorted(mapping(metadata.get(part))):

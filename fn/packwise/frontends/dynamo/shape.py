@@ -1,7 +1,7 @@
-"""The PodCliqueSet that a release of Dynamo's operator makes of a graph: names, fields, and where each is written.
+"""The PodCliqueSet that a release of Dynamo's operator makes of a graph: names, fields, and the origin of each.
 
-Source: spec/dynamo.md#3. It is what decides gangs, validation and placement; what the operator adds to pods
-beside (probes, variables, volumes, flags of the launch) is left out, spec/dynamo.md#3.2 and #3.4.
+Source: spec/dynamo.md#3. It includes everything that decides gangs, validation and placement. It omits probes,
+variables, volumes and launch flags that the operator adds to pods (spec/dynamo.md#3.2 and #3.4).
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ def set_name(graph: Graph) -> str:
 
 
 def combined_length(component: Component, pcs: str) -> int:
-    """The length that the webhook compares, which does not know forceScalingGroup. Source: spec/dynamo.md#2.6."""
+    """Return the length that the webhook compares. The webhook ignores forceScalingGroup. Source:
+    spec/dynamo.md#2.6.
+    """
     return len(pcs) + _own_length(component, grouped=component.is_multinode or component.inter_pod)
 
 
 def longest_clique(component: Component) -> str:
-    """The longest name of a component's cliques; the first of those that are equally long."""
+    """Return the longest clique name of a component, or the first of equal length."""
     return max(clique_names(component), key=len)
 
 
@@ -90,14 +92,14 @@ _GPU = "nvidia.com/gpu"
 
 
 class Shape(Record):
-    """A PodCliqueSet, and where in the graph, in the words of v1beta1, each part of it is written."""
+    """A PodCliqueSet with the origin of each part in the v1beta1 graph."""
 
     value: Mapping[str, Any]
     trace: Trace
 
 
 def shape_of(graph: Graph, release: DynamoRelease, settings: Dynamo) -> Shape:
-    """The PodCliqueSet that `release` makes of `graph`, which its webhook takes."""
+    """Return the PodCliqueSet that `release` makes of an admitted `graph`."""
     return _SetBuilder(graph, release, settings).build()
 
 
@@ -222,7 +224,9 @@ class _SetBuilder:
         return 0 if component.waits_for_checkpoint else component.replicas
 
     def _least(self, component: Component) -> int:
-        """The component's minAvailable: its own, else the override's, else 1. Source: spec/dynamo.md#2.5."""
+        """Return the component's minAvailable: its own value, then the override's, then 1. Source:
+        spec/dynamo.md#2.5.
+        """
         if self._release.min_available is Known.NO:
             return 1
         if component.min_available is not None:
@@ -305,7 +309,7 @@ class _SetBuilder:
         return dict(sorted({**users, **own}.items()))
 
     def _queue(self, component: Component) -> str | None:
-        """The queue of a component's pods; None where KAI does not schedule them. Source: spec/dynamo.md#3.8."""
+        """Return the queue of a component's pods, or None if KAI does not schedule them. Source: spec/dynamo.md#3.8."""
         named = component.pod_spec.get("schedulerName")
         if not self._settings.kai_scheduler or (named and named != "kai-scheduler"):
             return None
@@ -384,7 +388,7 @@ class _SetBuilder:
         return {"topologyName": graph.constraint.topology_name, **spelt}
 
     def _override(self, value: dict[str, Any]) -> None:
-        """Puts the overrides' constraints into the place of what is rendered. Source: spec/dynamo.md#2.7."""
+        """Replace rendered constraints by the overrides' constraints. Source: spec/dynamo.md#2.7."""
         if self._release.provider_override is Known.NO:
             return
         template = value["spec"]["template"]

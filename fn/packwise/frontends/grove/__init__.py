@@ -1,3 +1,3 @@
-"""Grove's PodCliqueSet: its schema, defaults, rules, names, PodGangs and conditions."""
+"""Grove's PodCliqueSet: schema and defaults, rules and names, PodGangs and conditions."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The webhook's two runs over a PodCliqueSet, by the rulebook of its revision, and which of them a workload takes.
+"""The webhook's create and update runs over a PodCliqueSet by the rules of its revision, and the choice between them.
 
-New or known, changed or not, and beside which baseline. Source: spec/designs.md#3, spec/grove.md#2, #4, #5.
+The choice depends on the baseline and on changes since then. Source: spec/designs.md#3, spec/grove.md#2, #4, #5.
 
-A workload's PodGangs carry the record of its constraints; the workload itself does where none of them is left. The
-next render tells by it whether a known workload is unchanged or was edited.
+A workload's PodGangs carry the record of its constraints. The workload itself carries it if it has no PodGangs left.
+The next render compares it to detect an edited workload.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ if TYPE_CHECKING:
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule once, in the order they run, the last design's first: the documentation's table."""
+    """Return every rule once in the order of their runs, starting with the last design. The documentation lists them
+    so.
+    """
     rules: dict[str, Rule] = {}
     for revision in (GREP_244_MULTI, *REVISIONS.values()):
         book = rulebook(revision)
@@ -94,10 +96,10 @@ def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Pro
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """The webhook's refusals of an update, in its order: the new object's own problems, else forbidden changes.
+    """Return the webhook's refusals of an update in its order: the new object's own problems, else forbidden changes.
 
-    Both are read from defaulted values. Where the revision lets a workload change its constraints, their rules run as
-    for a new workload when it does.
+    Both objects have their defaults. If the revision permits changed constraints, their rules run as for a new
+    workload.
     """
     context, book = context.replace(create=False), rulebook(context.revision)
     change = Update(old, new)
@@ -111,7 +113,7 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
 
 
 def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
-    """The constraints by their owners, whatever the owners' positions in their lists."""
+    """Return the constraints by owner. The order of the owners does not matter."""
     return {(constraint.kind, constraint.name, constraint.domain) for constraint in topology.constraints_at(pcs)}
 
 
@@ -224,9 +226,9 @@ def scheduled_pods(index: Index | None) -> dict[Named, int]:
 
 
 def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str, Value]]:
-    """The PodGangs of before by namespace and name.
+    """Return the earlier PodGangs by namespace and name.
 
-    Those of an earlier render in the input count before the baseline's, which the operator may have made.
+    An earlier render in the input wins over the baseline, because the operator may have made the baseline's PodGangs.
     """
     baseline = inventory.baseline
     before = () if baseline is None else (*baseline.users.items(), *baseline.generated.items())
@@ -238,9 +240,9 @@ def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str,
 
 
 def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
-    """`gang`, which is built without a topology, with what `earlier` (None: unknown) preferred at the same places.
+    """Return `gang`, built without a topology, with the preferred levels of `earlier` at the same places.
 
-    Nothing is required there any more, and an inner set that prefers nothing goes.
+    `earlier` is None if unknown. No level is required any more. An inner set without a preferred level is removed.
     """
     spec = _part(earlier, "spec")
     leaves, groups = _entries_by_name(spec, "podgroups"), _entries_by_name(spec, "topologyConstraintGroupConfigs")
@@ -296,7 +298,9 @@ class EarlierRender(Record):
     def problems(
         self, value: Mapping[str, Value], stored: Mapping[str, Value] | None, pcs: PodCliqueSet, context: Context
     ) -> list[tuple[Rule, Problem]]:
-        """The warnings about a workload: its value, the one `stored` before the change, and `pcs`, the defaulted."""
+        """Return the warnings about a workload: its `value`, its `stored` value before the change, and the defaulted
+        `pcs`.
+        """
         return run(STORED, _Change(value, stored, pcs, self), context)
 
 
@@ -331,7 +335,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
 
 
 def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
-    """`value` with each rollingUpdate of `stored` that it leaves out; None where it leaves out none."""
+    """Return `value` with each rollingUpdate that only `stored` has, or None if there is none."""
     template, keeps = dict(_part(_part(value, "spec"), "template")), False
     for field in _LISTS:
         before = {entry.get("name"): entry for entry in _entries(_part(_part(stored, "spec"), "template"), field)}
@@ -347,7 +351,7 @@ def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[s
 
 
 def _smaller(change: _Change, context: Context) -> Iterator[Problem]:
-    """The cliques of which a gang asked for all pods by an earlier release's default, and asks for one now."""
+    """Report cliques whose gang needed all pods by an earlier release's default and now needs one."""
     # A workload of the baseline is judged as an update, which is refused.
     if context.revision.min_available_default != "One" or change.stored is not None:
         return
@@ -425,7 +429,7 @@ class Stored(Record):
 
 
 def as_stored(baseline: Mapping[str, Value], context: Context) -> Stored:
-    """`baseline`, a manifest or an export of the cluster, as the cluster has it."""
+    """Return `baseline`, a manifest or an export, as the cluster stores it."""
     annotation = context.revision.mnnvl_annotation
     value = default(baseline, context.revision, auto_mnnvl=context.auto_mnnvl and not _is_export(baseline))
     if annotation is None:
@@ -435,7 +439,7 @@ def as_stored(baseline: Mapping[str, Value], context: Context) -> Stored:
 
 
 def inherit_annotation(value: Mapping[str, Value], before: Stored, context: Context) -> Mapping[str, Value]:
-    """`value`, the workload after the change, with the annotation of the webhook: an apply leaves it where it is."""
+    """Return `value` with the webhook's annotation from before. An apply does not remove it."""
     annotations, annotation = _annotations(value), context.revision.mnnvl_annotation
     if before.added is None or annotation is None or annotation in annotations:
         return value
@@ -444,7 +448,7 @@ def inherit_annotation(value: Mapping[str, Value], before: Stored, context: Cont
 
 
 def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context) -> bool:
-    """True if the author of `baseline` wrote the annotation: kubectl notes what it applied."""
+    """Return True if the author of `baseline` wrote the annotation, as recorded by kubectl."""
     annotations = _annotations(baseline)
     if annotation not in annotations or not _is_export(baseline):
         return annotation in annotations
@@ -507,7 +511,7 @@ def record_of(pcs: PodCliqueSet) -> str:
 
 
 def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
-    """`pcs` with the constraints of `record` in the place of its own; None where `record` is none."""
+    """Return `pcs` with the constraints of `record`, or None if `record` is invalid."""
     import json
 
     try:
@@ -565,9 +569,9 @@ def _text(value: Mapping[str, Value], key: str) -> str | None:
 
 
 class History(Record):
-    """A workload's past, as far as it is known: its baseline as written, the record of an earlier render.
+    """The known past of a workload: its baseline as written and the record of an earlier render.
 
-    `revision` is the one that the baseline was stored by, None where it is the same.
+    `revision` is the revision that stored the baseline, or None if it is the same.
     """
 
     baseline: Mapping[str, Value] | None = None
@@ -576,7 +580,7 @@ class History(Record):
 
 
 class Admitted(Record):
-    """The defaulted workload, what the webhook refuses in it, and whether the cluster knows it already."""
+    """The defaulted workload, its refusals by the webhook, and True if it exists in the cluster."""
 
     pcs: PodCliqueSet
     problems: list[tuple[Rule, Problem]]
@@ -606,7 +610,7 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
 
 
 def _stored_baseline(baseline: Mapping[str, Value] | None, context: Context) -> Stored | None:
-    """The baseline as the cluster has it; None where there is none, or no decoder ever took it."""
+    """Return the baseline as the cluster stores it, or None if it is missing or undecodable."""
     if baseline is None or _is_undecodable(baseline, context.revision):
         return None
     return as_stored(baseline, context)

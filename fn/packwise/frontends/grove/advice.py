@@ -1,4 +1,4 @@
-"""Advice about what no operator refuses, and people want to know before the merge.
+"""Advice that no operator enforces and users need before a merge.
 
 Source: spec/gitops.md#3, spec/kai.md, spec/grove.md#2, #7, spec/packwise.md#4.
 """
@@ -35,7 +35,7 @@ _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,
 
 
 def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """The pod template of each clique, as written, with its path."""
+    """Yield the written pod template of each clique with its path."""
     cliques = workload.get((*TEMPLATE, "cliques"))
     for index, clique in enumerate(_list(cliques)):
         spec = clique.get("spec") if isinstance(clique, dict) else None
@@ -112,7 +112,7 @@ _KAI = "kai-scheduler"
 
 
 class _Advised(Record):
-    """A workload as it was written, with its pod templates, and as it is defaulted."""
+    """A workload as written, its pod templates, and its defaulted view."""
 
     workload: KubeObject
     pods: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
@@ -120,7 +120,7 @@ class _Advised(Record):
 
 
 def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """The warnings about `workload`, which decodes; `pcs` is its defaulted view."""
+    """Return the warnings about a decodable `workload`. `pcs` is its defaulted view."""
     return run(ADVICE, _Advised(workload, tuple(pod_specs(workload)), pcs), context)
 
 

@@ -1,4 +1,4 @@
-"""The gangs of a PodCliqueSet, by name and members, as the operator builds its PodGangs before any pod exists.
+"""The gangs of a PodCliqueSet, by name and members, as the operator builds its PodGangs before its pods exist.
 
 Source: spec/grove.md#7, #6, spec/grove-releases.md#3.3.
 """
@@ -101,12 +101,12 @@ def build_gangs(
     default_scheduler: str = "",
     schedulers: Schedulers | None = None,
 ) -> tuple[Gang, ...]:
-    """The gang of each plan, in their order.
+    """Return the gang of each plan in the order of the plans.
 
-    `workload` is the object that `pcs` is read from. `topology` is the one it resolves to (None: its constraints are
-    dropped); `enabled` is whether TAS is. While it is not, sets without bounds are kept for what
-    `preferred.keep_preferred` fills in. `default_scheduler` is that of pods which name none, where the revision has
-    one; `schedulers` are those with a profile. The result can be large: `count_entries` computes its size cheaply.
+    `pcs` is read from `workload`. `topology` is its resolved topology, or None to drop its constraints. `enabled` is
+    true if TAS is enabled. Otherwise sets without bounds are kept for `preferred.keep_preferred`. `default_scheduler`
+    applies to pods without a scheduler if the revision has a default. `schedulers` are the schedulers with a profile.
+    The result can be large: `count_entries` computes its size cheaply.
     """
     builder = _GangBuilder(workload, pcs, topology if enabled else None, enabled=enabled, revision=revision)
     if revision.scheduler_label != "Never":
@@ -121,12 +121,10 @@ def build_gangs(
 def count_entries(
     pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], most: int, gang: int = 1, mapped: int = 0
 ) -> int:
-    """The number of entries (gangs, and the sets in them) that `build_gangs` would build at most, without building
-    them.
+    """Return an upper bound of the number of entries (gangs and their sets) of `build_gangs`, without building them.
 
-    Where `spec` alone says more than `most`, what an autoscaler has set is not looked at. `gang` is what a gang itself
-    counts: more than 1 where it copies much of the workload. `mapped` are the replicas of scaling groups that
-    PodGangMaps place.
+    If `spec` alone exceeds `most`, live replicas are ignored. `gang` is the weight of one gang. It exceeds 1 if the
+    gang copies much of the workload. `mapped` is the number of scaling group replicas in PodGangMaps.
     """
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
@@ -151,7 +149,7 @@ def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
 
 
 class _OwnPart(Record):
-    """A clique or scaling group, translated: its bounds and whether there are any, and its origin."""
+    """A translated clique or scaling group: its bounds and origin."""
 
     bounds: Bounds
     origin: Origin
@@ -172,7 +170,7 @@ class _Members(Record):
 
 
 class _GangBuilder:
-    """Builds the gangs of one PodCliqueSet, and computes what they have in common once."""
+    """Build the gangs of one PodCliqueSet and compute their common parts once."""
 
     __slots__ = (
         "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
@@ -224,7 +222,7 @@ class _GangBuilder:
         self._members: list[_Members] = []
 
     def name_scheduler(self, default: str, *, always: bool) -> None:
-        """Gives the gangs the label of their scheduler, which is `default` where no clique names one."""
+        """Add the scheduler label to the gangs. `default` applies if no clique names a scheduler."""
         self._scheduler = self._scheduler or default
         if self._scheduler == VOLCANO:
             self._queue, self._queues = volcano_queue(self._pcs), ()
@@ -308,7 +306,7 @@ class _GangBuilder:
         return self._gang_of(plan, own, (*inner, *leaves), total, is_packed=is_packed)
 
     def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _OwnPart) -> bool:
-        """True if the replicas of a group are sets of the gang, which the group's constraint bounds."""
+        """Return True if the group's replicas are sets of the gang under the group's constraint."""
         if self._maps:
             return part.is_bounded
         return plan.is_base and group.topology is not None and self._keeps_groups
@@ -327,7 +325,7 @@ class _GangBuilder:
         )
 
     def _pods(self, clique: Clique, part: _OwnPart, group: ScalingGroup | None = None) -> _Pods:
-        """The name of the clique, and all fields of a PodSet of it but name and parent."""
+        """Return the name of the clique and all fields of its PodSet except name and parent."""
         # The scheduler is that of the clique where it is not that of the gang.
         scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
         return (
@@ -382,7 +380,7 @@ class _Translation:
         rule: str,
         fields: Mapping[str, FieldPath] = {},
     ) -> _OwnPart:
-        """The part of the template at `steps`, which has `constraint`."""
+        """Return the part of the template at `steps` with `constraint`."""
         place = Place(self._workload, (*TEMPLATE, *steps))
         bounds = self._bounds(constraint, place)
         return _OwnPart(bounds, Origin(place, rule, fields), bounds is not _UNBOUND and not bounds.is_empty)
@@ -427,11 +425,11 @@ def _is_bookkeeping(annotation: str) -> bool:
 
 
 class GangPlan(Record):
-    """One PodGang: of `replica`, with `cliques` (standalone ones, by name) and `groups` (replicas by position).
+    """One PodGang of `replica` with `cliques` (standalone ones by name) and `groups` (replicas by position).
 
-    `cliques` maps to the most pods that the gang needs, None where minAvailable alone says. `is_base` tells the gang
-    that stands first from those of single replicas of a scaling group. `origin` is that of `labels` and of the name,
-    None where the workload alone says them.
+    `cliques` maps each clique to the most pods that the gang needs, or None for its minAvailable. `is_base` is false
+    for the gang of a single scaling group replica. `origin` is the source of `labels` and of the name, or None for the
+    workload.
     """
 
     name: str
@@ -444,7 +442,7 @@ class GangPlan(Record):
 
 
 def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> Iterator[GangPlan]:
-    """The base PodGangs by replica, then the scaled ones by replica, group and group replica."""
+    """Yield the base PodGangs by replica, then the scaled ones by replica, group and group replica."""
     cliques = _standalone(pcs)
     least = tuple((position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups))
     for replica in range(pcs.replicas):

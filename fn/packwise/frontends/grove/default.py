@@ -1,7 +1,7 @@
-"""The defaults of admission: CRD defaults, the webhook's D1..D9, Go's typed round trip.
+"""The defaults of admission: CRD defaults, the webhook's D1..D9, and Go's typed round trip.
 
-Source: spec/grove.md#2; spec/grove-releases.md#2.6, #n1 to #n4, Grove's API at HEAD
-(ResourceClaimTemplateConfig, ResourceSharingSpec), k8s.io/api resource/v1; spec/grove.md#3.
+Source: spec/grove.md#2; spec/grove-releases.md#2.6, #n1 to #n4, Grove's API at HEAD (ResourceClaimTemplateConfig,
+ResourceSharingSpec), k8s.io/api resource/v1; spec/grove.md#3.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 def default(
     value: Mapping[str, Value], revision: Revision, *, auto_mnnvl: bool = False, create: bool = True
 ) -> Mapping[str, Value]:
-    """`value`, a PodCliqueSet, as the API server stores it; `value` itself is not changed, parts of it are shared.
+    """Return the PodCliqueSet `value` as the API server stores it. `value` is not changed, but parts are shared.
 
-    `auto_mnnvl` is the operator's network.autoMNNVLEnabled (D9, for new objects only). Unknown fields of Grove's own
-    are pruned, status is left as it is. A value of a wrong type stays: `schema.check_shape` reports it.
+    `auto_mnnvl` is the operator's network.autoMNNVLEnabled (D9, for new objects only). Unknown fields of Grove are
+    pruned and the status is kept. Values of a wrong type stay for `schema.check_shape`.
     """
     fields = known_fields(revision)
     out = dict(value)
@@ -126,7 +126,7 @@ def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Valu
 
 
 def _part(out: dict[str, Value], fields: KnownFields) -> dict[str, Value]:
-    """`out` with what cliques and scaling groups have alike, of which most have little."""
+    """Apply the defaults that cliques and scaling groups share. Most parts need few of them."""
     if "rollingUpdate" in out:
         _keep_rolling_update(out, fields)
     if "topologyConstraint" in out:
@@ -148,7 +148,9 @@ def _keep_rolling_update(owner: dict[str, Value], fields: KnownFields) -> None:
 
 
 def _default_rolling_updates(template: dict[str, Value], strategy: Value) -> None:
-    """Every group and every clique outside them has a maxUnavailable: 1, or what must be available together."""
+    """Default maxUnavailable of every group and standalone clique to 1 or to the number that must be available
+    together.
+    """
     groups, cliques = _mappings(template.get("podCliqueScalingGroups")), _mappings(template.get("cliques"))
     listed = [group.get("cliqueNames") for group in groups]
     members = [name for names in listed for name in (names if isinstance(names, list) else ())]
@@ -263,7 +265,7 @@ def _zero(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
 
 
 def _without_nulls(owner: dict[str, Value]) -> dict[str, Value]:
-    """`owner`, its labels and annotations without those that are null, which the API server prunes."""
+    """Return `owner` without null labels and annotations. The API server prunes them."""
     for key in _TEXT_MAPS:
         texts = owner.get(key)
         if isinstance(texts, dict) and None in texts.values():
@@ -294,9 +296,10 @@ def _without_empty(value: dict[str, Value], keys: Iterable[str]) -> dict[str, Va
 
 
 class _ClaimPart(Record):
-    """A mapping or a list of mappings: its fields in Go's order; `whole`, those that are parts in turn.
+    """A mapping or a list of mappings with its fields in Go's order. `whole` are the fields that are such parts
+    themselves.
 
-    `zeros` are written where they are absent; what else is absent or empty is left out.
+    `zeros` are written if absent. Other absent or empty fields are omitted.
     """
 
     order: tuple[str, ...]
@@ -369,7 +372,7 @@ def _marshal(value: Value, part: _ClaimPart) -> Value:
 
 
 def _sort_keys(value: Value) -> Value:
-    """A value without a type of Go's own, its keys in alphabetical order, as the API server writes them."""
+    """Return an untyped value with sorted keys, as the API server writes it."""
     if isinstance(value, dict):
         return {key: _sort_keys(value[key]) for key in sorted(value)}
     return [_sort_keys(entry) for entry in value] if isinstance(value, list) else value

@@ -1,8 +1,8 @@
-"""Where the entries of a replica come from: its PodGangMap, else the PodGangs that run, else a placeholder.
+"""The source of a replica's entries: its PodGangMap, else the running PodGangs, else a placeholder.
 
 Source: spec/grove-releases.md#3.2, #3.4, #3.
 
-Without the PodGangMap its entries follow from the workload, and their epochs from the PodGangs that run.
+Without a PodGangMap, the entries follow from the workload and their epochs from the running PodGangs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class EntryRole(StrEnum):
-    """The role of an entry among those of its replica."""
+    """The role of an entry in its replica."""
 
     ANCHOR = "Anchor"
     """The standalone cliques, and as many replicas of each scaling group as it needs."""
@@ -46,10 +46,10 @@ class EntryRole(StrEnum):
 
 
 class MapEntry(Record):
-    """An entry of a PodGangMap: an anchor is one PodGang, any other one for each replica of a scaling group in it.
+    """An entry of a PodGangMap. An anchor is one PodGang. Other entries are one PodGang per scaling group replica.
 
-    `cliques` are the pods of standalone cliques by name, `groups` the replicas of scaling groups by name, ascending.
-    `generation` is the hash of the workload's generation, "" where it is not known. `origin` is that of the epoch.
+    `cliques` maps standalone cliques to their pods. `groups` maps scaling groups to their replicas, ascending.
+    `generation` is the hash of the workload's generation, or "" if unknown. `origin` is the source of the epoch.
     """
 
     epoch: str
@@ -72,12 +72,14 @@ class Epochs(Record):
 
 
 def epochs_from(first: int, origin: Origin) -> Epochs:
-    """The epochs that follow `first`, which is the anchor's."""
+    """Return the epochs that follow `first`, the anchor's epoch."""
     return Epochs(str(first), str(first + 1), str(first + 2), dict.fromkeys(EntryRole, origin))
 
 
 def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[MapEntry, ...]:
-    """The entries of a fresh replica: the anchor, the tail where there is one, what scales out where groups are."""
+    """Return the entries of a fresh replica: the anchor, a tail if needed, and a scale-out entry if there are
+    groups.
+    """
     grouped = pcs.grouped_cliques()
     anchor = MapEntry(
         epochs.anchor,
@@ -103,10 +105,10 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[MapEntry, ..
 
 
 def place_entries(entries: Sequence[MapEntry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[MapEntry, ...]:
-    """The entries in the order of their epochs, with the numbers of live scaling groups and cliques.
+    """Return the entries in the order of their epochs with the numbers of live scaling groups and cliques.
 
-    Replicas that no entry has go to what scales out, those that are gone leave their entry. Without live objects every
-    entry stays as it is. An entry that becomes empty is dropped, but for the place of what scales out.
+    Replicas without an entry join the scale-out entry. Removed replicas leave their entry. Without live objects,
+    entries are unchanged. An empty entry is dropped unless it is the scale-out entry.
     """
     ordered = sorted(entries, key=_order)
     for group in pcs.groups:
@@ -137,7 +139,9 @@ def _scale_group(entries: Iterable[MapEntry], group: str, count: int) -> list[Ma
 
 
 def _scale_out_after(entries: Sequence[MapEntry]) -> MapEntry:
-    """The entry of what scales out, of a replica that has none yet: two after its anchor, and after all others."""
+    """Return a scale-out entry for a replica without one. Its epoch follows all others and is at least two after the
+    anchor.
+    """
     anchor = next((entry for entry in reversed(entries) if entry.role is EntryRole.ANCHOR), entries[-1])
     epoch = max(int(anchor.epoch) + 2, int(entries[-1].epoch) + 1)
     return MapEntry(
@@ -186,7 +190,7 @@ _MOST_DIGITS = 20
 
 
 class MapEntries(Record):
-    """The entries of each replica of a workload; `placeholders` are the replicas whose epochs nothing tells."""
+    """The entries of each replica of a workload. `placeholders` are the replicas with unknown epochs."""
 
     by_replica: tuple[tuple[MapEntry, ...], ...] = ()
     placeholders: tuple[int, ...] = ()
@@ -219,7 +223,7 @@ class EpochSources:
         return sum(_size(item.get(_ENTRIES)) for item in self._maps.values())
 
     def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> MapEntries:
-        """The entries of every replica of `pcs`, which is read from `workload`."""
+        """Return the entries of every replica of `pcs`, read from `workload`."""
         by_replica: list[tuple[MapEntry, ...]] = []
         placeholders: list[int] = []
         findings: list[Finding] = []
@@ -243,7 +247,7 @@ class EpochSources:
     def _entries_of_map(
         self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]
     ) -> tuple[MapEntry, ...] | None:
-        """The entries of the replica's PodGangMap; None where there is none, or nothing in it."""
+        """Return the entries of the replica's PodGangMap, or None if it is missing or empty."""
         item = self._maps.get((pcs.namespace or "default", f"{pcs.name}-{replica}"))
         if item is None:
             return None
@@ -292,7 +296,7 @@ def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender
 
 
 def _gangs_by_replica(gangs: Iterable[KubeObject]) -> dict[tuple[str, str, str], list[KubeObject]]:
-    """The PodGangs of the operator that have an epoch, by namespace, workload and replica; each list by name."""
+    """Return the operator's PodGangs with an epoch by namespace, workload and replica. Each list is sorted by name."""
     by_replica: dict[tuple[str, str, str], list[KubeObject]] = {}
     for item in sorted(gangs, key=lambda item: identity(item.value)):
         if _is_number(_label(item, EPOCH)):
@@ -335,7 +339,7 @@ def _empty(item: KubeObject, workload: KubeObject, replica: int) -> Finding:
 
 
 class _EntryReader:
-    """The entries of one PodGangMap; what cannot be read of them is a finding, and counts as absent."""
+    """Reader of the entries of one PodGangMap. An unreadable part is reported and counts as absent."""
 
     __slots__ = ("_item", "findings")
 

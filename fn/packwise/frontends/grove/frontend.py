@@ -128,7 +128,7 @@ def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Contex
 
 
 def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tuple[FieldPath, str, str, str]]:
-    """Each domain of the constraints that the cluster gives no level for: its path, why, what would change that."""
+    """Yield each domain for which the cluster has no level: its path, the reason and the remedy."""
     resolved = resolve_topology(pcs, context.revision)
     topology = context.topologies.get(resolved) if resolved is not None else None
     mutable, kind = context.revision.mutable_constraints, context.revision.topology_kind
@@ -146,7 +146,7 @@ def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tupl
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
-    """A note of PodGangs that may have preferred a level, which no earlier render tells."""
+    """Return a note about PodGangs that may have preferred a level. No earlier render records it."""
     message = (
         f"no earlier render tells what PodGang{'' if len(gangs) == 1 else 's'} {list_known(gangs)} preferred, so it is "
         "left out; give the earlier render with the input, or as the baseline"
@@ -174,15 +174,15 @@ _DOMAIN = ("topologyConstraint", "packDomain")
 
 
 def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """`findings` of a workload's shape; unknown fields among them that the API once had are errors that say so.
+    """Return `findings` about a workload's shape. Unknown fields that the API once had become errors with that reason.
 
-    They asked for a placement that nobody gives any more: to ignore them is never what is meant.
+    They requested a placement that no component provides any more, so they must not be ignored.
     """
     return tuple(each for finding in findings for each in _with_reason(finding))
 
 
 def without_optional(workload: KubeObject, problems: list[Problem], revision: Revision) -> list[Problem]:
-    """`problems` without those of a domain that is left out, where the revision lets it be."""
+    """Remove problems about an absent domain if the revision makes it optional."""
     if not problems or not revision.optional_domain:
         return problems
     return [problem for problem in problems if problem.path[-2:] != _DOMAIN or workload.get(problem.path) is not None]
@@ -223,7 +223,7 @@ Named = tuple[str, str]
 
 
 class _Grove:
-    """PodCliqueSets; `image_of` is the container to which another operator brings the image, "" where there is none."""
+    """PodCliqueSets. `image_of` names the container that gets its image from another operator, or ""."""
 
     def __init__(self, image_of: str = "") -> None:
         self._image_of = image_of
@@ -274,7 +274,7 @@ class _Grove:
         revision: Revision,
         known: KnownTopologies,
     ) -> Iterable[ListedTopology]:
-        """The topologies that are known, and every topology object there is, whoever wrote it."""
+        """Return all known topologies and every topology object, whoever wrote it."""
         listed = {topology.topology.name: (topology.topology, topology.item) for topology in known.by_name.values()}
         kinds, index = {CLUSTER_TOPOLOGY.key, kind_of(revision.topology_kind).key}, inventory.items
         for key, item in (*index.users.items(), *index.generated.items()):
@@ -297,7 +297,7 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
 def _with_notice(
     plans: list[WorkloadPlan], placeholders: list[KubeObject], settings: TopologyRender
 ) -> list[WorkloadPlan]:
-    """The plans with one note for all workloads whose epochs nothing tells, at the first of these."""
+    """Return the plans with one note about all workloads of unknown epochs, at the first of these workloads."""
     from packwise.frontends.grove.epoch_sources import placeholder_notice
 
     notice = placeholder_notice(placeholders, settings)
@@ -306,7 +306,7 @@ def _with_notice(
 
 
 def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
-    """Scheduled pods by workload, in the input or the baseline, whichever is higher."""
+    """Count scheduled pods by workload: the higher number of input and baseline."""
     pods = scheduled_pods(inventory.items)
     for name, count in scheduled_pods(inventory.baseline).items():
         pods[name] = max(count, pods.get(name, 0))
@@ -314,14 +314,14 @@ def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
 
 
 def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
-    """A workload that stands in the input already is refused; what it would become is told there."""
+    """Refuse a workload that the input contains twice. Its objects are planned at the first one."""
     return plan if repeat is None else plan.replace(findings=(*plan.findings, repeat), placements=())
 
 
 class _Judgement(Record):
-    """A workload, what is wrong with it, and what admission makes of it; None where it is refused.
+    """A workload, its findings, and its admitted form or None if it is refused.
 
-    `record` is that of its constraints; `is_recorded`: whether an earlier render recorded them.
+    `record` is the record of its constraints. `is_recorded` is true if an earlier render wrote one.
     """
 
     workload: KubeObject
@@ -332,7 +332,7 @@ class _Judgement(Record):
 
 
 class _Planner:
-    """Judges and plans the workloads of one run, with what they have in common."""
+    """Judge and plan the workloads of one run with their shared context."""
 
     __slots__ = (
         "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_image_of", "_live",
@@ -422,7 +422,7 @@ class _Planner:
         return _Judgement(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
 
     def _soften(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-        """Return the findings; those about fields and closed lists are warnings with a release that nobody knows."""
+        """Return the findings. With an unknown release, findings about fields and closed lists become warnings."""
         if self._cluster.revision.name in REVISIONS:
             return findings
         from packwise.findings.newer import soften_lists
@@ -430,7 +430,7 @@ class _Planner:
         return soften_lists(findings, (UNKNOWN.name,))
 
     def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:
-        """Findings about the pods of a workload. Of one that `is_refused` itself nobody creates any."""
+        """Return findings about the pods of a workload, or none if it `is_refused`: its pods are never created."""
         findings = findings_of(
             [
                 (rule, problem.replace(path=(*path, *problem.path)).brief)
@@ -444,7 +444,7 @@ class _Planner:
         return tuple(each.replace(operator_message=None, stage=None) for each in findings)
 
     def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
-        """Advice about a workload: a warning where it changes what people do, else information."""
+        """Return advice about a workload: a warning if it affects what users do, else information."""
         findings = findings_of(advise(workload, pcs, context), workload)
         settings = self._settings
         if settings.apply and (self._cluster.enabled or settings.item is not None):
@@ -504,7 +504,7 @@ class _Planner:
     def _gangs(
         self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None, plans: Iterable[GangPlan]
     ) -> tuple[tuple[Gang, ...], tuple[Finding, ...]]:
-        """The gangs, with what they preferred before TAS was disabled where the revision lets them keep it."""
+        """Return the gangs. If the revision permits it, they keep the preferences from before TAS was disabled."""
         pcs, cluster = admitted.pcs, self._cluster
         revision = cluster.revision
         gangs = build_gangs(

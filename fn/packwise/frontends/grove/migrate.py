@@ -1,6 +1,6 @@
-"""A PodCliqueSet rewritten, every comment kept: mended without a decision, or for a later revision of the API.
+"""A PodCliqueSet rewritten with every comment: fixed where the fix is safe, or for a later revision of the API.
 
-Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2, #2.3 and #2.6 (what each release adds).
+Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2, #2.3 and #2.6 (changes of each release).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _naming(workload: KubeObject) -> list[FieldPath]:
 
 
 def _constraints(workload: KubeObject) -> Iterator[FieldPath]:
-    """The paths of the constraints: the set's, the cliques', the groups'."""
+    """Yield the paths of the constraints of the set, its cliques and its groups."""
     owners = [(TEMPLATE, workload.get(TEMPLATE)), *_entries(workload, "cliques")]
     for path, owner in [*owners, *_entries(workload, "podCliqueScalingGroups")]:
         if isinstance(owner, dict) and isinstance(owner.get(_CONSTRAINT), dict):

@@ -1,4 +1,4 @@
-"""Values of a PodCliqueSet that its PodGangs lack, and what would change that. Source: spec/grove.md#7."""
+"""Values of a PodCliqueSet that its PodGangs lack, with the change that would include each. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -108,6 +108,6 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
 
 
 def _mirroring() -> str:
-    """A sentence that names the first release whose PodGangs have the labels and annotations of their workload."""
+    """Return a sentence naming the first release with PodGangs that repeat their workload's labels and annotations."""
     first = next(record for record in RECORDS if record.mirrors_metadata)
     return f"{first.releases[0] if first.releases else first.name} is the first release that repeats them"

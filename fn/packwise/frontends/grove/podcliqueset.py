@@ -1,4 +1,4 @@
-"""A PodCliqueSet as the rules and the PodGangs read it: frozen, typed, with its topology, queue and scheduler.
+"""A frozen, typed view of a PodCliqueSet for rules and PodGangs, with its topology, queue and scheduler.
 
 Source: spec/designs.md#7.8, spec/grove.md#7, #4.4, spec/grove-releases.md#2.3, #4.
 """
@@ -81,7 +81,9 @@ _GROUPS = (*TEMPLATE, "podCliqueScalingGroups")
 
 
 def long_names(workload: KubeObject, plans: Iterable[GangPlan]) -> Iterator[Finding]:
-    """A finding for the workload and for each scaling group of which a PodGang has too long a name; of the longest."""
+    """Yield a finding for the workload and each scaling group with too long a PodGang name. It shows the longest
+    one.
+    """
     longest: dict[FieldPath, str] = {}
     for plan in plans:
         place = ("metadata", "name") if plan.is_base else (*_GROUPS, plan.groups[0][0], "name")
@@ -111,9 +113,9 @@ class Pack(Record):
 
 
 class TopologyConstraint(Record):
-    """The packing of each replica: by `pack`, or (all revisions before it) within one `pack_domain`.
+    """The packing of each replica: by `pack`, or within one `pack_domain` in all earlier revisions.
 
-    `topology_name` chooses the topology whose domains are meant, where the revision has that field here.
+    `topology_name` selects the topology of the domains if the revision has this field here.
     """
 
     pack_domain: str = ""
@@ -132,7 +134,7 @@ class TopologyConstraint(Record):
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains it refers to, each once: the required one, then the preferred one."""
+        """Return its distinct domains: the required one, then the preferred one."""
         return tuple(dict.fromkeys([domain for domain in (self.required, self.preferred) if domain]))
 
 
@@ -209,7 +211,7 @@ class PodCliqueSet(Record):
 
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
-        """The view of `value`, which `default.default` returned."""
+        """Return the view of a `value` from `default.default`."""
         metadata = _mapping(value, "metadata")
         spec = _mapping(value, "spec")
         template = _mapping(spec, "template")
@@ -241,7 +243,7 @@ class PodCliqueSet(Record):
         return next(self.constraints(), None) is not None
 
     def constraints(self) -> Iterator[TopologyConstraint]:
-        """Every constraint: the set's, the cliques', the groups', in the operator's order."""
+        """Yield every constraint in the operator's order: the set, the cliques, the groups."""
         if self.topology:
             yield self.topology
         for part in (*self.cliques, *self.groups):
@@ -338,7 +340,7 @@ def _number(value: Mapping[str, Value], key: str, default: int) -> int:
 
 
 def _whole(value: Value) -> int | None:
-    """The integer that `value` is to Kubernetes, whose tools read 2.0 as 2; None where it is none."""
+    """Return `value` as an integer, or None. Kubernetes tools read 2.0 as 2."""
     if type(value) is float and value.is_integer():
         return int(value)
     return value if type(value) is int else None
@@ -357,9 +359,9 @@ def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """The topology that `pcs` names itself, or None; always None where the revision has no such field.
+    """Return the topology that `pcs` names itself, or None. It is always None if the revision has no such field.
 
-    Where constraints name it, the first that does counts: the set's, a group's, a clique's.
+    If constraints name it, the first name counts: the set's, a group's, a clique's.
     """
     if revision.topology_name_field:
         return pcs.topology_name
@@ -370,9 +372,9 @@ def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
 
 
 def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """The name of the topology that applies to `pcs`: its own, else the default, else (unconstrained) None.
+    """Return the name of the topology of `pcs`: its own, else the default, else None if unconstrained.
 
-    A revision with one topology only always resolves to that one.
+    A revision with a single topology always returns that one.
     """
     chosen = chosen_topology(pcs, revision)
     if chosen is not None:
@@ -392,13 +394,13 @@ VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
 
 
 def volcano_queue(pcs: PodCliqueSet) -> str | None:
-    """The queue of `pcs` where Volcano schedules it; None where nothing names one."""
+    """Return the Volcano queue of `pcs`, or None if no queue is named."""
     queues = [owner.annotations.get(VOLCANO_QUEUE, "").strip() for owner in (pcs, *pcs.cliques)]
     return next((queue for queue in queues if queue), None)
 
 
 def resolve_queue(pcs: PodCliqueSet) -> str | None:
-    """The queue of `pcs`: its own, else that of the first clique which names one; None where none does."""
+    """Return the queue of `pcs`: its own, else the first clique's, else None."""
     for owner in (pcs, *pcs.cliques):
         queue = queue_of(owner.labels, owner.annotations)
         if queue:
@@ -444,9 +446,9 @@ _AUTO_MNNVL, _MNNVL_GROUP = "grove.io/auto-mnnvl", "grove.io/mnnvl-group"
 
 
 def spec_with_claim(pcs: PodCliqueSet, group: ScalingGroup | None, clique: Clique) -> Mapping[str, Value]:
-    """Return the spec of a clique's pods as the operator creates them: with the claim of MNNVL, where it gives one.
+    """Return the spec of a clique's pods as the operator creates them, with an MNNVL claim if it adds one.
 
-    The nearest mnnvl-group counts, else auto-mnnvl, and only pods with GPUs get a claim. Source: Grove, internal/mnnvl.
+    The nearest mnnvl-group counts, else auto-mnnvl. Only pods with GPUs get a claim. Source: Grove, internal/mnnvl.
     """
     nearest = [owner.annotations for owner in (clique, group, pcs) if owner is not None]
     named = next((each[_MNNVL_GROUP] for each in nearest if _MNNVL_GROUP in each), None)

@@ -1,1 +1,1 @@
-"""Kubernetes' own gangs: Workloads, PodGroups and CompositePodGroups, and the Jobs and pods that become such groups."""
+"""Kubernetes' own gangs: Workloads, PodGroups and CompositePodGroups, and the Jobs and pods of such groups."""

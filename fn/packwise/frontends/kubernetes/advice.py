@@ -36,12 +36,12 @@ _PGT = "-pgt-0"
 
 
 class Scene(Record):
-    """The input as advice reads it.
+    """The input of advice.
 
-    `templates` are those of each Workload, by its namespace and name, `groups` the PodGroups and CompositePodGroups.
-    `users` are the pods that name a group, by its namespace and name, `jobs` all Jobs with what their API server keeps.
-    `known` are the names of all groups of the input by kind, also of those that are refused. `levels` are lists of node
-    labels, each from the broadest level; `nodes` the labels of the nodes, none where nobody knows these.
+    `templates` are the templates of each Workload by namespace and name. `groups` are the PodGroups and
+    CompositePodGroups. `users` are the pods of each group by its namespace and name. `jobs` are all Jobs as the API
+    server stores them. `known` are the names of all groups by kind, including refused ones. `levels` are lists of node
+    labels from the broadest level. `nodes` are the labels of the nodes, or empty if unknown.
     """
 
     release: KubernetesRelease
@@ -107,7 +107,7 @@ def _disruption_mode(group: Group, scene: Scene) -> Iterator[Finding]:
 
 
 def _refused_later(group: Group, scene: Scene) -> Severity | None:
-    """An error where the release refuses a template for what goes before it; objects are not compared there."""
+    """Return ERROR if the release refuses a template for an earlier one. It does not compare objects."""
     is_template = group.path != ("spec",)
     return Severity.ERROR if is_template and scene.release.refuses_mixed_modes else None
 

@@ -55,7 +55,7 @@ class GangObjects(Record):
 
     @property
     def items(self) -> list[KubeObject]:
-        """Every object once, in the order in which they are judged."""
+        """Return the distinct objects in the order of judgement."""
         return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods]]))
 
 
@@ -114,7 +114,7 @@ class _Kubernetes(FrontEnd):
 
 
 def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeObject, list[str]]:
-    """The node labels of each object, in its order; what a gate drops counts as none."""
+    """Return the node labels of each object in its order. Fields dropped by a gate are ignored."""
     objects = read_objects(inventory)
     release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
     keys: dict[KubeObject, list[str]] = {}
@@ -145,13 +145,13 @@ def read_objects(inventory: Inventory) -> GangObjects:
 
 
 def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
-    """True if a Job says or said how it is scheduled, or has a name of which no group can be made."""
+    """Return True if a Job states or stated its scheduling, or its name cannot become a group's name."""
     was = None if inventory.baseline is None else value_at(inventory.before(item.value), *SCHEDULING)
     return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
 
 
 def gates_for(objects: GangObjects, settings: TopologyRender) -> Gates:
-    """Return the gates of the settings; if they name none, those that the objects need."""
+    """Return the gates of the settings, or the gates that the objects need if none are set."""
     release = kubernetes_release(settings.kubernetes.version)
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
@@ -180,7 +180,7 @@ def _scene(  # noqa: PLR0917
     cluster: Cluster,
     settings: TopologyRender,
 ) -> Scene:
-    """The input as advice reads it: what the API server keeps of it."""
+    """Return the input of advice: the objects as the API server stores them."""
     kept = [(each.item, each.kept) for each in judged if each.kept is not None]
     users: dict[tuple[str, str], list[Pods]] = {}
     for pods in objects.pods if POD_GATE in gates.on else ():

@@ -31,14 +31,14 @@ class Dropped(Record):
 
 
 class Prepared(Record):
-    """An object as the API server validates it, and what it dropped of it."""
+    """An object as the API server validates it, and the dropped fields."""
 
     value: Mapping[str, Value]
     dropped: tuple[Dropped, ...] = ()
 
 
 def prepare_group(kind: str, value: Mapping[str, Value], release: KubernetesRelease, gates: frozenset[str]) -> Prepared:
-    """Return an object of the group without the fields whose gates are off."""
+    """Return a group object without fields of disabled gates."""
     dropped: list[Dropped] = []
     spec = _without(mapping(value.get("spec")), spec_of(kind, release), ("spec",), gates, dropped)
     return Prepared({**value, "spec": spec}, tuple(dropped))
@@ -47,8 +47,8 @@ def prepare_group(kind: str, value: Mapping[str, Value], release: KubernetesRele
 def prepare_job(value: Mapping[str, Value], gates: frozenset[str]) -> Prepared:
     """Return a Job without `spec.scheduling` if its gate is off.
 
-    Otherwise the parts of it are stored whatever the other gates say, and the Workload that the controller makes of it
-    loses them.
+    If it is on, all its parts are stored, even parts of other disabled gates. The Workload that the controller makes
+    loses these parts.
     """
     spec = mapping(value.get("spec"))
     scheduling = spec.get("scheduling")
@@ -103,14 +103,14 @@ def _without(
 
 
 class Gates(Record):
-    """The gates that are on. `needed` are those that the objects need, if the settings name none."""
+    """The enabled gates. `needed` are the gates that the objects need if the settings name none."""
 
     on: frozenset[str]
     needed: tuple[str, ...] = ()
 
 
 def gates_of(settings: Kubernetes, release: KubernetesRelease, needed: Iterable[str]) -> Gates:
-    """Return the gates of the settings; if they name none, those that the objects need."""
+    """Return the gates of the settings, or the gates that the objects need if none are set."""
     if settings.feature_gates is not None:
         return Gates(release.effective([gate for gate, is_on in settings.feature_gates.items() if is_on]))
     wanted = set(needed)

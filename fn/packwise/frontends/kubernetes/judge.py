@@ -1,4 +1,4 @@
-"""One object of group scheduling as its API server judges it: version, types, gates, validation, update.
+"""Validation of one group scheduling object as by its API server: version, types, gates, validation, update.
 
 Source: spec/kubernetes-gangs.md#2 to #7.
 """
@@ -36,9 +36,9 @@ _POD = ("", "Pod")
 
 
 class Judged(Record):
-    """An object with what is wrong with it.
+    """An object with its findings.
 
-    `kept` is what its API server stores of it, None where it is refused; `dropped` are the fields that it does not.
+    `kept` is the object as its API server stores it, or None if it is refused. `dropped` are the fields removed before.
     """
 
     item: KubeObject
@@ -48,7 +48,7 @@ class Judged(Record):
 
 
 class Server(Record):
-    """The API server: its release, the gates that are on, and how severe unknown fields are."""
+    """The API server: its release, its enabled gates, and the severity of unknown fields."""
 
     release: KubernetesRelease
     gates: frozenset[str]
@@ -56,7 +56,7 @@ class Server(Record):
 
 
 def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
-    """Judge a Workload, PodGroup or CompositePodGroup, which was `before` the change."""
+    """Judge a Workload, PodGroup or CompositePodGroup. `before` is its value before the change."""
     kind, value, release, gates = item.kind, item.value, server.release, server.gates
     version = item.api_version.rpartition("/")[2]
     wrong = version_message(kind, version, server)
@@ -139,7 +139,7 @@ def _verdict(
     problems: Callable[[Mapping[str, Value] | None], Sequence[Problem]],
     old: Mapping[str, Value] | None,
 ) -> Iterator[Finding]:
-    """The refusals of an object, which was `old`; and whether it can be created instead of changed."""
+    """Yield the refusals of an object with the old value `old`. They show if it can be created anew instead."""
     refused, as_new = problems(old), problems(None) if old is not None else None
     fresh = refused if as_new is None else [problem for problem in refused if problem in as_new]
     for order, problem in enumerate(refused):
@@ -175,7 +175,7 @@ def _drop_text(gate: str) -> str:
 
 
 def _without_group(value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:
-    """A Job, whose pods have no group if the gate of that is off."""
+    """Return a Job. Its pods have no group if that gate is off."""
     if POD_GATE in gates:
         return value
     spec, template = mapping_at(value, "spec"), mapping_at(value, "spec", "template")

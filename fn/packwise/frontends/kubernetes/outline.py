@@ -1,4 +1,4 @@
-"""Groups as `packwise explain` shows them: what each asks for, the pods that name it, the fields that are dropped.
+"""Groups as `packwise explain` shows them: the requests of each, its pods, and dropped fields.
 
 Source: spec/kubernetes-gangs.md#9.
 """
@@ -32,7 +32,7 @@ _MOST_DEPTH = 4
 
 
 def outlines_of(judged: Iterable[Judged], scene: Scene) -> dict[KubeObject, tuple[Outline, ...]]:
-    """Return the groups of each object with what is below them, then the fields that are dropped."""
+    """Return the groups of each object with their parts, then its dropped fields."""
     own: dict[KubeObject, list[Group]] = {}
     below: dict[tuple[KubeObject, FieldPath], list[Group]] = {}
     for group in (*[each for templates in scene.templates.values() for each in templates], *scene.groups):

@@ -1,4 +1,4 @@
-"""The rules of Kubernetes' own gangs: what the API server refuses, what is lost without a word, what never starts.
+"""The rules of Kubernetes' own gangs: refusals by the API server, silently dropped fields, groups that never start.
 
 Source: spec/kubernetes-gangs.md#8.
 """

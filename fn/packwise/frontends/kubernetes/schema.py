@@ -1,7 +1,7 @@
-"""The fields of group scheduling: types, what the API server asks of them, what may change, the gate that drops them.
+"""The fields of group scheduling: types, validation, permitted changes, and the gate of each.
 
-One table for each kind. Its rows are what Kubernetes writes as `+k8s:` tags beside the fields of its Go types; the
-decoder's table of `packwise.fields` is made of the same rows. Source: spec/kubernetes-gangs.md#3, #4, #6, #7.
+One table per kind. Its rows repeat the `+k8s:` tags beside the fields of Kubernetes' Go types. The decoder's table of
+`packwise.fields` is built from the same rows. Source: spec/kubernetes-gangs.md#3, #4, #6, #7.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Listing(Record):
 
 
 class Member(Record):
-    """A field. `gate` is the gate without which the API server drops it."""
+    """A field. The API server drops it if `gate` is off."""
 
     of: Leaf | Struct | Listing
     is_required: bool = False
@@ -123,7 +123,7 @@ _PARENT = _FIXED(_text(_subdomain, is_pointer=True), gate=COMPOSITE)
 
 
 def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
-    """A scheduling policy; that of a Job may be absent, and so may its count, which the API server fills in."""
+    """Return a scheduling policy. A Job may omit its policy and its count: the API server fills them in."""
     minimum = Leaf(Number(), least=1, is_pointer=of_job)
     basic = Member(Struct("BasicSchedulingPolicy"), change=Change.FREE if of_job else Change.FIXED)
     gang = Struct(_GANG_TYPES.get(group, "GangSchedulingPolicy"), {count: Member(minimum, is_required=not of_job)})
@@ -139,7 +139,7 @@ def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
 def _common_members(
     prefix: str, policy: Member, most_priority: int | None, *, claims: bool, has_priority: bool = True
 ) -> dict[str, Member]:
-    """The fields that templates, groups and Jobs have alike, in the order of the types."""
+    """Return the fields that templates, groups and Jobs share, in the order of the types."""
     constraints = Struct(f"{prefix}SchedulingConstraints", {
         "topology": Member(Listing(lambda: _CONSTRAINT, "[]{0}.TopologyConstraint", most=1)),
     })  # fmt: skip
@@ -244,7 +244,9 @@ JOB_GATE, POD_GATE = JOBS, GENERIC
 
 
 def decoder_table(struct: Struct, version: str, known: dict[str, Object] | None = None) -> Object:
-    """The types of a struct for a decoder, whose messages name types of an API `version`; `known` are those so far."""
+    """Return the types of a struct for a decoder. Messages name types of the API `version`. `known` are the types so
+    far.
+    """
     known = {} if known is None else known
     if struct.name in known:
         return known[struct.name]

@@ -1,7 +1,7 @@
-"""The API server's refusals in group scheduling: by the tables of fields, and by the rules of a whole Workload.
+"""The API server's refusals in group scheduling: by the tables of fields and by the rules of a whole Workload.
 
-An update is judged beside the object before it: a field that may not change and did is refused for that alone.
-Source: spec/kubernetes-gangs.md#4, #5, #6.
+An update is compared with the earlier object. A changed immutable field is refused for that reason alone. Source:
+spec/kubernetes-gangs.md#4, #5, #6.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _OTHERS = ("apiVersion", "kind", "metadata", "status")
 def decode(
     kind: str, version: str, value: Value, table: Struct, path: FieldPath, *, whole: Mapping[str, Value] | None = None
 ) -> Decoded:
-    """Return the problems of decoding the value at `path` of an object; the first has the API server's text.
+    """Return the problems of decoding the value at `path` of an object. The first has the API server's text.
 
-    `whole` is the object, if all of its fields are those of the group.
+    `whole` is the object if all its fields belong to the group.
     """
     types: Kind = decoder_table(table, version)
     for step in reversed(path[1:]):
@@ -91,9 +91,9 @@ def _around(step: str | int, inner: Kind) -> Object | Array:
 def group_problems(
     kind: str, value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KubernetesRelease
 ) -> list[Problem]:
-    """Return what the API server refuses of an object of the group, a new one or an update of `before`.
+    """Return the API server's refusals of a group object, a new one or an update of `before`.
 
-    Fields whose gates are off are gone from both, and both have their defaults.
+    Both lack fields of disabled gates and have their defaults.
     """
     problems = [
         Problem(each.path, each.message, each.error.text(), Stage.SCHEMA)
@@ -112,7 +112,7 @@ def group_problems(
 
 
 def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None) -> list[Problem]:
-    """Return what the API server refuses of `spec.scheduling` of a Job."""
+    """Return the API server's refusals of `spec.scheduling` of a Job."""
     path: FieldPath = ("spec", "scheduling")
     spec, old = mapping(value.get("spec")), mapping(mapping(before).get("spec"))
     scheduling, stored = spec.get("scheduling"), old.get("scheduling")
@@ -137,7 +137,7 @@ def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None)
 
 
 def pod_problems(group: Mapping[str, Value], path: FieldPath) -> Iterator[Problem]:
-    """Yield what the API server refuses of `schedulingGroup`, at `path`, of a pod or of a template of pods."""
+    """Yield the API server's refusals of `schedulingGroup` at `path` of a pod or pod template."""
     name = group.get("podGroupName")
     at = (*path, "podGroupName")
     if name is None:
@@ -237,7 +237,7 @@ def _list_problems(
 
 
 def _change_problem(entry: Value, stored: Value, member: Member, at: FieldPath) -> Problem | None:
-    """The refusal of a change of a field; None where it may change, or did not."""
+    """Return the refusal of a changed field, or None if it is mutable or unchanged."""
     if member.change is Change.FIXED and not is_same(entry, stored, member.of):
         return _problem(at, ErrorType.INVALID, None, "field is immutable", message=_FIXED_FIX)
     if member.change is Change.ONCE and _is_set(entry) != _is_set(stored):
@@ -251,7 +251,7 @@ def _once(at: FieldPath, *, is_set: bool) -> Problem:
 
 
 def is_same(left: Value, right: Value, of: Leaf | Struct | Listing) -> bool:
-    """Return True if both values are the same to Go: what is absent is zero where there is no pointer."""
+    """Return True if Go considers both values equal. An absent value is zero unless the type is a pointer."""
     return _normal(left, of) == _normal(right, of)
 
 

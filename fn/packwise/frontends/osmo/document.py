@@ -41,9 +41,9 @@ _KINDS = ("pool", "workflow")
 
 
 class Documents(Record):
-    """The documents that were read, in the input's order; one with errors lacks parts, and `findings` say why.
+    """The read documents in the order of the input. One with errors lacks parts, and `findings` give the reasons.
 
-    `pod_templates` are laid over the pods of pools.
+    `pod_templates` are merged into the pods of pools.
     """
 
     pools: tuple[OsmoPool, ...]
@@ -58,7 +58,7 @@ class Documents(Record):
 
 
 class Raw(Record):
-    """A document: its own `text`, and the `value` that OSMO's own reader makes of it, templates filled in."""
+    """A document: its own `text` and its `value` in OSMO's reader after templates are filled in."""
 
     place: Place
     text: str
@@ -71,7 +71,7 @@ class Raw(Record):
 
 
 def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) -> Documents:
-    """The pools and workflows at `places`; `values` are those of the submission, for templates."""
+    """Return the pools and workflows at `places`. Templates use the submission's `values`."""
     pools: list[OsmoPool] = []
     workflows: list[Workflow] = []
     templates: list[tuple[Place, Mapping[str, Value]]] = []
@@ -94,7 +94,7 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
 
 
 def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
-    """The document there, or what keeps it from being one."""
+    """Return the document there, or the findings that prevent it."""
     place = at.place
     if at.form == "labelled":
         return _read_embedded(place, fill_in)
@@ -113,7 +113,7 @@ def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
 
 
 def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
-    """The workflow spec that `text` is once its templates are filled in, or what keeps it from being one."""
+    """Return the workflow spec in `text` with its templates filled in, or the findings that prevent it."""
     filled = fill_in(text)
     if isinstance(filled, Unfilled):
         return None, [*_sections_of_text(place, text), _unfilled_finding(place, filled)]
@@ -151,7 +151,7 @@ def _read_once(filled: Filled) -> TextRead:
 
 
 def _derive(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
-    """`place`, whose findings stand where the lines of the filled-in text come from."""
+    """Return `place` with its findings on the source lines of the filled-in text."""
     item = place.item if place.path else KubeObject.cut(place.item.source, value)
     return place.replace(item=item, derived=Derived(filled.text, filled.lines))
 

@@ -1,4 +1,4 @@
-"""OSMO's front end: each pool and workflow validated, and turned into what the scheduler is asked for."""
+"""OSMO's front end: it validates each pool and workflow and builds the requests to the scheduler."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Osmo(FrontEnd):
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """The plans of the documents that cannot be read, of the pools in their order, of the workflows by name."""
+        """Yield the plans of unreadable documents, then of the pools in their order, then of the workflows by name."""
         documents, names = _read(inventory, settings)
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
         before = read_documents(document_places_before(inventory), settings.osmo.values).rendered_pools
@@ -105,7 +105,7 @@ class _Osmo(FrontEnd):
 
 
 def _read(inventory: Inventory, settings: TopologyRender) -> tuple[Documents, Names]:
-    """The documents of the input, and the names of what they become."""
+    """Return the input's documents and the names of their objects."""
     documents = read_documents(document_places(inventory), settings.osmo.values)
     return documents, object_names(documents.rendered_pools, documents.workflows, settings.osmo)
 
@@ -163,7 +163,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
 
 
 def _plan_without_pool(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
-    """The findings about a workflow that hold whatever its pool is; nothing is made of it."""
+    """Return the findings about a workflow that hold for any pool. No objects are made."""
     submission = Submission(workflow, OsmoPool("", workflow.place, ""), settings.osmo)
     return WorkloadPlan(workflow.place.item, tuple(run(NEED_NO_POOL, submission)))
 
@@ -191,7 +191,7 @@ def _tokens(workflow: Workflow) -> Iterator[Finding]:
 
 
 class _Unsettled(Record):
-    """Why a workflow has no pool, or one that it does not name; all to which it applies are one finding."""
+    """The reason for a workflow without a pool, or with one that it does not name. Equal reasons share one finding."""
 
     rule: Rule
     message: str
@@ -221,7 +221,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
 
 
 def _unsettled_reason(near: list[OsmoPool], known: list[str]) -> _Unsettled | None:
-    """The finding about a workflow that names no pool and has these `near`; None where one is near."""
+    """Return the finding about a workflow without a pool name and with the pools `near`, or None if one is near."""
     if not known:
         message = "must come with the config of its pool: there is no OSMO pool among the input"
         return _Unsettled(POOL_KNOWN, message)

@@ -1,4 +1,4 @@
-"""A pool and a workflow as the steps see them, and the tree of a group's tasks. Source: spec/osmo.md#1, #2, #4."""
+"""A pool, a workflow, and the tree of a group's tasks. Source: spec/osmo.md#1, #2, #4."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Backend(Record):
 
 
 class OsmoPool(Record):
-    """A pool; `keys` stand broadest first, as OSMO wants them. `place` is where it is written.
+    """A pool at `place`. `keys` are listed broadest first, as OSMO requires.
 
-    `layered` tells that it stands in Helm values, which are laid over others. `templates` are the names of the pod
-    templates that all of its pods have.
+    `layered` is true for a pool in Helm values, because several values files combine. `templates` are the names of the
+    pod templates of all its pods.
     """
 
     name: str
@@ -60,7 +60,7 @@ class OsmoPool(Record):
 
     @property
     def partial(self) -> bool:
-        """True if a part of it stands elsewhere: it comes from Helm values, and names no backend."""
+        """Return True if Helm values elsewhere hold a part of it: it is layered and names no backend."""
         return self.layered and not self.backend_name
 
     @property
@@ -111,18 +111,18 @@ def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
 
 
 def pool_of(name: str, file: str | None, pools: Sequence[OsmoPool]) -> OsmoPool | None:
-    """The pool of a workflow that stands in `file`: that of its name, else (for "") the first of the nearest ones.
+    """Return the pool of a workflow in `file`: the one of that name, or for "" the first of the nearest ones.
 
-    None where there is none. Source: spec/osmo.md#8.
+    Return None without such a pool. Source: spec/osmo.md#8.
     """
     candidates = nearest_pools(file, pools) if not name else [pool for pool in pools if pool.name == name]
     return candidates[0] if candidates else None
 
 
 def nearest_pools(file: str | None, pools: Sequence[OsmoPool]) -> list[OsmoPool]:
-    """The pools in the folder of `file`, else in the nearest folder above that has any.
+    """Return the pools in the folder of `file`, else in the nearest folder above with pools.
 
-    A single pool is near wherever it stands, and what comes from no file is in every folder.
+    A single pool is near every file. A pool without a file is in every folder.
     """
     if file is None or len(pools) < 2:
         return list(pools)
@@ -135,7 +135,7 @@ def nearest_pools(file: str | None, pools: Sequence[OsmoPool]) -> list[OsmoPool]
 
 
 def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
-    """The pools, of several layers of Helm values for one pool the first that is whole, or else the first."""
+    """Return distinct pools. Of several Helm layers of one pool, return the first complete one, else the first."""
     taken: dict[str, OsmoPool] = {}
     for pool in pools:
         before = taken.setdefault(pool.name, pool)
@@ -278,20 +278,20 @@ K = TypeVar("K", bound="Hashable")
 
 
 def safe_name(wanted: str) -> str:
-    """`wanted` as a DNS label, but for its length: in lower case, with a dash for what no label takes."""
+    """Return `wanted` as a DNS label of any length: in lower case, with dashes for invalid characters."""
     return _NO_NAME.sub("-", wanted.lower()).strip("-") or _UNNAMED
 
 
 def label_text(wanted: str) -> str:
-    """`wanted` as the value of a label: itself where it is one, else without what none takes, cut to 63 characters."""
+    """Return `wanted` as a label value: without invalid characters and cut to 63 characters."""
     return _NO_VALUE.sub("-", wanted)[:MAX_NAME].strip("-_.")
 
 
 def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
-    """A DNS label for each key: of `wanted`, (key, name, what tells the key from all others).
+    """Return a DNS label for each key. `wanted` holds tuples of a key, its name and its identity.
 
-    A name that is too long, and one that two keys would have, ends in a hash of what tells its key apart; the one key
-    whose own name it is keeps it. Their order does not count.
+    A name ends in a hash of the identity if it is too long or if two keys share it. The key that has exactly this name
+    keeps it. The order of `wanted` does not matter.
     """
     entries = [(key, name, safe_name(name), identity) for key, name, identity in wanted]
     sharing: dict[str, list[bool]] = {}
@@ -334,9 +334,9 @@ Path = tuple[TreeStep, ...]
 
 
 class TaskNode(Record):
-    """A node below the branching point; `wanted` is its name before it is made safe.
+    """A node below the branching point. `wanted` is its name before escaping.
 
-    A leaf holds `members` tasks; an inner node (None) holds the nodes whose parent it is.
+    A leaf holds `members` tasks. `members` is None for an inner node with child nodes.
     """
 
     path: Path
@@ -348,10 +348,9 @@ class TaskNode(Record):
 
 
 class TaskTree(Record):
-    """`bounds` hold for the whole group, along `shared`, the path that all its tasks have in common.
+    """The tree of a group's tasks. `bounds` hold for the whole group along `shared`, the common path of all tasks.
 
-    `nodes` stand parents first; `leaves` is the name of each task's node, in the tasks' order, None where there are no
-    nodes.
+    `nodes` lists parents first. `leaves` names each task's node in the tasks' order, or is None without nodes.
     """
 
     bounds: Bounds | None
@@ -361,9 +360,9 @@ class TaskTree(Record):
 
 
 def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
-    """The path of each task: its requirements, broadest first; with `pad`, also what others ask for and it does not.
+    """Return the path of each task: its requirements, broadest first. With `pad`, add levels that only other tasks use.
 
-    Of two requirements at one level the first counts.
+    Of two requirements at one level, the first counts.
     """
     used = sorted({each.level for task in tasks for each in task})
     paths: list[Path] = []
@@ -376,9 +375,9 @@ def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
 
 
 def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: bool) -> TaskTree:
-    """The tree of a group of tasks, each given by what it asks for; `levels` are the pool's, broadest first.
+    """Return the tree of a group of tasks, each given by its requirements. `levels` are the pool's, broadest first.
 
-    Without `pad` the tasks must have requirements at the same levels, or none of them any.
+    Without `pad`, all tasks must have requirements at the same levels or none at all.
     """
     paths = paths_of(tasks, pad=pad)
     nodes = _nodes(tasks, paths)
@@ -407,9 +406,9 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
 
 
 def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[Path, bool | None]:
-    """Every node in order of first appearance, and whether its level is required; None for a padded one.
+    """Return every node in order of first appearance and True if its level is required, or None for a padded one.
 
-    One task that requires it is enough: which of them comes first does not count.
+    A level is required if any task requires it, whatever their order.
     """
     nodes: dict[Path, bool | None] = {}
     for task, path in zip(tasks, paths, strict=True):

@@ -1,4 +1,6 @@
-"""Values of a workflow that its PodGroups and Pods lack, and what would change that. Source: spec/osmo.md#1 to #5."""
+"""Values of a workflow that its PodGroups and Pods lack, with the change that would include each. Source:
+spec/osmo.md#1 to #5.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
 
 
 def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
-    """Levels that all tasks of a group share, of which one constraint can state two: a bound and a wish within it."""
+    """Yield levels shared by all tasks of a group that no constraint can state. A constraint holds one required and
+    one preferred level.
+    """
     tree = tree_of(submission, group)
     bounds, levels, workflow = tree.bounds, submission.pool.levels, submission.workflow
     if bounds is None:

@@ -1,4 +1,4 @@
-"""Queues, topologies, gangs and pods of pools and workflows, and where these differ from what OSMO builds.
+"""Queues, topologies, gangs and pods of pools and workflows, and their differences from OSMO's own objects.
 
 Source: spec/osmo.md#5, #d1 to #d9, #decisions.
 """
@@ -69,7 +69,7 @@ class Names(Record):
 
 
 def object_names(pools: Iterable[OsmoPool], workflows: Iterable[Workflow], settings: Osmo) -> Names:
-    """The names of all objects of a render; those of tasks and groups are told apart within their workflow."""
+    """Return the names of all objects of a render. Names of tasks and groups are unique within their workflow."""
     workflows = list(workflows)
     queues = [(pool.name, f"osmo-pool-{settings.namespace}-{pool.name}", pool.name) for pool in pools]
     groups = [_of(workflow, group.name) for workflow in workflows for group in workflow.groups]
@@ -171,7 +171,7 @@ def _with_origin(bounds: Bounds, workflow: Workflow, part: TaskGroup | Task) -> 
 
 
 def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osmo) -> dict[str, str]:
-    """OSMO's labels. What it calls uuid is a name here: a render has nothing random in it."""
+    """Return OSMO's labels. Its uuid is a name here because a render must not be random."""
     name = label_text(workflow.name)
     labels = {
         "osmo.workflow_id": name,
@@ -187,7 +187,7 @@ def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osm
 
 
 def _pod(submission: Submission, task: Task, name: str, labels: Mapping[str, str]) -> Mapping[str, Value]:
-    """The pod of a task, as far as the workflow says what it is; what a pool's templates add is OSMO's own."""
+    """Return the pod of a task from the workflow. Only OSMO adds the pool's templates."""
     workflow, pool = submission.workflow, submission.pool
     resource = workflow.resources[task.resource]
     own: dict[str, str] = {
@@ -255,13 +255,13 @@ _SHOWN = 3
 
 
 def differences(submission: Submission, group: TaskGroup, tree: TaskTree) -> Iterator[Finding]:
-    """Findings about differences between what is rendered for `group` and what OSMO would build."""
+    """Yield findings about differences between the rendered `group` and OSMO's."""
     for message in _messages(submission, group, tree):
         yield submission.workflow.at(group.path).finding(DIFFERS, message)
 
 
 def queue_differences(pool: OsmoPool, names: Names, settings: Osmo) -> Iterator[Finding]:
-    """A pool whose queue and Topology would have names that Kubernetes refuses, or that another pool's would have."""
+    """Report a pool if Kubernetes refuses the name of its queue or Topology, or if another pool has the same name."""
     wanted, name = f"osmo-pool-{settings.namespace}-{pool.name}", names.queues[pool.name]
     if name != wanted:
         message = (

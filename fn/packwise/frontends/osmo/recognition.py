@@ -1,4 +1,4 @@
-"""Documents of OSMO among the input: pools, workflows, and configurations that hold pools."""
+"""Recognition of OSMO's documents in the input: pools, workflows, and configurations with pools."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _GITLAB_FIELDS = frozenset({"rules", "auto_cancel"})
 
 
 class DocumentAt(Record):
-    """Where a document of OSMO stands.
+    """The place of an OSMO document.
 
-    `form`: a `file` by itself; the data of a `labelled` ConfigMap; the part of Helm `values` that holds pools; the data
-    of the ConfigMap that the chart makes for OSMO's `service`.
+    `form` is `file` for a whole file, `labelled` for the data of a labelled ConfigMap, `values` for the pools in Helm
+    values, or `service` for the data of the ConfigMap that the chart makes for OSMO's service.
     """
 
     place: Place
@@ -100,7 +100,7 @@ def may_be_document(text: str) -> bool:
 
 
 def document_places(inventory: Inventory) -> tuple[DocumentAt, ...]:
-    """The places of OSMO's documents: those of files, then the data of ConfigMaps, then Helm values within objects."""
+    """Return the places of OSMO's documents: files, then data of ConfigMaps, then Helm values in objects."""
     return tuple(_places(inventory.documents, inventory.items))
 
 
@@ -148,9 +148,9 @@ def _configs_below(item: KubeObject, path: FieldPath) -> Iterator[DocumentAt]:
 
 
 def _configs_in_values(values: Value) -> Iterator[FieldPath]:
-    """The paths, within Helm values, of what holds OSMO's pools or the templates of their pods.
+    """Yield the paths in Helm values of OSMO's pools and of their pod templates.
 
-    The values are those of its chart, or of one that depends on it.
+    The values belong to its chart or to one that depends on it.
     """
     if not isinstance(values, dict):
         return

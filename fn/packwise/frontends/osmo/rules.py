@@ -1,4 +1,4 @@
-"""The rules of OSMO's documents, and a check as a rule with the function that finds what breaks it.
+"""The rules of OSMO's documents. A check is a rule with the function that finds its problems.
 
 Source: spec/osmo.md, spec/kai.md#1.
 """
@@ -34,9 +34,9 @@ S = TypeVar("S")
 
 
 class OsmoCheck(Record, Generic[S]):
-    """A rule, and the function that answers what breaks it: each problem with the place that its path is below.
+    """A rule and the function that yields its problems, each with the place above its path.
 
-    `stage`: when OSMO would refuse; its pool configs at the service's start, workflows when they are submitted.
+    `stage` is the time of OSMO's refusal: pool configs at the start of the service, workflows at submission.
     """
 
     rule: Rule
@@ -50,7 +50,7 @@ def problem_at(place: Place, message: str, text: str | None = None, *, at_key: b
 
 
 def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[Finding]:
-    """Every problem in the order in which OSMO looks; `order` is the place of the first."""
+    """Yield every problem in OSMO's order. `order` is the place of the first."""
     for check in checks:
         for place, problem in check.problems(subject):
             stage = None if problem.operator_message is None else check.stage
@@ -108,7 +108,7 @@ def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 
 
 def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
-    """Every task that is a mapping, of groups or by itself, with its path."""
+    """Yield every task mapping with its path, inside and outside groups."""
     owners: list[tuple[Mapping[str, Value], FieldPath]] = [(workflow, ("workflow",))]
     owners += [(group, ("workflow", "groups", at)) for at, group in mappings_by_place(workflow.get("groups"))]
     for owner, path in owners:
@@ -289,7 +289,7 @@ def _keys(at: PoolAt) -> Iterator[ProblemAt]:
 
 
 def _order(at: PoolAt) -> Iterator[ProblemAt]:
-    """A level whose label says that it is broader than one above it: OSMO and KAI would take the order as it is."""
+    """Report a level with a label that is broader than the label above it. OSMO and KAI use the order as written."""
     above: tuple[int, str] | None = None
     for index, key in enumerate(at.pool.keys):
         breadth = _BREADTH.get(key.label, _BREADTH.get(key.label.rpartition("/")[2]))
@@ -529,7 +529,9 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO accepts it, and leaves the pods without a subgroup, or binds them all the same. Source: spec/osmo.md#d2."""
+    """Report groups that mix tasks with and without requirements. OSMO accepts them but its pods lack a subgroup or
+    are bound nevertheless. Source: spec/osmo.md#d2.
+    """
     if at.pad:
         return
     for group in at.workflow.groups:
@@ -559,7 +561,7 @@ def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _conflicts(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO takes what the first task says, so that their order counts. Source: spec/osmo.md#d7."""
+    """Report conflicting tasks. OSMO uses the first task's value, so their order matters. Source: spec/osmo.md#d7."""
     reported: set[tuple[str, str]] = set()
     for group in at.workflow.groups:
         first: dict[Path, tuple[bool, Task]] = {}
@@ -589,7 +591,7 @@ def _conflict(at: Submission, task: Task, other: Task, key: str) -> ProblemAt:
 
 
 class _Built(Record):
-    """A node as OSMO makes it: told by the names of its path joined by dashes, whatever levels they are of."""
+    """A node as OSMO builds it. Only the joined names of its path identify it, not its levels."""
 
     task: Task
     level: int

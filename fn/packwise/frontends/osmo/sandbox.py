@@ -1,7 +1,6 @@
-"""Jinja's sandbox, as OSMO uses it: for a process that may end in any way, since a template can take all there is.
+"""Jinja's sandbox as OSMO configures it, for a separate process: a template can use up every resource.
 
-Beside what the sandbox refuses, there is nothing in it that differs from run to run: chance, the clock,
-addresses in memory, the order of sets.
+It also excludes everything that differs between runs: random numbers, the clock, memory addresses, the order of sets.
 """
 
 from __future__ import annotations
@@ -67,16 +66,16 @@ _LONGEST = 4_000
 
 
 class FilledTemplate(Record):
-    """A template filled in; `lines` are, for each line of `text`, the 1-based line of the template it comes from."""
+    """A filled-in template. `lines` maps each line of `text` to its 1-based line of the template."""
 
     text: str
     lines: tuple[int, ...]
 
 
 class Failure(Record):
-    """Why a template cannot be filled in: `message` says it, about `line` of it, 1-based.
+    """The failure of a template. `message` describes it, at the 1-based `line`.
 
-    `error` is Jinja's own text, None where Jinja has none. `missing` are the variables without a value.
+    `error` is Jinja's own text, or None. `missing` are the variables without a value.
     """
 
     message: str
@@ -86,9 +85,9 @@ class Failure(Record):
 
 
 def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
-    """The template `text` filled in with `values`, or why it is not, as `read_answer` reads it.
+    """Return the template `text` filled in with `values`, or its failure, encoded for `read_answer`.
 
-    Raises MemoryError and RecursionError, as the template pleases; more often it does not come to its end.
+    Raise MemoryError or RecursionError if the template causes one. Hostile templates may also never end.
     """
     done = _render(text, values)
     failed = isinstance(done, Failure)
@@ -97,7 +96,7 @@ def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
 
 
 def read_answer(answer: bytes, lines: int) -> FilledTemplate | Failure | None:
-    """The answer of a process that worked on a template of so many lines; None where it is none."""
+    """Return the answer of a process for a template with `lines` lines, or None if it is invalid."""
     try:
         parts: Any = json.loads(answer)
     except (ValueError, RecursionError):
@@ -159,7 +158,7 @@ class _NoLoaderError(Exception):
 
 
 class _Textless:
-    """A value whose text would be an address in memory: it has none."""
+    """A value without text, because its text would be a memory address."""
 
     __slots__ = ("value",)
 
@@ -186,7 +185,7 @@ class _Generator(_Textless):
 
 
 def _with_text(value: Any) -> Any:
-    """The value, or what a template gets in its place."""
+    """Return the value that a template sees for `value`."""
     if isinstance(value, _TEXTLESS):
         return _Textless(value)
     if isinstance(value, (set, frozenset)):
@@ -236,9 +235,9 @@ def _filter_with_text(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Marked(NodeTransformer):
-    """A template's tree in which each line of its own text starts with `mark` and the line's number.
+    """A template's tree with `mark` and the line number at the start of each line of its own text.
 
-    But for text that becomes a value.
+    Text that becomes a value is not marked.
     """
 
     def __init__(self, mark: str) -> None:
@@ -289,7 +288,7 @@ def _first_line(tree: nodes.Template | None, missing: tuple[str, ...]) -> int:
 
 
 def _line_of(error: BaseException, template: Template | None) -> int:
-    """The template's line at which `error` was raised, the first where it has none."""
+    """Return the template's line that raised `error`, or 1 if unknown."""
     trace, line = error.__traceback__, 1
     while trace is not None and template is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":

@@ -1,9 +1,7 @@
-"""The fields of pools and workflows as OSMO declares them, and its errors in the words of an operator.
+"""The fields of pools and workflows as OSMO declares them, with errors in OSMO's own texts.
 
-Source: spec/osmo.md#1 and #2, OSMO 1da31e19 (src/utils/connectors/postgres.py, src/utils/job/task.py and
-workflow.py), spec/osmo.md#1 and #2.
-
-So the texts of what is wrong are OSMO's own. The models' names are part of some texts.
+Some texts contain the names of the models. Source: spec/osmo.md#1 and #2, OSMO 1da31e19
+(src/utils/connectors/postgres.py, src/utils/job/task.py and workflow.py).
 """
 
 from __future__ import annotations
@@ -317,7 +315,7 @@ class TaskGroupSpec(BaseModel):
     @field_validator("tasks")
     @classmethod
     def check_lead(cls, tasks: list[TaskSpec], info: ValidationInfo) -> list[TaskSpec]:
-        """Of several tasks one leads; a single one does so by itself."""
+        """Check that one of several tasks leads. A single task always does."""
         group = info.data.get("name", "<unknown>")
         if not tasks:
             raise ValueError(f'Group "{group}" needs to have at least one task.')
@@ -397,9 +395,9 @@ _PATTERN = "must start with a letter and hold letters, digits, - and _ only, the
 
 
 def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[Problem]:
-    """The problems of `value` in pydantic's order, refused at `stage` with OSMO's texts, which are pydantic's.
+    """Return the problems of `value` in pydantic's order, refused at `stage` with pydantic's texts, as in OSMO.
 
-    Names of models in pydantic's locations are no fields, and are left out of the paths.
+    Paths omit the model names in pydantic's locations because these are not fields.
     """
     problems: list[Problem] = []
     for each in error.errors(include_url=False, include_context=False):
@@ -411,7 +409,7 @@ def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[
 
 
 def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
-    """The message about a field: what must be there, what is, and what to do; `kind` and `text` are pydantic's."""
+    """Return the message about a field: the requirement, the value, the fix. `kind` and `text` are pydantic's."""
     if kind == "missing":
         return f"must be given: `{path[-1]}` is required"
     if kind == "extra_forbidden":

@@ -72,9 +72,9 @@ def _load(text: str) -> object:
 
 
 def _duplicates(text: str) -> tuple[Duplicate, ...]:
-    """The keys that stand again; none where something else keeps packwise from reading the text.
+    """Return the duplicate keys, or none if the text is unreadable for another reason.
 
-    Without aliases and no deeper than packwise reads, what OSMO's reader makes of the text is bounded as the text is.
+    Without aliases and within packwise's depth, the size of the text bounds the work of OSMO's reader.
     """
     import yaml
 
@@ -124,7 +124,7 @@ _WORD = re.compile(r"\w+")
 
 
 class TextSection(Record):
-    """A part of a workflow spec: `text` from the line of its key on, which is line `line` of the spec, 1-based."""
+    """A part of a workflow spec: its `text` from the line of its key, the 1-based `line` of the spec."""
 
     key: str
     text: str
@@ -132,9 +132,9 @@ class TextSection(Record):
 
 
 class Filled(Record):
-    """A spec without templates. `lines` are, for each line of `text`, the 1-based line of the spec that it comes from.
+    """A spec without templates. `lines` maps each line of `text` to its 1-based line of the spec.
 
-    There are none where the text is the spec's own.
+    It is empty if the text is unchanged.
     """
 
     text: str
@@ -142,9 +142,9 @@ class Filled(Record):
 
 
 class Unfilled(Record):
-    """Why a spec cannot be filled in, at `line` and `column` of it, 1-based.
+    """The failure of a spec at its 1-based `line` and `column`.
 
-    `error` is OSMO's own text, None where it has none.
+    `error` is OSMO's own text, or None.
     """
 
     message: str
@@ -164,9 +164,9 @@ def sections(text: str) -> Iterator[TextSection]:
 
 
 def fill(text: str, values: Mapping[str, Value], account: Account | None = None) -> Filled | Unfilled:
-    """The spec `text` with its templates filled in; `values` count before its own default values.
+    """Return the spec `text` with its templates filled in. `values` override its own defaults.
 
-    What they take is taken from `account`, that of the command where none is given.
+    The work is charged to `account`, or to the command's account.
     """
     if not _has_markers(text):
         return Filled(text)
@@ -251,7 +251,7 @@ def _fill_failure(failure: Failure, workflow: TextSection) -> Unfilled:
 
 
 def _column(text: str, line: int, names: tuple[str, ...]) -> int:
-    """Where the first of `names` stands in that line."""
+    """Return the column of the first of `names` in that line."""
     part, wanted = text.split("\n")[line - 1], set(names)
     return next((match.start() for match in _WORD.finditer(part) if match[0] in wanted), 0) + 1
 

@@ -54,7 +54,7 @@ class _Workloads(FrontEnd):
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """The plan of each workload whose pods KAI schedules, or that has its keys, by namespace and name."""
+        """Yield the plan of each workload with KAI's pods or keys, by namespace and name."""
         release = release_of(settings.kai_version)
         classes = classes_of(inventory.items)
         groups = inventory.items.of_kind(*PODGROUP.key)
@@ -100,7 +100,7 @@ class _Workloads(FrontEnd):
         settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """The workloads whose pods KAI schedules, each with the Topology of the input that it names."""
+        """Yield the workloads with pods of KAI, each with the input's Topology that it names."""
         existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
         for item in _sort(candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
@@ -128,7 +128,7 @@ def _sort(items: Iterable[KubeObject]) -> list[KubeObject]:
 
 
 def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
-    """The plan of an object whose pods are several workloads; each finding once."""
+    """Return the plan of an object with several workloads. Each finding appears once."""
     if len(plans) == 1:
         return plans[0]
     findings: dict[tuple[str, FieldPath, str], Finding] = {}
@@ -156,7 +156,7 @@ def _wrapped_plans(
 
 
 def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
-    """The plan of a JobSet that stands nowhere as that of the TrainJob which it is made of."""
+    """Return the plan of a derived JobSet as the plan of its TrainJob."""
     findings: list[Finding] = []
     for finding in plan.findings:
         message = f"makes a JobSet of which {format_path(finding.path)} {finding.message}"
@@ -177,7 +177,7 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
 
 
 def _is_of_another(item: KubeObject) -> bool:
-    """True if a controller made the object, so that it belongs to the group of its owner, as in a cluster's dump."""
+    """Return True if a controller made the object: it belongs to its owner's group, as in a cluster's dump."""
     kinds: list[tuple[str, str]] = []
     for owner in owners_of(item):
         group, slash, _ = str(owner.get("apiVersion")).partition("/")
@@ -198,7 +198,7 @@ def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
 
 
 def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
-    """The plan of a workload; None where it is not KAI's, and nothing is to be said of it."""
+    """Return the plan of a workload, or None if KAI does not schedule it and it has no finding."""
     item = workload.item
     if not workload.scheduled_templates:
         findings = tuple(unscheduled_keys(workload))

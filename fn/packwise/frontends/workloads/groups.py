@@ -1,6 +1,6 @@
-"""The gangs of the placement model that a workload becomes: by the rule of its kind, with what its metadata say.
+"""Gangs of a workload in the placement model: by the rule of its kind and its metadata.
 
-The rules of Jobs, JobSets and single pods are here, those of leaders and workers in `leaders`. Source:
+This module holds the rules of Jobs, JobSets and single pods. `leaders` has the rules of leaders and workers. Source:
 spec/podgrouper.md#3, #4 and #5.
 """
 
@@ -62,7 +62,7 @@ _JOB_RULE = "spec/podgrouper.md#4"
 
 
 def single(workload: Workload) -> list[GroupShape]:
-    """The one group of the workload, or one for each of its pods."""
+    """Return the one group of the workload, or one for each of its pods."""
     number = pods_of(workload)
     if number < 1:
         return []
@@ -83,7 +83,7 @@ def single(workload: Workload) -> list[GroupShape]:
 
 
 def is_own(workload: Workload) -> bool:
-    """True if the group is of the workload itself, and not of a Job or a revision that is made of it."""
+    """Return True if the group belongs to the workload itself, not to a Job or revision made from it."""
     return workload.owner.path == ("metadata",)
 
 
@@ -163,7 +163,7 @@ class ReplicatedJob(Record):
 
 
 def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
-    """The replicated Jobs whose pods are found, in their order."""
+    """Return the replicated Jobs with known pods, in their order."""
     by_path = {each.path: each for each in workload.templates}
     jobs: list[ReplicatedJob] = []
     for position, written in mappings_by_place(workload.spec.get("replicatedJobs")):
@@ -254,7 +254,7 @@ def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
 
 
 def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
-    """The group of releases before trees: of one pod, of as many as the annotation says, or of all."""
+    """Return the group of releases before trees: one pod, the number in the annotation, or all pods."""
     counts = workload.release.job_sets == "counted"
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER) if workload.release.batch_min_member else None
     number = None if text is None else parse_int(text)
@@ -371,7 +371,7 @@ def is_passed_over(workload: Workload, template: Template) -> bool:
 
 
 def pods_in_order(workload: Workload) -> list[Template]:
-    """The templates of its pods, in the order in which these are made: leaders, masters and launchers first."""
+    """Return the templates of its pods in the order of their creation: leaders, masters and launchers first."""
     templates = [each for each in workload.scheduled_templates if not is_passed_over(workload, each)]
     if workload.grouping is Grouping.LEADER_WORKER_SET:
         # Without a template of its own, the leader has the workers'; a group of one has no workers.
@@ -380,7 +380,9 @@ def pods_in_order(workload: Workload) -> list[Template]:
 
 
 def gangs(workload: Workload, of_shapes: list[GroupShape]) -> list[Gang]:
-    """The gangs of these shapes. The queue is that of the first pod; all else is the last one's, which wins in KAI."""
+    """Return the gangs of these shapes. The first pod gives the queue. The last pod gives all else, because it wins
+    in KAI.
+    """
     pods = pods_in_order(workload)
     first, last = pods[0], pods[-1]
     return [_gang(workload, shape, first, last) for shape in of_shapes]
@@ -437,7 +439,7 @@ def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template
 
 
 def _spark_name(workload: Workload, pod: Template) -> str:
-    """The name of the group of Spark's driver, which all executors of the application share; "" for other pods."""
+    """Return the group name of Spark's driver for all executors of the application, or "" for other pods."""
     is_spark = workload.grouping is Grouping.POD and "spark-app-name" in pod.labels
     return pod.labels.get("spark-app-selector", "") if is_spark else ""
 

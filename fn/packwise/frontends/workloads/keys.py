@@ -1,7 +1,7 @@
-"""The labels and annotations that KAI reads of workloads that it groups itself, and those that stand elsewhere.
+"""Labels and annotations that KAI reads on workloads that it groups itself, and misplaced ones.
 
-A key that nobody reads is told at the object and the field, and moved to where KAI reads it if only one place can be
-meant; nothing is said of a workload none of whose pods KAI schedules. Source: spec/podgrouper.md#2.
+A key without a reader is reported at its object and field. It is moved if KAI reads it at only one place. Workloads
+without KAI's pods are skipped. Source: spec/podgrouper.md#2.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _WITH_MIN_MEMBER = (Grouping.JOB, Grouping.JOB_SET, Grouping.RUNTIME, Grouping.T
 
 
 def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """True if they are those of the object that the PodGroup is of; of a kind that KAI may not read, the pod."""
+    """Return True if the metadata belong to the PodGroup's object, or to the pod for a kind that KAI may not read."""
     if kind.grouping is Grouping.REPLICA_SET:
         return metadata.role is Role.ABOVE
     if kind.grouping in (Grouping.UNREAD, Grouping.WORKFLOW) and metadata.role is Role.POD:
@@ -72,7 +72,7 @@ def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """True if a constraint is read there: of the group, of a subgroup of a JobSet, of a group of Ray's."""
+    """Return True if KAI reads a constraint there: for the group, for a subgroup of a JobSet or for a group of Ray."""
     is_subgroup = _is_job_of_set(kind, metadata) or (
         kind.grouping is Grouping.RAY and "submitter" not in metadata.title
     )
@@ -202,9 +202,9 @@ WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), close
 
 
 def workload_key_findings(index: Index, kai_version: str | None, kai_name: str = KAI_PROFILE) -> Iterator[Finding]:
-    """The keys of users' workloads that nobody reads as they stand, with the release of KAI that is named, if any.
+    """Yield the keys of users' workloads that no component reads there, for the named release of KAI if any.
 
-    Pods ask for KAI by the `kai_name`.
+    Pods select KAI by `kai_name`.
     """
     releases = partial(_of_other_releases, release=release_of(kai_version))
     yield from policy_findings(index)
@@ -223,7 +223,9 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
 
 def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:
-    """The keys of the workloads within an object; and those of a DisaggregatedSet itself, which no pod gets."""
+    """Yield findings about keys of the workloads within an object, and of a DisaggregatedSet itself. No pod gets the
+    latter.
+    """
     scheduled = [wrapped for wrapped in unwrap(item) if is_scheduled(wrapped.item, kai_name)]
     for wrapped in scheduled:
         kind = workload_kind(wrapped.item.value)
@@ -242,7 +244,7 @@ _OF_ROLES = "is not read here: each role becomes a LeaderWorkerSet with the meta
 
 
 def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
-    """True if KAI schedules any of the pods; of a TrainJob whose runtime nobody knows, if it has keys of KAI's."""
+    """Return True if KAI schedules any of the pods. A TrainJob of an unknown runtime counts if it has KAI's keys."""
     kind = workload_kind(item.value)
     if kind.grouping is Grouping.TRAIN_JOB:
         written = [mapping(item.get((*part.path, form))) for part in kind.metadata for form in FORMS]
@@ -261,7 +263,7 @@ def metadata_of_workloads(index: Index, kai_name: str) -> Iterator[tuple[KubeObj
 
 @lru_cache(maxsize=64)
 def _table_of(kind: WorkloadKind) -> KeyTable:
-    """The keys of a kind: of one without a row, which KAI may not read, those of bare pods, in its templates."""
+    """Return the keys of a kind. A kind without a row, unknown to KAI, has the keys of bare pods in its templates."""
     if kind.key in WORKLOAD_KINDS:
         return WORKLOAD_KEYS
     own, pods = (Part(kind.key, part.path, part.title) for part in kind.metadata)
@@ -289,7 +291,7 @@ def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
 
 
 def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
-    """The releases that read a key which this one does not read; "" where it does."""
+    """Return a message if only other releases read the key, else ""."""
     since = key.since_of.get(place.part, key.since)
     if release.minor >= since:
         return ""
@@ -319,7 +321,7 @@ def mend(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
 
 
 def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
-    """Each key that is to move: where it stands, where it is read, and its value."""
+    """Yield each key to move: its place, its target and its value."""
     kind = workload_kind(item.value)
     table = _table_of(kind)
     for part in table.parts:
@@ -334,7 +336,7 @@ def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
 
 
 def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
-    """Where the key is read instead; None where it is read as it stands, or more than one place may be meant."""
+    """Return the path where the key is read, or None if it is correct already or several places are possible."""
     if is_read_at(key, place):
         return None if name == key.name else (*place.path, key.name)
     other = next(form for form in FORMS if form != place.form)
@@ -366,9 +368,9 @@ def _has_level(place: KeyPlace) -> bool:
 
 
 def _worker_target(key: Key, place: KeyPlace, item: KubeObject) -> FieldPath | None:
-    """Where a key of segments is read that has no effect where it stands: in the template of the workers, if any.
+    """Return the target of a segment key without effect: the workers' template, or None.
 
-    A topology beside it goes along: without a level of the whole group, no pod would be placed by it.
+    A topology beside it moves too. Without a level for the whole group, it would place no pod.
     """
     path = _WORKERS.get(place.part.kind)
     if path is None or not isinstance(item.get(path), dict):

@@ -1,7 +1,7 @@
 """Groups of leaders and workers: LeaderWorkerSets, Ray clusters, and Kubeflow's replicas by type.
 
-A replica of a LeaderWorkerSet is a group of its own, of a leader and its workers, or of segments; PyTorch's workers may
-be segments, too. Source: spec/podgrouper.md#6, #7 and #8.
+Each replica of a LeaderWorkerSet is one group of a leader and its workers, or of segments. PyTorch's workers can also
+be segments. Source: spec/podgrouper.md#6, #7 and #8.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _POLICIES = (None, "LeaderCreated", "LeaderReady")
 
 
 class Segments(Record):
-    """Parts of so many pods, as what stands at `path` says; `leads`: the leader is in the first one."""
+    """Parts of `size` pods each, as set at `path`. `leads` is true if the leader is in the first part."""
 
     size: int
     path: FieldPath
@@ -48,7 +48,7 @@ class Segments(Record):
 
 
 def template_of(workload: Workload, part: str) -> Template | None:
-    """The pod template of a part of a workload, such as a type of replicas; None where it has none."""
+    """Return the pod template of a part of a workload, such as a type of replicas, or None."""
     return next((each for each in workload.templates if each.part == part), None)
 
 
@@ -95,12 +95,12 @@ def leader_worker_set(workload: Workload) -> list[GroupShape]:
 
 
 def has_segments(workload: Workload) -> bool:
-    """True if segments are asked for, whatever their size. Raises RefusedError where that is no number."""
+    """Return True if the workload requests segments of any size. Raise RefusedError if the size is not a number."""
     return _segment_size(workload) is not None
 
 
 def segments_of(workload: Workload) -> Segments | None:
-    """The segments that the workload asks for; None where it asks for none. Raises RefusedError."""
+    """Return the segments that the workload requests, or None. Raise RefusedError if they are invalid."""
     written = _segment_size(workload)
     if written is None:
         return None
@@ -185,7 +185,7 @@ def _segment_sets(
 
 
 def _segment_constraint(workload: Workload, worker: Template) -> tuple[Bounds, str]:
-    """The levels of each segment, and their topology, where there are both."""
+    """Return the levels and topology of each segment. Both are empty if one is missing."""
     topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
     bounds = bounds_of(workload, worker.annotations, worker.metadata, SEGMENT_LEVELS)
     return (bounds, topology) if topology and not bounds.is_empty else (Bounds(), "")
@@ -262,7 +262,7 @@ def _total(workload: Workload) -> int:
 
 
 def _unnamed_sets(workload: Workload, members: int) -> Iterator[PodSet]:
-    """The replicas by type, of which the scheduler knows nothing."""
+    """Yield the replicas by type. The scheduler does not know these sets."""
     left = members
     for template in workload.templates:
         pods = replicas_of(workload, template.part, 1)

@@ -1,6 +1,6 @@
-"""Rules about what becomes of a workload otherwise than was meant, where KAI says so in its pods' events at most.
+"""Rules about unintended effects on a workload. KAI reports them in its pods' events at most.
 
-Before them come the problems of its pods, as the API server reports them. Source: spec/podgrouper.md#5.
+The problems of its pods come first, as the API server reports them. Source: spec/podgrouper.md#5.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ _DOMAIN = "kai.scheduler/"
 
 
 def no_group(item: KubeObject, error: RefusedError) -> Finding:
-    """That KAI makes no group of a workload."""
+    """Report that KAI makes no group of a workload."""
     message = f"{error.message}; KAI makes no PodGroup, and schedules no pod"
     stage = Stage.SCHEDULER if error.text else None
     return Finding.of(_REFUSED, item, error.path, message, operator_message=error.text or None, stage=stage)
 
 
 def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
-    """The first key of KAI's in a workload none of whose pods name a scheduler at all."""
+    """Report KAI's first key in a workload if none of its pods names a scheduler."""
     if any(each.scheduler for each in workload.templates):
         return
     owner = workload.owner
@@ -146,7 +146,7 @@ _SPARK = ("sparkoperator.k8s.io", "SparkApplication")
 
 
 def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
-    """SparkApplications that name KAI as their batch scheduler, for which the Spark operator has no plugin."""
+    """Report SparkApplications with KAI as batch scheduler. The Spark operator has no such plugin."""
     for item in index.of_kind(*_SPARK):
         if item.get(("spec", "batchScheduler")) == scheduler:
             message = (
@@ -157,13 +157,13 @@ def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
 
 
 def advice(workload: Workload) -> Iterator[Finding]:
-    """Findings about a workload of which KAI makes groups."""
+    """Yield findings about a workload with groups of KAI."""
     for check in (*_OF_ALL, *_OF_KINDS.get(workload.grouping, ())):
         yield from check(workload)
 
 
 def _never(rule: Rule, workload: Workload, path: FieldPath, message: str, text: str | None = None) -> Finding:
-    """An error of a workload; its group is shown all the same, for that is what KAI makes of it."""
+    """Return an error of a workload. Its group is still shown because KAI makes it."""
     stage = None if text is None else Stage.SCHEDULER
     return Finding.of(
         rule, workload.item, path, message, operator_message=text, stage=stage, when_written=Severity.WARNING
@@ -192,7 +192,9 @@ def _skip_path(workload: Workload, template: Template) -> FieldPath:
 
 
 def _differences(workload: Workload) -> Iterator[Finding]:
-    """Templates of one group that say different things of it: KAI takes the first pod's queue, else the last pod's."""
+    """Report templates of one group with different values. KAI uses the first pod's queue and the last pod's other
+    values.
+    """
     if workload.grouping is Grouping.EACH_POD:
         return
     pods = pods_in_order(workload)
@@ -213,7 +215,7 @@ def _differences(workload: Workload) -> Iterator[Finding]:
 
 
 def _others(workload: Workload) -> Iterator[Finding]:
-    """Pods of another scheduler in a group whose pods KAI counts all."""
+    """Report pods of another scheduler in a group. KAI counts them too."""
     if workload.grouping in (Grouping.EACH_POD, Grouping.OWNER, Grouping.REPLICA_SET):
         return
     others = [
@@ -230,7 +232,7 @@ def _others(workload: Workload) -> Iterator[Finding]:
 
 
 def _queue_of_another(workload: Workload) -> Iterator[Finding]:
-    """Another scheduler's queue of a workload for which nobody names one of KAI's."""
+    """Report another scheduler's queue on a workload without a KAI queue."""
     if QUEUE_NAME in workload.owner.labels and not any(
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
@@ -267,7 +269,7 @@ def _ignored_finding(workload: Workload, path: FieldPath, message: str) -> Findi
 
 
 def _job(workload: Workload) -> Iterator[Finding]:
-    """A Job whose pods are scheduled one by one, or whose gang needs more pods than it has."""
+    """Report a Job with separately scheduled pods or with a gang larger than its number of pods."""
     pods = pods_of(workload)
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None and is_own(workload) and workload.release.batch_min_member:
@@ -290,7 +292,7 @@ def _job(workload: Workload) -> Iterator[Finding]:
 
 
 def _each_pod(workload: Workload) -> Iterator[Finding]:
-    """Levels for pods each of which is a group of its own."""
+    """Report levels for pods that are each a separate group."""
     level = _first_level(workload.owner.annotations)
     if level is not None:
         message = (
@@ -301,7 +303,7 @@ def _each_pod(workload: Workload) -> Iterator[Finding]:
 
 
 def _of_one_owner(workload: Workload) -> Iterator[Finding]:
-    """A level for pods of which KAI needs one."""
+    """Report a level for pods of a group that needs only one."""
     pods, level = pods_of(workload), _first_level(workload.owner.annotations)
     if pods > 1 and level is not None:
         path = annotation_path(workload.owner.path, level)

@@ -1,6 +1,6 @@
-"""TrainJobs of Kubeflow Trainer: the JobSet of each, one of the input, or what Trainer makes of a runtime of the input.
+"""TrainJobs of Kubeflow Trainer with the JobSet of each: one in the input, or one derived from a runtime in the input.
 
-The group of a TrainJob is the JobSet's; what that lacks of labels and annotations is the TrainJob's. Source:
+The group of a TrainJob is its JobSet's, completed with labels and annotations of the TrainJob. Source:
 spec/podgrouper.md#4.
 """
 
@@ -42,7 +42,7 @@ def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
 
 
 def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
-    """Each TrainJob whose JobSet is not among the input and whose runtime is, with the JobSet that follows."""
+    """Yield each TrainJob with a runtime but no JobSet in the input, with the derived JobSet."""
     existing = {job for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
     for item in index.of_kind(*_TRAIN_JOB):
         runtime = _runtime_of(item, index) if item not in existing else None
@@ -90,7 +90,7 @@ def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
 
 
 def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
-    """The number of pods that train; None where nobody says, or MPI has a way of its own."""
+    """Return the number of training pods, or None if it is unknown or MPI computes it differently."""
     policy = mapping(runtime.get(("spec", "mlPolicy")))
     if "mpi" in policy:
         return None
@@ -113,7 +113,7 @@ def _is_beside(item: KubeObject, other: KubeObject) -> bool:
 
 
 def unscheduled_train_job(item: KubeObject, workload: Workload) -> Iterator[Finding]:
-    """The first key of KAI's on a TrainJob whose runtime names no scheduler; `workload` is its JobSet."""
+    """Report KAI's first key on a TrainJob if its runtime names no scheduler. `workload` is its JobSet."""
     if any(each.scheduler for each in workload.templates) or _names_scheduler(item):
         return
     runtime = value_at(item.value, "spec", "runtimeRef", "name")

@@ -1,6 +1,7 @@
-"""A workload as the pod-grouper reads it: the owner of its groups, its templates, what both say, the shape of a group.
+"""A workload as the pod-grouper reads it: the owner of its groups, its templates and their values, the shape of a
+group.
 
-Its priority may come from the cluster, by the type of its owner. Source: spec/podgrouper.md#2 and #3.
+Its priority may come from the cluster by the type of its owner. Source: spec/podgrouper.md#2 and #3.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ _FIRST = "00001"
 
 
 class Owner(Record):
-    """The object that groups are of: the workload itself, or one that is made of it; `path` leads to its metadata.
+    """The object that owns the groups: the workload itself, or one made from it. `path` leads to its metadata.
 
-    `of_labels` leads to the metadata that have its labels, where these are others.
+    `of_labels` leads to the metadata with its labels if they are elsewhere.
     """
 
     api_version: str
@@ -109,7 +110,7 @@ class TypeDefault(Record):
 
 
 class Classes(Record):
-    """The PriorityClasses that there are, None where nobody says; the `defaults` by type, `Kind.group` or `Kind`."""
+    """The known PriorityClasses, or None if unknown. `defaults` are by type: `Kind.group` or `Kind`."""
 
     names: frozenset[str] | None = None
     defaults: Mapping[str, TypeDefault] = {}
@@ -119,15 +120,15 @@ class Classes(Record):
         return bool(name) and (self.names is None or name in self.names)
 
     def default_of(self, api_version: str, kind: str) -> TypeDefault | None:
-        """The default of a type; None where there is none."""
+        """Return the default of a type, or None."""
         group, slash, _ = api_version.partition("/")
         return self.defaults.get(f"{kind}.{group}" if slash else kind) or self.defaults.get(kind)
 
 
 class Workload(Record):
-    """One workload; `grouping` is the rule by which its pods become groups, `kind` its row where it has one.
+    """One workload. `grouping` is the rule by which its pods become groups. `kind` is its row, or None.
 
-    `templates` stand in the order in which their pods are made. `body` is what is counted, at the path `body_path`.
+    `templates` are in the order of pod creation. `body` holds the counts, at the path `body_path`.
     """
 
     item: KubeObject
@@ -175,9 +176,9 @@ class Workload(Record):
         return Place(self.item, path) if self.made_from is None else self.made_from
 
     def below(self, outer: KubeObject) -> Workload:
-        """The workload with what it lacks of the labels and annotations of the object that it is made of.
+        """Return the workload with missing labels and annotations filled in from the object that it is made of.
 
-        Where it lacks those, too, it has the labels that say the default of that object's type.
+        If these are missing there too, labels for the default of that object's type are added.
         """
         metadata, owner = mapping(outer.value.get("metadata")), self.owner
         labels = {**self._labels_by_type(outer), **texts(metadata.get("labels")), **owner.labels}
@@ -199,9 +200,9 @@ def count(holder: Mapping[str, Value], field: str, default: int) -> int:
 
 
 def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classes: Classes) -> tuple[Workload, ...]:
-    """The workload that `item` is; none for an object without pods that anybody finds.
+    """Return the workloads of `item`, or none for an object without known pods.
 
-    Where each pod is on its own, and the object has several templates of them, each is a workload.
+    If each pod is separate and the object has several templates, each template is a workload.
     """
     value = item.value
     row = workload_kind(value)
@@ -242,7 +243,7 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
 
 
 def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
-    """The pods of a Workflow of Argo, each with what its template and the workflow say of it."""
+    """Yield the pods of an Argo Workflow with the values of the template and the workflow."""
     spec = mapping(value.get("spec"))
     shared = mapping(spec.get("podMetadata"))
     for position, template in mappings_by_place(spec.get("templates")):
@@ -372,7 +373,9 @@ def annotation_path(metadata: FieldPath, key: str) -> FieldPath:
 
 
 def queue(owner: Owner, pod: Template) -> FieldRead:
-    """The queue of a group: the label of the owner, else of the pod, else what `project` says. An empty one counts."""
+    """Return the queue of a group: the owner's label, else the pod's, else the one from `project`. An empty label
+    counts.
+    """
     for labels, path in _labels(owner, pod):
         if QUEUE in labels:
             return FieldRead(labels[QUEUE], (*path, "labels", QUEUE))
@@ -387,7 +390,9 @@ def queue(owner: Owner, pod: Template) -> FieldRead:
 
 
 def priority_class(workload: Workload, owner: Owner, pod: Template) -> FieldRead:
-    """The PriorityClass of a group: the label of the owner, else of the pod, else the pod's own, where it exists."""
+    """Return the existing PriorityClass of a group: the owner's label, else the pod's label, else the pod's own
+    class.
+    """
     ray = owner.labels.get(RAY_CLASS) if workload.kind is not None and workload.kind.group == "ray.io" else None
     if ray is not None:
         return FieldRead(ray, (*owner.path, "labels", RAY_CLASS))
@@ -429,7 +434,7 @@ def delay(owner: Owner, pod: Template, key: str) -> FieldRead:
 
 
 def wrong_delays(owner: Owner, pod: Template) -> Iterator[tuple[FieldPath, str, str]]:
-    """The durations that KAI passes over: path, value, and what it should be."""
+    """Yield durations that KAI ignores: path, value and the expected form."""
     for written, path in _annotations(owner, pod):
         for key in (PREEMPTION_DELAY, GRACE_PERIOD):
             if key in written and (fault := _delay_fault(key, written[key])):
@@ -449,7 +454,7 @@ def bounds_of(
     metadata: FieldPath,
     keys: tuple[str, str] = LEVELS,
 ) -> Bounds:
-    """The levels that annotations ask for; `metadata` is the path of what has them."""
+    """Return the levels in annotations. `metadata` is the path of their owner."""
     required, preferred = (annotations.get(key) or "" for key in keys)
     fields = {
         name: annotation_path((), key)
@@ -477,9 +482,9 @@ def _annotations(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], 
 
 
 class RefusedError(Exception):
-    """The pod-grouper makes no group of a workload, for what stands at `path`.
+    """Raised if the pod-grouper makes no group of a workload because of the value at `path`.
 
-    `text` is its event, "" where it dies without a word; `message` says it in words that go on after the field.
+    `text` is its event, or "" if it fails silently. `message` continues a sentence after the field.
     """
 
     def __init__(self, path: FieldPath, message: str, text: str) -> None:
@@ -490,10 +495,10 @@ class RefusedError(Exception):
 
 
 class GroupShape(Record):
-    """A group of pods. `suffix` is what its name ends with, after that of its owner.
+    """A group of pods. Its name is the owner's name followed by `suffix`.
 
-    It needs `members` pods, or `needed` of its topmost sets. So many groups are `alike`, of which it stands for all.
-    `each_pod`: each has the name of one pod, and is that pod's.
+    It needs `members` pods or `needed` of its topmost sets. It stands for `alike` equal groups. With `each_pod`, each
+    group has the name of its only pod.
     """
 
     sets: tuple[PodSet, ...]
@@ -562,7 +567,7 @@ def classes_of(index: Index) -> Classes:
 
 
 def _defaults(index: Index) -> Mapping[str, TypeDefault]:
-    """The defaults by type, as `Kind.group` or `Kind`; none where no ConfigMap, or more than one, may be meant."""
+    """Return the defaults by type, `Kind.group` or `Kind`, or none if the ConfigMap is missing or ambiguous."""
     maps = index.of_kind(*_CONFIG_MAP)
     if not maps:
         return {}
@@ -581,7 +586,7 @@ def _defaults(index: Index) -> Mapping[str, TypeDefault]:
 
 
 def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
-    """The entries of a ConfigMap of the form; None where it has another."""
+    """Return the entries of a ConfigMap of this form, or None for another form."""
     text = item.get(_TYPES)
     if not isinstance(text, str) or "typeName" not in text:
         return None

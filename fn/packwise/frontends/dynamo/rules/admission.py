@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 class Subject(Record):
-    """A graph, and what is known beside it.
+    """A graph with its context.
 
-    `before` is the graph of the baseline, None where there is none; `is_new`: whether the cluster does not know it.
-    `is_export`: whether it was read from a cluster. `set_name` is that of its PodCliqueSet. `topologies` are those of
-    the input, by name, `queues` its queues, `nodes` the Node objects that are known; `revision_is_named`: whether the
-    user named the revision of Grove.
+    `before` is the graph of the baseline, or None. `is_new` is true if the cluster does not know it. `is_export` is
+    true if it was read from a cluster. `set_name` is the name of its PodCliqueSet. `topologies` are the input's by
+    name, `queues` its queues and `nodes` the known Node objects. `revision_is_named` is true if the user set Grove's
+    revision.
     """
 
     graph: Graph
@@ -57,12 +57,12 @@ class Subject(Record):
 
     @property
     def topology(self) -> ClusterTopology | None:
-        """The topology of the input that the graph names; None where it names none of these."""
+        """Return the topology of the input that the graph names, or None."""
         return self.topologies.get(self.graph.topology_name)
 
 
 class GraphCheck(Record):
-    """A rule, and the function that answers what breaks it; paths are those of v1beta1."""
+    """A rule and the function that returns its problems, with paths of v1beta1."""
 
     rule: Rule
     problems: Callable[[Subject], Iterable[Problem]]
@@ -88,7 +88,7 @@ def refusal(path: FieldPath, message: str, text: str) -> Problem:
 
 
 def by_api_server(path: FieldPath, message: str, text: str) -> Problem:
-    """A problem that the API server refuses by a rule of the CRD, whose text is `text`."""
+    """Return a problem that the API server reports by a CRD rule with the text `text`."""
     return Problem(path, message, text, Stage.SCHEMA)
 
 
@@ -121,7 +121,7 @@ def _components(at: Subject) -> Iterator[Problem]:
 
 
 def _names(at: Subject) -> Iterator[Problem]:
-    """Names, also as Grove's objects have them: in lower case, and with what is added to those of several nodes."""
+    """Check names, also as Grove writes them: in lower case and with the suffixes of several nodes."""
     cliques: dict[str, Component] = {}
     names: dict[str, Component] = {}
     for component in at.graph.components:
@@ -314,7 +314,7 @@ def _off_grove(at: Subject) -> Iterator[Problem]:
 
 
 def _underivable(at: Subject) -> Iterator[Problem]:
-    """Parts whose pods nobody outside Dynamo can tell. Source: spec/dynamo.md#4."""
+    """Report parts that become pods unknown outside Dynamo. Source: spec/dynamo.md#4."""
     for component in at.graph.components:
         message = (
             "becomes pods that packwise cannot tell; take the graph out of its input, or the component out of the graph"

@@ -1,4 +1,4 @@
-"""Advice about what no operator refuses: fields, images, pods on one node, releases that do not go together.
+"""Advice that no operator enforces: fields, images, pods on one node, incompatible releases.
 
 Source: spec/dynamo.md#1.1, #4.
 """
@@ -60,7 +60,7 @@ def _apart(at: Subject) -> Iterator[Problem]:
 
 
 def _most_gpus(at: Subject, component: Component) -> int:
-    """The GPUs of the largest node that takes the pods: of those that are known, else by what the pods ask for."""
+    """Return the GPUs of the largest suitable node. Without known nodes, estimate them from the pods' requests."""
     selector = texts(component.pod_spec.get("nodeSelector"))
     if at.nodes:
         fitting = [
@@ -71,7 +71,9 @@ def _most_gpus(at: Subject, component: Component) -> int:
 
 
 def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
-    """True if the pods go to nodes of GB200 or GB300 alone: by product, processors, NVLink across nodes, libraries."""
+    """Return True if the pods can only run on GB200 or GB300, judged by product, architecture, NVLink claims and
+    libraries.
+    """
     claims = [str(claim.get("name", "")) for claim in mappings_in_place(component.pod_spec.get("resourceClaims"))]
     by_claim = any(name.startswith(_COMPUTE_DOMAIN) for name in claims)
     by_selector = selector.get(_ARCHITECTURE) == "arm64" or "-GB" in selector.get(_PRODUCT, "")
@@ -256,7 +258,7 @@ _LPX = "lpx"
 
 
 def _lacks(at: Subject) -> Iterator[Problem]:
-    """The webhook's refusals of new components, and of those whose image or version a change touches."""
+    """Report missing versions as the webhook does: for new components and for changed images or versions."""
     if not at.is_new and at.before is None:
         # The webhook passes over what was there before.
         return
@@ -316,7 +318,7 @@ def _main_place(component: Component) -> int | None:
 
 
 def _is_demanded(at: Subject) -> bool:
-    """True if the user names a release whose webhook is known to refuse what lacks a version."""
+    """Return True if the user names a release with a webhook that requires a version."""
     return at.release.runtime_version is Known.YES and at.settings.release is not None
 
 
@@ -337,7 +339,9 @@ def _runtime_warnings(at: Subject) -> Iterator[Problem]:
 
 
 def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ...]]:
-    """The findings of each graph; of those about versions that a release may want, the first, with a count."""
+    """Return the findings of each graph. Of all findings about possibly required versions, keep the first with a
+    count.
+    """
     graphs = sum(any(finding.rule == RUNTIME_VERSION.name for finding in each) for each in findings)
     answer: list[tuple[Finding, ...]] = []
     is_told = False
@@ -375,7 +379,7 @@ _DEPRECATED = "packDomain is deprecated and cannot be used on new workloads; use
 
 
 def _constraint(at: Subject) -> Iterator[Problem]:
-    """The constraint that Grove refuses, or drops, as the release of Dynamo writes it."""
+    """Report a constraint that Grove refuses or drops in the form of the Dynamo release."""
     path = _first_constraint(at)
     release, revision = at.release, at.revision
     is_old = release.constraint == "packDomain"
@@ -406,7 +410,7 @@ def _constraint(at: Subject) -> Iterator[Problem]:
 
 
 def _first_constraint(at: Subject) -> FieldPath | None:
-    """The first constraint that the graph asks for: typed, or in an override; None where it asks for none."""
+    """Return the path of the graph's first constraint, in a field or an override, or None."""
     if at.graph.constraint is not None:
         return ("spec", "topologyConstraint")
     typed = [each.path("topologyConstraint") for each in at.graph.components if each.constraint is not None]
@@ -416,7 +420,7 @@ def _first_constraint(at: Subject) -> FieldPath | None:
 
 
 def _keys(value: Value) -> set[str]:
-    """The keys of an override down to those of its template."""
+    """Return the keys of an override and of the mappings down to its template."""
     keys: set[str] = set()
     part = mapping(value)
     while part:
@@ -435,7 +439,7 @@ def _coherent(at: Subject) -> Iterator[Problem]:
 
 
 def _floors(at: Subject) -> Iterator[Problem]:
-    """Releases that the compatibility table does not list together; what they refuse is an error by another rule."""
+    """Report releases that the compatibility table does not combine. Refusals are errors of other rules."""
     release, revision = at.release, at.revision
     if at.settings.release is None:
         return

@@ -31,7 +31,7 @@ _SPEC: FieldPath = ("spec", "topologyConstraint")
 
 
 def _missing_constraint(at: Subject) -> Iterator[Problem]:
-    """A constraint anywhere needs the graph's, which names the topology."""
+    """Report constraints without a constraint of the graph, because only that one names the topology."""
     graph, texts = at.graph, at.release.texts
     if not graph.is_constrained:
         return
@@ -61,7 +61,7 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
 
 
 def _somewhere(at: Subject) -> Iterator[Problem]:
-    """Without a domain for the whole graph, which components must have one."""
+    """Report components that need a domain because the whole graph has none."""
     graph, release = at.graph, at.release
     if graph.constraint is None or graph.pack_domain:
         return
@@ -217,7 +217,7 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 
 def _holder(at: Subject, component: Component | None) -> str:
-    """The constraint of a component, or of the whole graph, as the webhook of the release calls it."""
+    """Return the webhook's name for the constraint of a component or of the whole graph."""
     return "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
 
 
@@ -326,7 +326,7 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
 
 
 def _leaves(value: Mapping[str, Value], allowed: list[tuple[str, ...]], path: FieldPath = ()) -> Iterator[FieldPath]:
-    """The paths that an override sets: those that are allowed as they are, and others down to their ends."""
+    """Yield the paths that an override sets: allowed ones as they are, others down to their ends."""
     for key, part in value.items():
         here = (*path, key)
         if here not in allowed and isinstance(part, dict) and part:

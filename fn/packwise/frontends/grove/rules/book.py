@@ -1,4 +1,4 @@
-"""Checks: a rule and the function that answers what breaks it; and how the checks of a webhook run, in order.
+"""Checks: a rule with the function that returns its problems, and the order of a webhook's checks.
 
 Source: spec/grove.md#4 and #5.
 """
@@ -30,13 +30,13 @@ S = TypeVar("S")
 
 
 class Context(Record):
-    """The surroundings of a workload that rules may depend on.
+    """The context of a workload that rules may depend on.
 
-    `enabled`: whether TAS is. `domains`: the configuration's domains in its own order (revisions with one topology).
-    `topologies`: by name (revisions with many). `auto_mnnvl`: the configuration's network.autoMNNVLEnabled;
-    `knows_mnnvl`: whether that is known.
-    `scheduled`: the workload's scheduled pods, as far as its PodCliques' status shows them. `schedulers`: those that
-    Grove is configured for, where the revision has them.
+    `enabled` is true if TAS is enabled. `domains` are the configuration's domains in its order (revisions with one
+    topology). `topologies` maps names to topologies (revisions with many). `auto_mnnvl` is the configuration's
+    network.autoMNNVLEnabled, and `knows_mnnvl` is true if it is known. `scheduled` is the number of scheduled pods in
+    the status of the workload's PodCliques. `schedulers` are the schedulers in Grove's configuration, if the revision
+    has them.
     """
 
     revision: Revision
@@ -56,9 +56,9 @@ class Context(Record):
 
 
 class Check(Record, Generic[S]):
-    """A rule, and the function that answers what breaks it. `create_only`: it is asked of new workloads only.
+    """A rule and the function that returns its problems. A `create_only` rule applies only to new workloads.
 
-    `since` and `until`: the first release that has it, and the first that has it no more.
+    `since` is the first release with the rule and `until` the first release without it.
     """
 
     rule: Rule
@@ -97,7 +97,7 @@ class CliqueAt(Record):
 
 
 class GroupAt(Record):
-    """A scaling group and its position in the list; `clique_names` are those of all cliques of the set."""
+    """A scaling group and its position in the list. `clique_names` are the names of all cliques of the set."""
 
     pcs: PodCliqueSet
     position: int
@@ -117,9 +117,9 @@ class Update(Record):
 
 
 class Rulebook(Record):
-    """The rules of the webhook, in its order: `constraints`, then `whole`, `mnnvl`, `backend` of a new PodCliqueSet.
+    """The webhook's rules in its order: `constraints`, `whole`, `mnnvl` and `backend` for a new PodCliqueSet.
 
-    `whole`, `mnnvl_update` and `backend` of an updated one, and where these find nothing, `update`.
+    An update runs `whole`, `mnnvl_update` and `backend`. It runs `update` only if these find no problem.
     """
 
     constraints: tuple[Node, ...]

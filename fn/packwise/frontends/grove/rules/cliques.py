@@ -1,4 +1,4 @@
-"""Rules of the set's own numbers, of its cliques with their pods and their order of start, and of its scaling groups.
+"""Rules for the set's own numbers, its cliques with their pods and start order, and its scaling groups.
 
 Source: spec/grove.md#r02 to #r05, #r08 to #r25, #r27 to #r42.
 """
@@ -273,7 +273,7 @@ class _Env(Record):
 
     @property
     def field(self) -> str:
-        """The path in the operator's errors, which has `podSpec.spec`."""
+        """Return the path in the operator's errors. It contains `podSpec.spec`."""
         at = self.path.index("podSpec") + 1
         return format_path((*self.path[:at], "spec", *self.path[at:]))
 
@@ -318,7 +318,9 @@ def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 
 
 def _as_typed(entry: Value) -> Value:
-    """A constraint as Go's type prints it: fields in their order, those that are never left out with their zero."""
+    """Return a constraint as Go prints its type: fields in order, with zero values of fields that are always
+    written.
+    """
     if not isinstance(entry, dict):
         entry = {}
     present = {name: entry[name] for name in _SPREAD_FIELDS if entry.get(name) is not None}

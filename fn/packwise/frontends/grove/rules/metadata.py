@@ -260,7 +260,7 @@ def _of_set(pcs: PodCliqueSet, _context: Context) -> Iterator[_Annotated]:
 
 
 def _of_parts(pcs: PodCliqueSet, context: Context) -> Iterator[_Annotated]:
-    """Those of the set, its cliques and its groups."""
+    """Yield the metadata of the set, its cliques and its groups."""
     yield from _of_set(pcs, context)
     for index, clique in enumerate(pcs.cliques):
         yield _Annotated((*TEMPLATE, "cliques", index, "annotations"), clique.annotations, ("clique", clique.name))

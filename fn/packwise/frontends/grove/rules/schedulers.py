@@ -1,4 +1,4 @@
-"""The scheduler of a workload's pods, and what it asks of the workload. Source: spec/grove.md#r29, #4.4."""
+"""The scheduler of a workload's pods and its requirements for the workload. Source: spec/grove.md#r29, #4.4."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]:
-    """That the first clique's scheduler has a profile: the operator says in `words` that it has none."""
+    """Check that the first clique's scheduler has a profile. `words` is the operator's refusal."""
 
     def problems(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         known = context.schedulers.names if context.schedulers is not None else ()
@@ -82,7 +82,7 @@ def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]
 
 
 def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
-    """The scheduler whose rules count, the first clique's; "" where it has no profile: another rule refuses that."""
+    """Return the first clique's scheduler, or "" if it has no profile: another rule refuses that."""
     schedulers = context.schedulers
     if schedulers is None:
         return ""
@@ -96,7 +96,9 @@ def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    """Of a workload of LPX, which KAI schedules the cliques of that use no LPU; not of one that LPX refuses anyway."""
+    """Check the queues of LPX workloads. KAI schedules their cliques without LPUs. Skip workloads that LPX refuses
+    anyway.
+    """
     known = context.schedulers.names if context.schedulers is not None else ()
     if _scheduler(pcs, context) != LPX or _KAI not in known or pcs.is_constrained:
         return
@@ -164,7 +166,7 @@ def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, str, str]]:
-    """Problems of the queues of the cliques, each with its path, the operator's words and packwise's message."""
+    """Yield problems of the cliques' queues: the path, the operator's words and packwise's message."""
     first = None
     for index, clique in enumerate(pcs.cliques):
         path = (*TEMPLATE, "cliques", index, "annotations", VOLCANO_QUEUE)

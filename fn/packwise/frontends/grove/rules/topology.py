@@ -1,10 +1,10 @@
-"""The topology constraints of a PodCliqueSet with their paths, and what the webhook of each design checks of them.
+"""The topology constraints of a PodCliqueSet with their paths, and the webhook's checks in each design.
 
 Source: spec/grove.md#4, spec/grove-releases.md, spec/designs.md#6.
 
-Where packDomain is not deprecated yet, a constraint requires that domain and prefers none.
+Before packDomain is deprecated, a constraint requires that domain and prefers none.
 
-The texts of the first two designs stand alone, without a field.
+The texts of the first two designs have no field prefix.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduli
 
 
 class ConstraintAt(Record):
-    """A place for a constraint, and the constraint there, if any. `kind` and `name` are of the part that owns it.
+    """A place for a constraint and the constraint there, if any. `kind` and `name` describe its owner.
 
     `name` is None for the PodCliqueSet itself.
     """
@@ -71,7 +71,7 @@ class ConstraintAt(Record):
 
     @property
     def owner_if_named(self) -> str:
-        """The same; of an owner whose name is empty the kind alone."""
+        """Return the owner, or only its kind if its name is empty."""
         return self.owner if self.name else self.kind
 
     def field(self, *steps: str) -> str:
@@ -86,7 +86,7 @@ class ConstraintAt(Record):
 
 
 def constraint_places(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
-    """Every place for a constraint, in the operator's order: the set, the cliques, the groups."""
+    """Return every place for a constraint in the operator's order: the set, the cliques, the groups."""
     return tuple(_places(pcs, with_empty=True))
 
 
@@ -107,7 +107,7 @@ def _places(pcs: PodCliqueSet, *, with_empty: bool) -> Iterator[ConstraintAt]:
 
 
 def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
-    """Every domain that a constraint names, with the path of the field: packDomain, then pack's own."""
+    """Yield every domain of a constraint with the path of its field: packDomain, then pack's domains."""
     for place in constraints_at(pcs):
         constraint = place.constraint
         if constraint is None:
@@ -124,9 +124,10 @@ def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
 def parents_and_children(
     pcs: PodCliqueSet, constraints: Sequence[ConstraintAt]
 ) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
-    """Each constraint with each below it, in the operator's order: the set's with all, then each group's with members.
+    """Yield each constraint with each one below it in the operator's order: the set's with all, then each group's with
+    members.
 
-    Of two cliques with the same name the operator takes the first.
+    If two cliques share a name, the operator uses the first.
     """
     if constraints and constraints[0].kind == SET:
         for child in constraints[1:]:
@@ -142,7 +143,9 @@ def parents_and_children(
 
 
 def disabled_message(value: str) -> str:
-    """The message about a constraint, of which `value` is shown, while topology-aware scheduling is disabled."""
+    """Return the message about a constraint while topology-aware scheduling is disabled. `value` shows the
+    constraint.
+    """
     return (
         f"must not be set while topology-aware scheduling is disabled; got {value}; enable it or remove the constraint"
     )
@@ -160,7 +163,7 @@ def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
 
 
 def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
-    """The message about a parent's `domain` where `child` packs into `below`, which is broader."""
+    """Return the message about a parent's `domain` if `child` packs into the broader `below`."""
     return (
         f'must be as broad as "{below}" of {child.kind} "{child.name}" or broader; got "{domain}"; '
         "widen it here or narrow it there"
@@ -179,7 +182,7 @@ class _Constrained(Record):
 
     @property
     def unknown_domains(self) -> list[ConstraintAt]:
-        """The constraints whose domain is none of the known ones."""
+        """Return the constraints with an unknown domain."""
         known = self.known or ()
         return [constraint for constraint in self.constraints if constraint.domain not in known]
 
@@ -312,10 +315,10 @@ class NamedTopology(Record):
 
 
 def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[NamedTopology]:
-    """Every constraint in the order in which the operator names them: the set's, the groups', the cliques'.
+    """Yield every constraint in the operator's order of names: the set's, the groups', the cliques'.
 
-    A group inherits from the set, a clique from its group's constraint, else from the set's. One that misses its
-    packDomain means no topology.
+    A group inherits from the set. A clique inherits from its group's constraint, else from the set's. A constraint
+    without packDomain names no topology.
     """
     places = constraints_at(pcs)
     of_set = None
@@ -345,10 +348,10 @@ def _misses_domain(place: ConstraintAt, revision: Revision) -> bool:
 
 
 class _Packed(Record):
-    """A workload with its constraints, TAS being enabled.
+    """A workload with its constraints while TAS is enabled.
 
-    `nameless` name another topology than they would inherit, or neither; `names` are those of all others, each once.
-    `known` are the domains to choose from, in the topology's order; None while it is in doubt.
+    `nameless` constraints name a different topology than they inherit, or none. `names` are the distinct names of all
+    others. `known` are the available domains in the topology's order, or None if the topology is ambiguous.
     """
 
     pcs: PodCliqueSet

@@ -1,4 +1,4 @@
-"""Rules about what may not change once a PodCliqueSet exists.
+"""Rules for fields that must not change after a PodCliqueSet is created.
 
 Source: spec/grove.md#5, spec/grove-releases.md.
 """
@@ -197,7 +197,7 @@ def _constraints(update: Update, context: Context) -> Iterator[Problem]:
 
 
 def _constraint_change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
-    """The operator's detail and packwise's own message; None where the packDomain is the same."""
+    """Return the operator's detail and packwise's message, or None if the packDomain is unchanged."""
     if before is None and after is None:
         return None
     if before is None:
@@ -334,7 +334,7 @@ def _changes(update: Update, revision: Revision, *, mends_names: bool) -> Iterat
 def _change(
     before: TopologyConstraint | None, after: TopologyConstraint | None, revision: Revision
 ) -> tuple[str, str] | None:
-    """The operator's words and packwise's own; None where nothing changed that counts."""
+    """Return the operator's words and packwise's message, or None without a relevant change."""
     if before is None:
         text = "topology constraint cannot be added after creation"
         return text, "must not be added once the PodCliqueSet exists"
@@ -499,7 +499,7 @@ _POSITIVE = "must be greater than 0"
 
 
 class Rolled(Record):
-    """A clique or scaling group that has a rollingUpdate, at `path`, and what that is compared with."""
+    """A clique or scaling group with a rollingUpdate at `path`, and its limits."""
 
     strategy: str
     path: FieldPath

@@ -1,4 +1,4 @@
-"""The shape of a PodCliqueSet: what decoding and the API server's schema refuse, and fields that nobody knows."""
+"""The shape of a PodCliqueSet: refusals of decoding and of the API server's schema, and unknown fields."""
 
 from __future__ import annotations
 

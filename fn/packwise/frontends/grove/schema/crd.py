@@ -1,7 +1,7 @@
-"""A workload against the cluster's own CRD, whose verdict takes the place of the table's. Source: spec/grove.md#1.
+"""Validation of a workload by the cluster's own CRD. Its verdict replaces the table's. Source: spec/grove.md#1.
 
-The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it, and
-what it fills in on the way is there when it does.
+The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it. Values that
+the webhook fills in are present by then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def field_at(path: FieldPath, root: Object) -> Field | None:
-    """The field at `path` in the table; None where it does not know one."""
+    """Return the field at `path` in the table, or None if it is unknown."""
     kind: Kind = root
     field: Field | None = None
     for step in path:
@@ -48,7 +48,7 @@ def field_at(path: FieldPath, root: Object) -> Field | None:
 
 
 def is_alike(path: FieldPath, revisions: Iterable[Revision]) -> bool:
-    """True if the APIs of `revisions` have the same field at `path`, whatever is below it, or none of them has one."""
+    """Return True if the APIs of `revisions` have the same field at `path`, or none of them has it."""
     first, *others = [_itself(field_at(path, podcliqueset(revision))) for revision in revisions]
     return all(other == first for other in others)
 
@@ -70,9 +70,9 @@ def judge_workload(
     shape: Sequence[Problem],
     revision: Revision,
 ) -> tuple[Sequence[Problem], Verdict]:
-    """Refusals of a workload before any webhook: the decoder's problems of those in `shape`, and the CRD's verdict.
+    """Return refusals of a workload before any webhook: the decoder's problems in `shape` and the CRD's verdict.
 
-    Without a `definition` the verdict is `shape`, which has the decoder's problems too. `before`: before the change.
+    Without a `definition`, the verdict is `shape`. It includes the decoder's problems. `before` is the old value.
     """
     if definition is None:
         return (), judge(value, definition, lambda: shape)
@@ -89,13 +89,15 @@ def judge_workload(
 
 
 def _heal(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
-    """`value` with what the webhook fills in."""
+    """Return `value` with the fields that the webhook fills in."""
     healed = _merge(value, default(value, revision, create=False))
     return healed if isinstance(healed, dict) else value
 
 
 def _merge(written: Value, defaulted: Value) -> Value:
-    """`defaulted` with the fields that only `written` has: those that this revision does not know, but the CRD may."""
+    """Return `defaulted` with the fields that only `written` has. The CRD may know fields that this revision does
+    not.
+    """
     if isinstance(written, dict) and isinstance(defaulted, dict):
         own = {key: entry for key, entry in written.items() if entry is not None or key not in defaulted}
         merged = {key: _merge(own[key], defaulted[key]) for key in own if key in defaulted}
@@ -113,12 +115,14 @@ def _is_decoded(problem: Problem, decoded: Sequence[FieldPath]) -> bool:
 
 
 def _is_webhooks(problem: Problem) -> bool:
-    """True if it is about the metadata, which the table and the webhook's own rules look at."""
+    """Return True if the problem is about metadata. The table and the webhook's own rules check it."""
     return problem.effect is not Effect.UNKNOWN and problem.path[:1] == ("metadata",)
 
 
 def _is_healed(problem: Problem, revision: Revision) -> bool:
-    """True if Go writes back what the CRD misses: zero values for what is absent, texts for quantities."""
+    """Return True if Go writes back a value that satisfies the CRD: a zero for an absent value or a text for a
+    quantity.
+    """
     if problem.cause not in (Cause.REQUIRED, Cause.TYPE):
         return False
     field = field_at(problem.path, podcliqueset(revision))

@@ -1,4 +1,4 @@
-"""The fields and rules of each of Grove's releases beside those of the release before it.
+"""The fields and rules that each of Grove's releases adds to the release before it.
 
 Source: its API types; spec/grove.md#3, spec/grove-releases.md#2.1, #2.2, #2.6; the CRDs of alpha.8 and alpha.9.
 """

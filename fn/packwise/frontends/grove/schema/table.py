@@ -38,7 +38,7 @@ _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
 class WorkloadApi(Record):
-    """The difference of one API of PodCliqueSets from the others: fields beside those that all have, and rules."""
+    """The fields and rules of one PodCliqueSet API that not all APIs share."""
 
     constraint: Object
     """A topologyConstraint, at any of the three levels."""
@@ -142,8 +142,8 @@ ALPHA7 = WorkloadApi(Object("TopologyConstraint", {
 class KnownFields(Record):
     """Names of the fields of each part of a PodCliqueSet.
 
-    `constraint` and `pack` are those of a topologyConstraint, of which Go writes `constraint_texts` even when empty;
-    `rolling_update` those of a rollingUpdate.
+    `constraint` and `pack` are the fields of a topologyConstraint. Go writes its `constraint_texts` even when empty.
+    `rolling_update` are the fields of a rollingUpdate.
     """
 
     spec: frozenset[str]
@@ -251,10 +251,10 @@ def api(name: str) -> WorkloadApi:
 
 
 def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
-    """Decode problems first, in the decoder's order, then the schema's, then unknown fields in the file's order.
+    """Return decode problems in the decoder's order, then schema problems, then unknown fields in the file's order.
 
-    `value` is the object as written, before defaulting; `new`, whether the cluster does not know it yet. An object with
-    a decode problem is not fit for defaulting and rules.
+    `value` is the object as written, before defaulting. `new` is true if the cluster does not know it yet. An object
+    with a decode problem is not fit for defaulting and rules.
     """
     decoder = _SetDecoder()
     decoder.read(value if value is not None else {}, _root(revision, new))
