@@ -1,4 +1,4 @@
-"""Schedulers: the objects that each reads, written from the placement model, and what each refuses."""
+"""Schedulers: the objects that each reads and writes from the placement model, and its refusals."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class SchedulerInput(Record):
 
 
 class SchedulerObjects(Record):
-    """The objects of a scheduler and what is wrong with them.
+    """The objects of a scheduler and its findings.
 
-    `refusals` holds the answer of its API server by name of the topology it refuses. `conditions` are those of the
-    users' objects that hold topologies, where the revision has any but Ready. `workloads` are those that the scheduler
-    judges itself, without a plan of a front end.
+    `refusals` maps refused topologies to the answer of its API server. `conditions` are for users' objects with
+    topologies, if the revision has any besides Ready. `workloads` are the workloads that the scheduler judges without a
+    front end.
     """
 
     generated: tuple[Generated, ...] = ()
@@ -52,17 +52,17 @@ class SchedulerObjects(Record):
 class Scheduler(Protocol):
     """A scheduler writes objects of its own kinds from the placement model.
 
-    One whose objects need nothing of users' objects, or that serves one version of them, takes these methods from here.
+    The methods here are defaults for schedulers without fixes or older versions.
     """
 
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Its objects for every placement and topology, and what it refuses in them and in users' own objects."""
+        """Return its objects for every placement and topology, with its refusals of these and of users' objects."""
         ...
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """`item` with what the scheduler's rendered objects need of it; itself where they need nothing.
+        """Return `item` with the changes that the scheduler's rendered objects need, or `item` itself.
 
-        Raises FieldError where an anchor or alias is in the way.
+        Raise FieldError if an anchor or alias prevents a change.
         """
         return item
 
@@ -80,7 +80,9 @@ class QueuedPodsOf(Protocol):
     def __call__(
         self, inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender
     ) -> Iterable[QueuedPods]:
-        """The sets of pods; `topologies` are those that workloads can name, which are rendered for it too."""
+        """Yield the sets of pods. `topologies` are all that workloads can name, and are rendered for this scheduler
+        too.
+        """
         ...
 
 

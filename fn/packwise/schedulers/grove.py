@@ -1,4 +1,4 @@
-"""Grove's PodGang, from which the operator's scheduler backends place pods. Source: spec/grove.md#7."""
+"""Grove's PodGang. The operator's scheduler backends place pods by it. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEVELS: Mapping[str, FieldPath] = {
 
 class _PodGangs(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """A PodGang for each gang of a workload whose operator makes PodGangs."""
+        """Return a PodGang for each gang of an operator that makes PodGangs."""
         return SchedulerObjects(
             tuple(
                 Generated(
@@ -91,7 +91,7 @@ def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
-    """The topologyConstraint of a gang or a set; None where it has no bounds."""
+    """Return the topologyConstraint of a gang or a set, or None without bounds."""
     required, preferred = bounds.required, bounds.preferred
     if required is None and preferred is None:
         return None

@@ -1,6 +1,6 @@
 """The nodes that a pod accepts: by taints and tolerations, node selector and required node affinity.
 
-Kubernetes' own rules, which every scheduler applies. Source: Kubernetes v1.34, component-helpers, nodeaffinity and
+These are Kubernetes' own rules for every scheduler. Source: Kubernetes v1.34, component-helpers, nodeaffinity and
 corev1.
 """
 
@@ -81,7 +81,7 @@ def read_selector(selector: Mapping[str, Value]) -> tuple[LabelRequirement, ...]
 
 
 def read_node_terms(spec: Mapping[str, Value]) -> tuple[NodeTerm, ...] | None:
-    """The terms of a pod's required node affinity, one of which must hold; None if it requires none."""
+    """Return the terms of a pod's required node affinity, or None. One of them must hold."""
     required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return tuple(_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))) if required else None
 

@@ -1,7 +1,7 @@
-"""Every scheduler as `place` and `report` know it: the gangs that come to it, and its answers on a cluster.
+"""Every scheduler in the view of `place` and `report`: its gangs and its answers on a cluster.
 
-A scheduler whose algorithm packwise works out offline has a `Simulation`. They are asked one after the other, and each
-finds the nodes as those before it left them.
+A scheduler with an algorithm in packwise has a `Simulation`. Simulations run one after the other, each on the nodes
+that the earlier ones left free.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Spread = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
 
 class GangPart(Record):
-    """A gang as a whole, or a set of pods in it `depth` sets below; of its `pods`, the gang needs `members`.
+    """A whole gang, or a set of its pods `depth` sets below. The gang needs `members` of its `pods`.
 
-    The levels are words, as workloads name them; "" if there is none. `place` is that of the constraint, or of the set.
+    The levels are words, as in workloads, or "". `place` is the constraint's or the set's.
     """
 
     name: str
@@ -41,11 +41,11 @@ class GangPart(Record):
 
 
 class GangOutline(Record):
-    """A gang before anything is placed.
+    """A gang before placement.
 
-    `scheduler_title` is how texts name its scheduler. `labels` tell it from others whose names have an epoch; `title`
-    has none. `gpus` are those of all its pods. `parts` begin with the gang itself. `notes` are what an answer leaves
-    out.
+    `scheduler_title` is its scheduler's name in texts. `labels` distinguish it from others if names have an epoch.
+    `title` has no epoch. `gpus` is the number for all its pods. `parts` begin with the gang itself. `notes` name the
+    facts that an answer ignores.
     """
 
     scheduler: str
@@ -63,10 +63,10 @@ class GangOutline(Record):
 
 
 class NearestDomain(Record):
-    """The domain that comes nearest if a gang does not fit: it has room for `held` of `wanted` pods.
+    """The domain nearest to fitting a gang: it has room for `held` of `wanted` pods.
 
-    `held` is None if the scheduler compares sums. `level` is a word, "" for the whole topology. `missing` is what lacks
-    there, by resource. `is_counted` is false if the scheduler does not see what is free there.
+    `held` is None if the scheduler compares sums. `level` is a word, or "" for the whole topology. `missing` is the
+    lacking amount by resource. `is_counted` is false if the scheduler does not see the free amounts there.
     """
 
     pod_set: str
@@ -97,10 +97,10 @@ class NodeShare(Record):
 class GangAnswer(Record):
     """The outcome of a gang.
 
-    `placed_pods` have a place; `added_gpus` are those of pods that did not run before. `shares` are what it takes of
-    nodes. `domain` is the one that all pods share, "" if they share none. `reasons` say in packwise's words why the
-    gang, or what is left of it, gets no place; `message` is the scheduler's own text. `flavors` are those that pod sets
-    get, of a scheduler that has any; `domains` the one domain of each pod set, of a scheduler that names no nodes.
+    `placed_pods` have a place. `added_gpus` counts the GPUs of pods that did not run before. `shares` is its use of
+    nodes. `domain` is the common domain of all pods, or "". `reasons` explain in packwise's words why pods have no
+    place. `message` is the scheduler's own text. `flavors` are the pod sets' flavors if the scheduler has them.
+    `domains` is the single domain of each pod set for a scheduler that names no nodes.
     """
 
     gang: GangOutline
@@ -125,7 +125,7 @@ class GangAnswer(Record):
 
 
 class NodeUse(Record):
-    """The sum of what pods take of a node where a scheduler puts them; their number is one of `pods` each."""
+    """The amounts that placed pods use on a node. Each pod also counts as one of `pods`."""
 
     node: str
     request: tuple[tuple[str, int], ...]
@@ -172,5 +172,7 @@ class Simulation(Protocol):
         ...
 
     def count_more(self) -> Mapping[tuple[str, str], int]:
-        """The further replicas of each workload, by namespace and name, that fit beside all gangs, after `place`."""
+        """Return the further replicas of each workload, by namespace and name, that fit beside all gangs after
+        `place`.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Volcano, which Grove's operator makes PodGroups for. Source: spec/grove-releases.md#2.3."""
+"""Volcano. Grove's operator makes PodGroups for it. Source: spec/grove-releases.md#2.3."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CLIQUE = "grove.io/podclique"
 
 class _Volcano(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """A PodGroup for each gang whose pods Volcano schedules."""
+        """Return a PodGroup for each gang with pods of Volcano."""
         return SchedulerObjects(
             tuple(
                 Generated(podgroup_value(gang), placement.source, placement.subject, partial(_origins, gang))

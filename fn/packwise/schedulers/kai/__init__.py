@@ -1,1 +1,1 @@
-"""KAI as a scheduler of packwise: its objects, its rules, and the fixes of users' objects."""
+"""KAI as a scheduler of packwise: its objects, its rules and the fixes of users' objects."""

@@ -1,8 +1,8 @@
-"""Rules about what KAI passes over in silence where topologies, queues and priorities meet those of a cluster.
+"""Rules about problems that KAI ignores silently: topologies, queues and priorities that do not match a cluster.
 
 Source: spec/placement.md#4a, #7, #9, spec/kai.md.
 
-KAI says none of it where the object is applied: the pods wait.
+KAI reports none of them when the object is applied. The pods wait.
 """
 
 from __future__ import annotations
@@ -128,9 +128,9 @@ def _outside(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
 
 
 def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Values of a level that stand in several domains of the level above.
+    """Report values of a level in several domains of the level above.
 
-    Where most do, names are used anew in each domain, which is a habit and no mistake.
+    If most values repeat, the cluster reuses names per domain on purpose. Such levels are skipped.
     """
     above, key = topology.keys[:index], topology.keys[index]
     parents: dict[str, set[tuple[str, ...]]] = {}

@@ -51,7 +51,7 @@ class TooManyPodsError(Exception):
 
 
 class GangJob(Record):
-    """A gang and the job that KAI makes of it; `notes` are what the answer leaves out of account."""
+    """A gang and its KAI job. `notes` name the facts that the answer ignores."""
 
     gang: Gang
     job: Job
@@ -64,7 +64,7 @@ class GangJob(Record):
 
 
 def is_of_kai(gang: Gang) -> bool:
-    """True if KAI schedules the gang, which is placed; other schedulers are not simulated."""
+    """Return True if KAI schedules the gang. Other schedulers are not simulated."""
     return gang.scheduler in ("", "kai-scheduler")
 
 
@@ -101,7 +101,7 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
 
 
 def pool_of(placement: Placement, gang: Gang, pool_label: str) -> str:
-    """Return the node pool of a gang's PodGroup, "" for none: its label, and that of its pods or of their owner."""
+    """Return the node pool of a gang's PodGroup, or "": from its label, or from the labels of its pods or owner."""
     own = gang.labels.get(pool_label)
     if own is not None or gang.grouper in (Grouper.OPERATOR, Grouper.SERVICE):
         return own or ""
@@ -112,7 +112,7 @@ def pool_of(placement: Placement, gang: Gang, pool_label: str) -> str:
 
 
 class _Jobs:
-    """Makes the jobs of all gangs, with what they have in common."""
+    """Build the jobs of all gangs with their shared context."""
 
     def __init__(
         self, source: SchedulerInput, snapshot: Snapshot, running: Mapping[tuple[str, str, str], Sequence[BoundPod]]
@@ -132,7 +132,7 @@ class _Jobs:
         self._default = _PRIORITY if default is None else default
 
     def job(self, gang: Gang, topology: str, manifests: Sequence[GangPod]) -> GangJob:
-        """The job of a gang; `manifests` are those of its pods, where a service makes them."""
+        """Return the job of a gang. `manifests` are its pods if a service makes them."""
         notes: dict[str, None] = {}
         pods: list[Pod] = []
         for manifest in manifests:
@@ -176,7 +176,7 @@ def _size(leaf: PodSet) -> int:
 
 
 def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
-    """The labels of the pods of a leaf: its own, and those that Grove gives them. Source: Grove, podclique/pod.go."""
+    """Return the labels of the pods of a leaf, including Grove's. Source: Grove, podclique/pod.go."""
     if not gang.is_of_operator:
         return leaf.labels
     replica = leaf.name.removeprefix(f"{gang.workload}-").partition("-")[0]
@@ -208,7 +208,7 @@ def _constraint(bounds: Bounds | None, topology: str) -> LevelConstraint | None:
 
 
 def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[KaiTopology, ...]:
-    """The topologies by name: those of the cluster, of Grove's configuration, of services, and KAI's own objects."""
+    """Return the topologies by name: the cluster's, Grove's configuration's, the services', and KAI's own objects."""
     by_name = {topology.name: topology for topology in snapshot.topologies}
     for name, known in source.topologies.by_name.items():
         by_name[name] = KaiTopology(name, tuple(level.key for level in known.topology.levels))
@@ -222,7 +222,7 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
 
 
 def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
-    """The queues that are `there` already, of the input, and those that a service makes, with their bounds."""
+    """Return the queues with their limits: the existing queues `there`, the input's, and those that a service makes."""
     by_name = {queue.name: queue for queue in there}
     pool_label = installation_of(source.inventory.items).pool_label
     for item in source.inventory.items.of_kind(*QUEUE.key):

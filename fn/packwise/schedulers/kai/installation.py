@@ -1,7 +1,7 @@
 """The configuration of KAI's operator in the input: its Config, the values of its chart, and the shards.
 
-A Config is what the operator reads. The chart writes one of its values, with GPU sharing off unless they switch it on.
-Source: spec/kai.md#6.3, spec/kai.md#8; KAI Scheduler v0.17.0, deployments/kai-scheduler and pkg/apis/kai/v1.
+The operator reads a Config. The chart writes one from its values, with GPU sharing off by default. Source:
+spec/kai.md#6.3, spec/kai.md#8; KAI Scheduler v0.17.0, deployments/kai-scheduler and pkg/apis/kai/v1.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Installation(Record):
 
 
 def installation_of(index: Index) -> Installation:
-    """Return what the Config, the chart's values and the SchedulingShards of the input say."""
+    """Return the installation from the input's Config, chart values and SchedulingShards."""
     shards = tuple(text_at(item.value, "spec", "partitionLabelValue") for item in index.of_kind(*SCHEDULING_SHARD.key))
     configs = index.of_kind(*KAI_CONFIG.key)
     if configs:
@@ -74,7 +74,7 @@ def _of_config(item: KubeObject) -> Installation:
 
 
 def _deepest(item: KubeObject, path: FieldPath) -> Place:
-    """Return the place at the end of the path, or of as much of it as exists."""
+    """Return the place at the end of the path, or of its longest existing part."""
     while path and item.get(path) is None:
         path = path[:-1]
     return Place(item, path)

@@ -1,4 +1,4 @@
-"""The fields of the objects by which KAI is configured: Queues, SchedulingShards, its operator's Config.
+"""The fields of the objects that configure KAI: Queues, SchedulingShards, its operator's Config.
 
 Source: spec/kai.md#7, spec/kai.md#8; KAI Scheduler v0.12 to v0.17, deployments/kai-scheduler/crds.
 """
@@ -141,7 +141,7 @@ _SYSTEM = "system-"
 
 
 def check_priority_classes(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield the API server's refusals of PriorityClasses, whose values are the priorities of gangs."""
+    """Yield the API server's refusals of PriorityClasses. Their values are the priorities of gangs."""
     for item in source.inventory.items.of_kind(*PRIORITY_CLASS.key):
         for problem in (*violations(item.value, _CLASS, ValuePath()), *unknown_fields(item.value, _CLASS, ValuePath())):
             # The API server decodes its own kinds in other words than those of custom resources.
@@ -179,7 +179,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _with_consequence(problem: Problem) -> Problem:
-    """Return the problem of a Queue with what follows from it: the unit of an amount, a parent that is not read."""
+    """Add the consequence to a problem of a Queue: the unit of an amount, or a parent that is not read."""
     if problem.effect is Effect.UNKNOWN and str(problem.path[-1]).casefold() == "parentqueue":
         return problem.replace(message=f"{problem.message} The field is dropped, so the queue has no parent")
     unit = next((unit for name, unit in _UNITS.items() if problem.path[2:3] == (name,)), None)

@@ -1,8 +1,8 @@
-"""The refusals of KAI's pod webhook: requests for shares of GPUs, and where sharing is switched off.
+"""The refusals of KAI's pod webhook: requests for shares of GPUs, also while sharing is switched off.
 
-The webhook sees each pod that names KAI as its scheduler, when a controller creates it. Its mutating half looks for the
-container of a share, its validating half stops at the first fault. Source: spec/kai.md#6; KAI Scheduler v0.12 to
-v0.17, pkg/admission/webhook/v1alpha2/gpusharing, pkg/binder/plugins/gpusharing/gpu-request, pkg/binder/common.
+The webhook sees each pod with KAI as scheduler when a controller creates it. Its mutating half looks for the container
+of a share. Its validating half stops at the first fault. Source: spec/kai.md#6; KAI Scheduler v0.12 to v0.17,
+pkg/admission/webhook/v1alpha2/gpusharing, pkg/binder/plugins/gpusharing/gpu-request, pkg/binder/common.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ RULES = (REFUSED, OFF, VISIBLE)
 
 
 class PodManifest(Record):
-    """A pod that a controller creates: the place that it is read from, and what the webhook reads of it."""
+    """A pod that a controller creates: its place in the input and the fields that the webhook reads."""
 
     place: Place
     namespace: str
@@ -117,7 +117,7 @@ def _pods(placements: Iterable[Placement]) -> Iterator[PodManifest]:
 
 
 def _is_seen(pod: PodManifest, installation: Installation, items: Index) -> bool:
-    """Return False if the Config keeps the webhook from the pod: by its labels, or by those of its namespace."""
+    """Return False if the Config excludes the pod from the webhook by its labels or its namespace's labels."""
     if any(pod.labels.get(key) != value for key, value in installation.pod_labels.items()):
         return False
     wanted = installation.namespace_labels
@@ -135,7 +135,7 @@ _LONGEST = 40
 def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) -> Iterator[Problem]:
     """Yield the faults of a pod's request for shares of GPUs, by annotation, in the webhook's order.
 
-    Values that are still to be filled in are not judged.
+    Placeholders are not judged.
     """
     fraction, memory = annotations.get(FRACTION), annotations.get(MEMORY)
     devices = annotations.get(DEVICES)

@@ -1,4 +1,4 @@
-"""The places of fields of pods and of queues, which each kind of workload has at steps of its own."""
+"""The places of fields of pods and queues. Each kind of workload has its own paths."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The PodGroup of a gang: as Grove's operator makes it, as OSMO's service does, or as KAI's own pod-grouper does.
+"""The PodGroup of a gang as Grove's operator, OSMO's service or KAI's own pod-grouper makes it.
 
 Source: spec/grove.md#10, spec/osmo.md#5, spec/kai.md#2, spec/podgrouper.md#3, crds/kai-v0.12.0 to v0.17.0.
 
-All make the same tree: a subgroup for each inner set that has members, and one for each leaf, below that of its
-parent. They differ in fields, which follow from who makes the PodGroup.
+All make the same tree: one subgroup for each inner set with members and one for each leaf, below its parent's. Their
+fields differ by the maker of the PodGroup.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _UNNAMED = "topology name cannot be empty when topology constraints are defined"
 
 
 def podgroup(gang: Gang, suits: Versions, topology: str) -> Mapping[str, Value]:
-    """The PodGroup of `gang`, for the versions of KAI that the output must suit; `topology` names its Topology.
+    """Return the PodGroup of `gang` for the versions of KAI that the output must suit. `topology` names its Topology.
 
-    Raises ValueError, with KAI's own text, for a constraint where nothing names its Topology.
+    Raise ValueError with KAI's own text for a constraint without a Topology.
     """
     if gang.grouper is Grouper.OWNER:
         return _own_podgroup(gang, suits)
@@ -97,7 +97,7 @@ def _own_podgroup(gang: Gang, suits: Versions) -> Mapping[str, Value]:
 
 
 def _manifest(gang: Gang, metadata: Mapping[str, Value], spec: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The manifest, without status, and without those of the fields that have no value."""
+    """Return the manifest without status and empty fields."""
     named: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace}
     named |= {key: part for key, part in metadata.items() if part}
     filled: dict[str, Value] = {key: part for key, part in spec.items() if part not in (None, "", [])}
@@ -115,7 +115,7 @@ def _own_sub_groups(gang: Gang, suits: Versions, *, writes_zero: bool) -> Iterat
 
 
 def _pods_below(gang: Gang, inner: PodSet) -> int:
-    """The number of pods that the gang needs of those in sets below an inner one: not more than others leave."""
+    """Return the number of pods that the gang needs in sets below an inner one. Other sets come first."""
     below = sum([each.members or 0 for each in gang.sets if each.parent == inner.name])
     beside = sum([each.members or 0 for each in gang.sets if each.parent is None])
     return below if gang.members is None else max(min(below, gang.members - beside), 0)
@@ -148,9 +148,10 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterator[Value]:
-    """`counts_subgroups`: inner nodes say how many subgroups they need, which KAI takes for granted otherwise.
+    """Yield the subgroups. With `counts_subgroups`, inner nodes state how many subgroups they need. KAI assumes all
+    otherwise.
 
-    Pods are in leaves only, and only leaves say how many: KAI from v0.15 on refuses more. Source: spec/kai.md.
+    Pods are only in leaves, and only leaves state a number: KAI refuses more from v0.15 on. Source: spec/kai.md.
     """
     children: dict[str | None, int] = {}
     for pods in gang.sets:
@@ -161,7 +162,7 @@ def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterato
 
 
 def _sub_group(pods: PodSet, members: int | None, needed: int | None, topology: str) -> Value:
-    """The entry of `spec.subGroups`: of a leaf, which holds pods, or of an inner set, which holds others."""
+    """Return the entry of `spec.subGroups` for a leaf with pods or an inner set with subgroups."""
     fields: dict[str, Value] = {
         "name": pods.name,
         "parent": pods.parent,
@@ -173,7 +174,7 @@ def _sub_group(pods: PodSet, members: int | None, needed: int | None, topology: 
 
 
 def _constraint(bounds: Bounds, topology: str) -> Value:
-    """The constraint of a gang or a set; None where it has none."""
+    """Return the constraint of a gang or a set, or None."""
     if bounds.is_empty:
         return None
     if not topology:

@@ -1,4 +1,4 @@
-"""Everything KAI has against a PodGroup: its CRD, its webhook, its scheduler.
+"""All of KAI's refusals of a PodGroup: its CRD, its webhook, its scheduler.
 
 Source: spec/kai.md#2, #3, spec/podgrouper.md#9, crds/kai-v0.12.0 to v0.17.0.
 """
@@ -34,7 +34,7 @@ _NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 class _FieldRule(Record):
-    """`type` as JSON Schema has it. `minimum`: the least value, by the versions in which it holds."""
+    """A field with its `type` of JSON Schema. `minimum` is the least value by versions."""
 
     type: str
     known: Versions = KNOWN
@@ -79,7 +79,7 @@ _CONSTRAINT: Mapping[str, _FieldRule] = {
 def refusal(
     path: FieldPath, message: str, by: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
 ) -> Problem:
-    """A problem for which the versions `by` refuse the object, rendered for or not; `operator` is their text."""
+    """Return a problem for which the versions `by` refuse the object, rendered for or not. `operator` is their text."""
     return Problem(path, message, operator, stage, consequence=f"{by.text} refuses it")
 
 
@@ -129,7 +129,7 @@ def _mapping(
 
 
 def _outside(known: Versions, suits: Versions) -> Iterator[Versions]:
-    """The versions of `suits` that are not `known`: those before, those after."""
+    """Yield the versions of `suits` before and after `known`."""
     before = suits.within(Versions(KNOWN.first, known.first - 1))
     after = suits.within(Versions(known.last + 1, KNOWN.last))
     yield from [versions for versions in (before, after) if versions is not None]
@@ -179,7 +179,7 @@ def _type_of(value: Value) -> str:
 
 
 class SubGroupNode(Record):
-    """A subgroup as the webhook reads it; what has another type counts as absent. `path` is where it stands."""
+    """A subgroup at `path` as the webhook reads it. Values of a wrong type count as absent."""
 
     path: FieldPath
     name: str
@@ -190,14 +190,14 @@ class SubGroupNode(Record):
 
 
 class SubGroupTree(Record):
-    """The subgroups in their order, and how many children each has, by name; roots are those of no parent (None)."""
+    """The subgroups in their order, and the number of children by name. Roots are the children of None."""
 
     nodes: tuple[SubGroupNode, ...]
     children: Mapping[str | None, int]
 
     @classmethod
     def read(cls, spec: Mapping[str, Value]) -> SubGroupTree:
-        """The subgroups of `spec`; what is no mapping is left out."""
+        """Read the subgroups of `spec`. Entries that are not mappings are skipped."""
         nodes = tuple(
             _node(("spec", "subGroups", index), entry) for index, entry in mappings_by_place(spec.get("subGroups"))
         )
@@ -212,9 +212,9 @@ class SubGroupTree(Record):
 
 
 def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions, *, update: bool) -> Iterator[Problem]:
-    """Violations of the webhooks of the versions `suits` in a PodGroup; `update`: of one that is there.
+    """Yield violations of the webhooks of the versions `suits` in a PodGroup. `update` is true for an existing one.
 
-    Of problems of structure the webhook tells one, and then none of the others: those have no text of its own.
+    The webhook reports one problem of structure and then no others. The other problems have no text of KAI then.
     """
     new = suits.within(_NEW) is not None
     graph = list(_graph(tree))
@@ -280,7 +280,7 @@ def _exclusive(tree: SubGroupTree) -> Iterator[Problem]:
 
 
 def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
-    """Who may say how many. The webhook goes by the names' order."""
+    """Check which subgroups state a number. The webhook follows the order of names."""
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
             continue
@@ -348,9 +348,9 @@ _REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"
 
 
 class KnownKaiTopologies(Record):
-    """The Topologies that are known, by name; `of_users`: whether users' own are among them.
+    """The known Topologies by name. `of_users` is true if users' own are among them.
 
-    Where they are, one that is not known is probably nowhere; otherwise it may stand in another repository.
+    In that case an unknown one probably does not exist. Otherwise it may be in another repository.
     """
 
     by_name: Mapping[str, KaiTopology] = {}
@@ -358,10 +358,10 @@ class KnownKaiTopologies(Record):
 
 
 class Search(Record):
-    """The scheduler's search under one constraint: it tries `levels`, from the finest to the coarsest, or nothing.
+    """The scheduler's search under one constraint: it tries `levels` from the finest to the coarsest.
 
-    Without levels and texts nothing is constrained. `pod_message` is what pods see, `log` what stands in the
-    scheduler's log alone.
+    Without levels and texts the search is unconstrained. `pod_message` appears on pods and `log` only in the
+    scheduler's log.
     """
 
     path: FieldPath
@@ -379,7 +379,7 @@ class Search(Record):
 
 
 def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology]) -> Iterator[Search]:
-    """The scheduler's search for the PodGroup's constraint, then for those of its subgroups in their order."""
+    """Yield the scheduler's search for the PodGroup's constraint, then for its subgroups' in their order."""
     _, _, namespace, name = identity(podgroup)
     for path, sub_group, holder in _holders(podgroup):
         constraint = _read_constraint(holder.get("topologyConstraint"))
@@ -400,7 +400,7 @@ def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology
 
 
 def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologies) -> Iterator[Problem]:
-    """Why no pod of the PodGroup, or of a subgroup, is ever placed."""
+    """Yield the reasons that keep pods of the PodGroup or of a subgroup from ever being placed."""
     known = topologies.by_name
     for search in searches(podgroup, known):
         constraint = search.constraint
@@ -423,7 +423,7 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
 
 
 def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
-    """Each level that is wrong; KAI's text, which is about the first of them, stands there."""
+    """Yield each wrong level. KAI's text is only about the first, and appears there."""
     consequence = f"{NAME} schedules none of these pods, and says so in its log only"
     text, constraint = search.log, search.constraint
     for field, level in ((_REQUIRED, constraint.required), (_PREFERRED, constraint.preferred)):
@@ -445,7 +445,7 @@ def _never(path: FieldPath, message: str, consequence: str, text: str) -> Proble
 
 
 def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> KnownKaiTopologies:
-    """The Topologies among the input and those of the render; of one name, users' own."""
+    """Return the Topologies of the input and of the render. Users' own win by name."""
     has_aliases = minor_of(source.settings.kai_version) >= LEVEL_ALIASES
     users = [item.value for item in source.inventory.items.of_kind(*TOPOLOGY.key)]
     topologies = [read_topology(value) for value in (*(topology.value for topology in rendered), *reversed(users))]
@@ -454,7 +454,7 @@ def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> K
 
 
 def read_topology(value: Mapping[str, Value]) -> KaiTopology:
-    """A Topology as the scheduler reads it; what is no text is left out."""
+    """Return a Topology as the scheduler reads it. Values that are not text are skipped."""
     levels = [
         (label, level.get("alias"))
         for level in mappings(mapping_at(value, "spec").get("levels"))
@@ -465,7 +465,7 @@ def read_topology(value: Mapping[str, Value]) -> KaiTopology:
 
 
 def _level_names(topology: KaiTopology) -> list[str]:
-    """The names of levels in constraints, from the broadest to the finest: node labels, each with its alias."""
+    """Return the names of levels in constraints, from the broadest to the finest: node labels and their aliases."""
     by_label = {label: alias for alias, label in topology.aliases.items()}
     return [name for label in topology.levels for name in (label, by_label.get(label)) if name]
 
@@ -480,7 +480,7 @@ def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Ma
 
 
 def _read_constraint(value: Value) -> LevelConstraint:
-    """The constraint; one with a field of another type, which the API server refuses, constrains nothing."""
+    """Return the constraint. A field of a wrong type makes it empty, because the API server refuses it."""
     fields = [value.get(name) for name in ("topology", _REQUIRED, _PREFERRED)] if isinstance(value, dict) else []
     texts = [field or "" for field in fields if field is None or isinstance(field, str)]
     return LevelConstraint(*texts) if len(texts) == 3 else LevelConstraint("")
@@ -502,10 +502,10 @@ def podgroup_problems(
     update: bool = False,
     schema: bool = True,
 ) -> list[Problem]:
-    """Violations of the versions `suits` in the PodGroup `value`, whoever wrote it, of whatever types its fields are.
+    """Return violations of the versions `suits` in the PodGroup `value`. Its fields may have any types.
 
-    `topologies` are the Topologies that are known. `update` of one that is there. Without `schema` the CRDs are left
-    out, for where the cluster's own is at hand.
+    `topologies` are the known Topologies. `update` is true for an existing PodGroup. Without `schema` the CRDs are
+    skipped because the cluster's own is known.
     """
     problems: list[Problem] = []
     if schema:
@@ -545,7 +545,7 @@ def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
 
 
 def _siblings(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
-    """Pods beside subgroups that are parents, which v0.12 passes over with a line in its log: told of the first."""
+    """Report the first leaf beside inner subgroups. KAI v0.12 ignores its pods and only logs that."""
     if suits.within(_DROPS_SIBLINGS) is None:
         return
     inner = {node.parent for node in tree.nodes if not tree.is_leaf(node)}

@@ -1,9 +1,9 @@
-"""A PodGroup for every gang that an operator or KAI's pod-grouper makes, and what KAI refuses in it.
+"""A PodGroup for every gang made by an operator or KAI's pod-grouper, and KAI's refusals of it.
 
 Source: spec/grove.md#10, spec/kai.md, spec/designs.md#4, spec/podgrouper.md#3, #9.
 
-What is read of a workload is judged as in a cluster: by KAI's CRD, then by its webhook, with the text of the
-event that the pods get, and by the scheduler.
+Values from a workload are judged as in a cluster: by KAI's CRD, by its webhook with the text of the pods' event, and by
+the scheduler.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ PODGROUP_RULES = (REFUSED, IGNORED, QUEUE, NOTE)
 def scheduler_podgroups(
     placements: Sequence[Placement], source: SchedulerInput, topologies: Iterable[Generated]
 ) -> tuple[list[Generated], list[Finding]]:
-    """The PodGroup for each gang whose pods KAI schedules, in their order, and what is wrong with them.
+    """Return the PodGroup for each gang with KAI's pods, in their order, and the findings.
 
-    `topologies` are the Topologies of the render. Where no PodGroups are rendered, what KAI would refuse in those that
-    others make is a warning.
+    `topologies` are the Topologies of the render. If no PodGroups are rendered, KAI's refusals of others' PodGroups are
+    warnings.
     """
     writer = _Writer(source, topologies)
     generated = [
@@ -86,14 +86,14 @@ def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
 
 
 class _Workload(Record):
-    """A workload, and what was reported of its PodGroups: place, field and consequence of each problem."""
+    """A workload and the reported problems of its PodGroups: place, field and consequence of each."""
 
     item: KubeObject
     reported: set[tuple[FieldPath, FieldPath, str]]
 
 
 class _Writer:
-    """Writes the PodGroups of all workloads, with what they have in common."""
+    """Write the PodGroups of all workloads with their shared context."""
 
     __slots__ = (
         "_definition",
@@ -154,7 +154,7 @@ class _Writer:
             self.findings += _queue_findings(workload, written)
 
     def _missing(self, workload: _Workload, gang: Gang, error: MissingBindingError) -> None:
-        """Reports a Topology that the operator looks for in a binding which is not there, once for the workload."""
+        """Report a Topology once per workload if the operator's binding for it is missing."""
         key = (error.place, (error.binding,), "")
         if key not in workload.reported:
             workload.reported.add(key)
@@ -165,7 +165,7 @@ class _Writer:
             self.findings.append(self._finding(workload, error.place, message, str(error)))
 
     def _judge(self, workload: _Workload, gang: Gang, value: Mapping[str, Value]) -> None:
-        """Reports what is wrong with a PodGroup, where the same was not reported of another one of the workload."""
+        """Report the problems of a PodGroup unless another PodGroup of the workload has the same."""
         for problem in self._problems(value):
             if problem.path[-1:] == ("parent",):
                 # Its parent is one of the subgroups, whose name has the same problem.
@@ -201,13 +201,13 @@ class _Writer:
 
 
 def _part_of_kai(gang: Gang) -> Gang | None:
-    """The sets of a gang of another scheduler whose pods KAI schedules; None where there are none."""
+    """Return the sets with KAI's pods in a gang of another scheduler, or None."""
     sets = tuple(pods for pods in gang.sets if pods.scheduler == PROFILE)
     return gang.replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
 
 
 def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
-    """That minSubGroup is left out, where the operator writes it and the version does not know it."""
+    """Note that minSubGroup is omitted because the version of KAI does not know it."""
     if source.cluster.revision.podgroups_by_operator and suits.first < SUBGROUP_COUNTS:
         yield (
             f"PodGroups do without minSubGroup, which KAI v0.{suits.first} does not know; all subgroups of a group are "
@@ -245,12 +245,12 @@ def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
 
 
 def _has_inner_groups(value: Mapping[str, Value]) -> bool:
-    """True if the object has a subgroup of subgroups, which could be counted."""
+    """Return True if the object has a countable subgroup of subgroups."""
     return any(isinstance(group, dict) and "parent" in group for group in _subgroups(value))
 
 
 def _subgroup_position(path: FieldPath) -> int | None:
-    """The position of the subgroup that `path` leads into; None where it leads into none."""
+    """Return the position of the subgroup in `path`, or None."""
     if path[:2] != ("spec", "subGroups") or len(path) < 3 or not isinstance(path[2], int):
         return None
     return path[2]
@@ -285,7 +285,7 @@ _LEVELS = {"requiredTopologyLevel": "required", "preferredTopologyLevel": "prefe
 def own_podgroups(
     placements: Sequence[Placement], source: SchedulerInput, rendered: Iterable[Generated]
 ) -> tuple[list[Generated], list[Finding]]:
-    """The PodGroup for each gang, in their order, and what is wrong with them; `rendered` are the Topologies."""
+    """Return the PodGroup for each gang, in their order, and the findings. `rendered` are the Topologies."""
     record = release_of(source.settings.kai_version)
     release = Versions(record.minor, record.minor)
     topologies = known_topologies(source, rendered)
@@ -348,7 +348,9 @@ def _webhook_text(problems: Sequence[Problem]) -> str:
 
 
 def _own_path(gang: Gang, path: FieldPath) -> FieldPath:
-    """The path in the workload of what a PodGroup has at `path`; of a constraint, that of the topology or a level."""
+    """Return the path in the workload for `path` in a PodGroup. In a constraint, it leads to the topology or a
+    level.
+    """
     field = str(path[-1]) if path else ""
     pods = listed_sets(gang)[path[2]] if len(path) > 2 and isinstance(path[2], int) else None
     if "topologyConstraint" not in path:

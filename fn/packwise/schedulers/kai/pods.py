@@ -1,4 +1,4 @@
-"""A pod as KAI reads it: what it asks of its node, which objects it needs, and what of that nobody can tell.
+"""A pod as KAI reads it: its requirements of a node, the objects that it needs, and the facts that are unknown.
 
 Source: spec/placement.md#9; KAI Scheduler v0.17.0, api/pod_info and k8s_internal/predicates.
 """
@@ -36,7 +36,7 @@ _SHARED_CONFIG_MAP = "runai/shared-gpu-configmap"
 
 
 class KnownObjects(Record):
-    """Objects that pods need, by namespace and name; None where nobody listed those of the kind."""
+    """Objects that pods need, by namespace and name. None means that objects of the kind were not listed."""
 
     config_maps: frozenset[tuple[str, str]] | None = None
     claims: Mapping[tuple[str, str], Mapping[str, Value]] | None = None
@@ -45,7 +45,7 @@ class KnownObjects(Record):
 
 
 class Manifest(Record):
-    """The template of a pod: its namespace, spec, labels and annotations."""
+    """The template of a pod with its namespace, spec, labels and annotations."""
 
     namespace: str
     spec: Mapping[str, Value]
@@ -54,12 +54,12 @@ class Manifest(Record):
 
 
 def texts_at(value: Value, *steps: str) -> dict[str, str]:
-    """The labels, annotations or the like at the end of `steps`, whatever is written for a value as text."""
+    """Return the labels, annotations or the like at the end of `steps`. All values become text."""
     return {key: str(written) for key, written in mapping_at(value, *steps).items()}
 
 
 def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
-    """The objects that pods need among those of a cluster; a kind that is there was listed, also where it is empty."""
+    """Return the objects that pods need among a cluster's. A kind in `by_kind` counts as listed even if it is empty."""
 
     def objects_of(kind: str) -> dict[tuple[str, str], Mapping[str, Value]] | None:
         if kind not in by_kind and f"{kind}List" not in by_kind:
@@ -81,7 +81,7 @@ def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> Known
 
 
 def with_objects(known: KnownObjects, by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
-    """The objects, with those that come with the workloads; that others exist is not known by these."""
+    """Add the objects of the workloads to the known ones. They do not make a kind listed."""
     own = known_objects(by_kind)
     return KnownObjects(
         None if known.config_maps is None else known.config_maps | (own.config_maps or frozenset()),
@@ -97,7 +97,7 @@ def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
 
 
 def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> tuple[Pod, list[str]]:
-    """The pod of that name, and notes on what was left out of account."""
+    """Return the pod of that name, and notes on ignored facts."""
     namespace, spec = manifest.namespace, manifest.spec
     labels, annotations = manifest.labels, manifest.annotations
     notes: list[str] = []
@@ -276,7 +276,7 @@ def _needed_config_maps(spec: Mapping[str, Value]) -> Iterator[str]:
 def _claims(
     pod: str, namespace: str, spec: Mapping[str, Value], known: KnownObjects, notes: list[str]
 ) -> Iterator[str]:
-    """KAI's text about a claim of the pod that is not there; a note about those of which nodes decide."""
+    """Yield KAI's text about a missing claim of the pod. Add a note about claims that depend on nodes."""
     unknown: list[str] = []
     there: list[str] = []
     for volume in mappings(spec.get("volumes")):

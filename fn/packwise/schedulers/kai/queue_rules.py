@@ -1,6 +1,6 @@
-"""Rules about Queues that can never give what is asked of them: of another node pool, or with too low a limit.
+"""Rules about Queues that can never satisfy their gangs: queues of another node pool, or with too low a limit.
 
-KAI says none of it where the object is applied: the pods wait. Source: spec/kai.md#8, spec/placement.md#9.1.
+KAI reports none of them when the object is applied. The pods wait. Source: spec/kai.md#8, spec/placement.md#9.1.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ RULES = (_POOL, _SHARD, _ABOVE, _OVER)
 
 
 def check_queue_tree(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Yield warnings about queues of other pools, and about limits, of the input's Queues and gangs."""
+    """Yield warnings about queues of other pools and about limits, for the input's Queues and gangs."""
     installation = installation_of(source.inventory.items)
     yield from _queues_in_pools(source, shares, installation)
     yield from _gangs_in_pools(source, shares, installation)
@@ -86,7 +86,7 @@ def check_pools(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _gangs(source: SchedulerInput) -> Iterator[tuple[Placement, Gang]]:
-    """The first gang of each workload in a queue and a pool, of those that KAI schedules."""
+    """Yield the first KAI gang of each workload in a queue and a pool."""
     first: dict[tuple[int, str, tuple[str, ...]], tuple[Placement, Gang]] = {}
     for placement in source.placements:
         gang = placement.node
@@ -97,7 +97,7 @@ def _gangs(source: SchedulerInput) -> Iterator[tuple[Placement, Gang]]:
 
 
 def _label_place(placement: Placement, gang: Gang, key: str) -> Place:
-    """Where the workload names its node pool; the workload itself if that cannot be told."""
+    """Return the place of the workload's node pool label, or the workload itself if the place is unknown."""
     own = Place(placement.subject, ("metadata", "labels", key))
     for place in (own, *[leaf.origin.place.below(*steps, key) for leaf in gang.leaves for steps in _LABELS]):
         if not place.embedded and place.item.get(place.path) is not None:
@@ -159,7 +159,7 @@ def _cure(placement: Placement, pool: str, key: str) -> str:
 
 
 def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterator[Finding]:
-    """Limits above that of the parent, of which no pod ever has any use."""
+    """Report limits above the parent's limit. No pod can use them."""
     for item in source.inventory.items.of_kind(*QUEUE.key):
         share = by_name.get(item.name)
         parent = by_name.get(share.parent) if share is not None else None
@@ -182,12 +182,12 @@ def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterat
 
 
 def _amount_text(amount: float, field: str) -> str:
-    """Return an amount in the unit in which Queues count the resource."""
+    """Return an amount in the unit of Queues for the resource."""
     return f"{amount / QUEUE_MEMORY if field == 'memory' else amount:g}"
 
 
 def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Gangs whose first pods, which KAI places together, are more than a queue of their line may ever have."""
+    """Report gangs with more first pods than a queue above them allows. KAI places these pods together."""
     known = existing_queues(shares)
     chosen = [placement for placement, gang in _gangs(source) if _is_bounded(gang.queue or DEFAULT_QUEUE, known)]
     if not chosen:

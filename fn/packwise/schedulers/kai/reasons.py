@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Surroundings(Record):
-    """The scene of a job, the domains of levels by node label, and the nodes by name after all gangs are placed.
+    """The context of a job: its scene, the words of levels by node label, and the nodes after all gangs are placed.
 
-    `scene` is what the scheduler of the job's node pool has of `every`, `then` are its nodes and `queues` its queues.
+    `scene` is the part of `every` for the job's node pool, with the nodes `then` and the queues `queues`.
     """
 
     scene: Scene
@@ -35,7 +35,7 @@ class Surroundings(Record):
 
 
 def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
-    """Why the job, or what is left of it, gets no place; nothing if all of it has one."""
+    """Yield the reasons for unplaced pods of the job, or nothing if all are placed."""
     scene, words, then = around.scene, around.words, around.then
     if answer.state == "allocated":
         return
@@ -132,12 +132,12 @@ def _without_labels(nodes: Sequence[Node], topology: KaiTopology, total: int) ->
 
 
 def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
-    """True if the nodes have free what is missing."""
+    """Return True if the nodes have the missing amounts free."""
     return all(sum(max(0, _free(node, name)) for node in nodes) >= amount for name, amount in missing)
 
 
 def _mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
-    """KAI's refusals, without an error in the status, of a constraint of the part `name`."""
+    """Yield KAI's refusals of a constraint of the part `name` that are no error in the status."""
     part = f"{name}: " if name else ""
     topology = scene.topology(constraint.topology)
     if topology is None:

@@ -60,10 +60,10 @@ _DRIFTED = Condition(_CONDITION, "True", "Drift", "One or more scheduler backend
 
 
 def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> SchedulerObjects:
-    """The Topology of each binding that does not list another; the conditions of all bindings.
+    """Return the Topology of each binding that lists no other one, and the conditions of all bindings.
 
-    A binding that lists a Topology of its own name means the object that is rendered of it, unless the input has that
-    object; it has drifted where that is not applied.
+    A binding that lists a Topology of its own name refers to the rendered one, unless the input has that Topology. It
+    has drifted if the rendered one is not applied.
     """
     findings = list(users_topologies(source))
     bindings = source.topologies.by_name.values()
@@ -125,9 +125,9 @@ def _is_applied(schedulers: Schedulers, settings: TopologyRender) -> bool:
 
 
 def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyRender) -> KubeObject:
-    """`item`, a binding, with the entry that its rendered Topology needs; itself where it needs none, or is none.
+    """Return the binding `item` with the entry for its rendered Topology, or `item` itself if nothing is missing.
 
-    Raises FieldError where an anchor or alias is in the way.
+    Raise FieldError if an anchor or alias prevents the change.
     """
     is_binding = item.kind == CLUSTER_TOPOLOGY_BINDING.name
     if not is_binding or not _is_applied(schedulers, settings) or not isinstance(item.get("spec"), dict):
@@ -151,7 +151,7 @@ def _unlisted_finding(binding: KnownTopology) -> Finding:
 
 
 def _topologies_used(source: SchedulerInput) -> set[str]:
-    """The topologies of gangs with a constraint whose pods KAI schedules."""
+    """Return the topologies of constrained gangs with KAI's pods."""
     gangs = [placement.node for placement in source.placements if isinstance(placement.node, Gang)]
     return {gang.topology for gang in gangs if gang.scheduler in ("", PROFILE) and gang.is_bounded}
 

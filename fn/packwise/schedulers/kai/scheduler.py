@@ -1,4 +1,4 @@
-"""The KAI Scheduler: its Topology, PodGroup and Queue, the labels of its pods, and what it refuses."""
+"""The KAI Scheduler: its Topology, PodGroup and Queue, the labels of its pods, and its refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 class _Kai(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Topologies, the PodGroups of gangs, and what a service asks for; users' own objects are judged."""
+        """Return Topologies, the PodGroups of gangs, and the objects of services. Users' own objects are judged."""
         items, placements = source.inventory.items, source.placements
         topologies = scheduler_topologies(source)
         findings = [*topologies.findings]
@@ -94,7 +94,7 @@ class _Kai(Scheduler):
         return SchedulerObjects(generated, tuple(findings), topologies.refusals, topologies.conditions)
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-        """A ClusterTopologyBinding, which gets the entry that its rendered Topology needs."""
+        """Return a ClusterTopologyBinding with the entry that its rendered Topology needs."""
         if cluster.schedulers is None:
             return item
         from packwise.schedulers.kai.references import with_reference
@@ -115,9 +115,9 @@ def _asks_for_share(node: Node) -> bool:
 
 
 def _is_suspect(node: Node) -> bool:
-    """True if the node is a gang, and the PodGroup that others make of it may be refused.
+    """Return True if the node is a gang and KAI may refuse the PodGroup that others make of it.
 
-    Of names that Grove's webhook takes, KAI refuses those with dots; and the topology may be none of the cluster's.
+    KAI refuses names with dots that Grove's webhook accepts. The topology may also be missing in the cluster.
     """
     return _is_grouped(node) and ("." in node.workload or KAI_TOPOLOGY in node.annotations)
 
@@ -137,7 +137,7 @@ KAI: Scheduler = _Kai()
 
 
 def rule_table() -> tuple[Rule, ...]:
-    """Every rule of KAI's objects, in the order in which they are checked."""
+    """Return every rule of KAI's objects in the order of the checks."""
     from packwise.schedulers.kai.cluster_rules import NODE_RULES, QUEUE_RULES
     from packwise.schedulers.kai.object_schemas import RULES as OBJECT_RULES
     from packwise.schedulers.kai.pod_admission import RULES as POD_RULES

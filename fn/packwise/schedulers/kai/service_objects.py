@@ -1,4 +1,4 @@
-"""KAI's objects that a service submits itself: Topologies, Queues, PodGroups and Pods; and what KAI refuses in them.
+"""KAI's objects that a service submits itself, and KAI's refusals of them: Topologies, Queues, PodGroups and Pods.
 
 Source: spec/kai.md, spec/osmo.md#5.
 """
@@ -55,7 +55,7 @@ def queue_value(queue: Queue) -> Mapping[str, Value]:
 
 
 def pod_value(pod: GangPod) -> Mapping[str, Value]:
-    """The pod with KAI's own labels, which nobody else's may replace; `pod-group-name` keeps the podgrouper away."""
+    """Return the pod with KAI's own labels, which win over others. `pod-group-name` keeps the podgrouper away."""
     metadata = _fields(pod.value.get("metadata"))
     labels = _fields(metadata.get("labels"))
     labels.pop(_SUB_GROUP, None)
@@ -82,7 +82,7 @@ RULES = (REPLACED,)
 
 
 def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
-    """The object for each placement, in their order, and what KAI has against them."""
+    """Return the object for each placement, in their order, and KAI's refusals."""
     generated: list[Generated] = []
     findings: list[Finding] = []
     for placement in placements:
@@ -179,7 +179,7 @@ def _topology_findings(
 
 
 def _keys_before(topology: NodeTopology, value: Mapping[str, Value], source: SchedulerInput) -> tuple[str, ...] | None:
-    """The keys that the Topology has in the baseline, else in what an earlier render left."""
+    """Return the Topology's keys in the baseline, else in an earlier render."""
     old = source.inventory.before(value)
     if old is None and topology.before is not None:
         return topology.before

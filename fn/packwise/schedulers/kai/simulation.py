@@ -277,7 +277,7 @@ def _sum_used(used: Mapping[str, int], added: Mapping[str, int]) -> dict[str, in
 
 
 def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
-    """The nodes, with what these pods use of them."""
+    """Return the nodes with the use of these pods added."""
     listed = list(nodes)
     used = {node.name: dict(node.used) for node in listed}
     for pod, node in placed:
@@ -287,7 +287,7 @@ def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tupl
 
 
 def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
-    """The queues, with what their jobs use then."""
+    """Yield the queues with the use of their jobs."""
     used: dict[str, dict[str, float]] = {}
     kept: dict[str, dict[str, float]] = {}
     nodes = {node.name: node for node in scene.nodes}
@@ -341,7 +341,7 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
 
 
 def _nearest(answer: JobAnswer) -> Shortage | None:
-    """Of the domains that are too small, that which comes nearest; the first by name among equals."""
+    """Return the too small domain nearest to fitting, or the first by name among equals."""
     short = [error.shortage for error in answer.errors if error.shortage is not None]
     if answer.state == "allocated" or not short:
         return None
@@ -357,7 +357,7 @@ def _nearest(answer: JobAnswer) -> Shortage | None:
 
 
 def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:
-    """The topology that the job, or a part of it, names; without that, the only one there is."""
+    """Return the topology that the job or a part of it names, else the only existing one."""
     if job.constraints:
         return scene.topology(job.constraints[0][1].topology)
     return scene.topologies[0] if len(scene.topologies) == 1 else None

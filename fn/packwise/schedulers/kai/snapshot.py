@@ -2,7 +2,7 @@
 
 Source: spec/placement.md#9.
 
-Read of objects as `kubectl get nodes,pods -A -o json` prints them, or of a dump of KAI's snapshot plugin.
+They are read from the output of `kubectl get nodes,pods -A -o json` or from a dump of KAI's snapshot plugin.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ _SCHEDULER = re.compile(r"kai-scheduler/(?:[a-z0-9-]+/){0,9}scheduler:v0\.([0-9]
 
 
 class SnapshotError(Exception):
-    """Objects that show no cluster; the text says what must be there."""
+    """Raised if the objects do not describe a cluster. The text names the missing ones."""
 
 
 class BoundPod(Record):
-    """A pod that runs, or is about to, on its node. `gang` and `pod_set` are what its labels say that it is part of.
+    """A pod that runs or is bound to its node. `gang` and `pod_set` are from its labels.
 
-    `group` is its PodGroup, `queue` the queue by its own label. `gpus` are the GPUs that it shares, by their groups.
-    `is_ending`: it is being deleted.
+    `group` is its PodGroup and `queue` the queue of its own label. `gpus` are the groups of its shared GPUs.
+    `is_ending` is true while it is being deleted.
     """
 
     pod: Pod
@@ -97,7 +97,7 @@ class BoundPod(Record):
 
 
 class BoundGroup(Record):
-    """A PodGroup: its queue, its class, and `preemptibility` where that is stated."""
+    """A PodGroup: its queue, its class, and its `preemptibility` if set."""
 
     queue: str
     priority_class: str = ""
@@ -105,19 +105,18 @@ class BoundGroup(Record):
 
 
 class Priorities(Record):
-    """The values of PriorityClasses by name, and that of the default class, None where there is none."""
+    """The values of PriorityClasses by name, and the default class's value or None."""
 
     by_name: Mapping[str, int] = {}
     default: int | None = None
 
 
 class Snapshot(Record):
-    """The cluster. `nodes` are in order of name, none of their resources in use; `pods` are what uses them.
+    """The cluster. `nodes` are sorted by name and unused. `pods` are all that use them.
 
-    `waiting` are the PodGroups, by namespace and name, of pods that have no node yet. `queues`, `groups` and
-    `priorities` are None where the objects show none of the kind. `kai` is the minor version of the scheduler that
-    runs in the cluster, None where no pod shows it. `taken` is the newest time that an object shows. `objects` are
-    those that all this was read from, for other schedulers.
+    `waiting` are the PodGroups of pods without a node, by namespace and name. `queues`, `groups` and `priorities` are
+    None if no object of the kind exists. `kai` is the minor version of the cluster's scheduler, or None if unknown.
+    `taken` is the newest time in any object. `objects` are the source objects, for other schedulers.
     """
 
     nodes: tuple[Node, ...]
@@ -134,7 +133,7 @@ class Snapshot(Record):
 
 
 def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
-    """The objects that a document holds: itself, the items of a List, or those of a KAI snapshot."""
+    """Yield the objects of a document: itself, the items of a List, or the objects of a KAI snapshot."""
     if isinstance(value, list):
         for entry in value:
             yield from objects_of(entry)
@@ -327,7 +326,7 @@ def _time(value: Mapping[str, Value], key: str) -> str:
 
 
 def queue_share(value: Mapping[str, Value], pool_label: str = NODE_POOL) -> QueueShare:
-    """A KAI Queue. What its `resources` leave out is 0, as Go reads it; -1 is unbounded."""
+    """Return a KAI Queue. Absent `resources` are 0, as in Go, and -1 is unbounded."""
     spec = mapping_at(value, "spec")
     priority = spec.get("priority")
     return QueueShare(
@@ -362,7 +361,7 @@ _PRIORITY = 50
 
 
 def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot: Snapshot) -> tuple[QueueShare, ...]:
-    """The queues with what pods of other PodGroups use of them."""
+    """Return the queues with the use of pods in other PodGroups added."""
     nodes = {node.name: node for node in snapshot.nodes}
     used: dict[str, dict[str, float]] = {}
     kept: dict[str, dict[str, float]] = {}
@@ -387,7 +386,7 @@ def evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
 
 
 def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
-    """That KAI may make room for a job that does not fit."""
+    """Note that KAI may evict pods to make room for a job."""
     if answer.state == "pending" and groups:
         yield (
             f"nothing is evicted here; KAI's preempt, reclaim and consolidation may make room: "
@@ -396,7 +395,7 @@ def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
 
 
 def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tuple[GangJob, ...]:
-    """The gangs, each with notes about what the cluster decides and the answer leaves out of account."""
+    """Return the gangs with notes on decisions of the cluster that the answer ignores."""
     known = existing_queues(scene.queues)
     common = tuple(_common(gangs, snapshot))
     # Each node pool has a scheduler of its own.
@@ -451,7 +450,7 @@ def _of_queue(
 
 
 def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[str]:
-    """The queues of gangs that wait, where there are several and these, or queues above them, are not all alike."""
+    """Return the queues of waiting gangs if there are several and their settings or parents differ."""
     waiting = sorted({gang.job.queue for gang in gangs if any(not pod.node for pod in gang.job.pods)})
     queues = [queue for name in waiting for queue in lineage(name, known)]
     shares = [share for queue in queues for share in (queue.gpu, queue.cpu, queue.memory)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | None = None) -> dict[str, Value]:
-    """`kai.scheduler/v1alpha1 Topology`, cluster-scoped, of these node label keys, broadest first."""
+    """Return a cluster-scoped `kai.scheduler/v1alpha1 Topology` of these node label keys, broadest first."""
     metadata: dict[str, Value] = {"name": name}
     if labels is not None:
         metadata["labels"] = dict(labels)
@@ -68,7 +68,7 @@ def annotated_topology(gang: Gang) -> str:
 
 
 def _topology_name(topologies: KnownTopologies, gang: Gang) -> str:
-    """The Topology that the binding which the gang names refers to for KAI, else the one of the binding's name."""
+    """Return the Topology for KAI in the gang's binding, else the one of the binding's name."""
     annotation = next((annotation for annotation in _ANNOTATIONS if gang.annotations.get(annotation)), None)
     if annotation is None or gang.grouper is not Grouper.OPERATOR:
         return annotated_topology(gang)
@@ -101,9 +101,9 @@ def topology_problems(
     minor: int = KNOWN.last,
     of_rules: Value = OMITTED,
 ) -> list[Problem]:
-    """Violations of the CRD of KAI v0.`minor` in the Topology `value`, which was `before` the change.
+    """Return violations of the CRD of KAI v0.`minor` in the Topology `value`. `before` is the earlier value.
 
-    `of_rules` is the value that texts about all levels print: older API servers print their type.
+    `of_rules` is the value printed in texts about all levels. Older API servers print their type instead.
     """
     problems = list(_of_spec(value.get("spec")))
     # The API server evaluates the rules once all values have the shape that these expect.
@@ -150,7 +150,7 @@ def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
 
 
 def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
-    """Violations of the rules in CEL about all levels, in their order; one a rule, however many levels break it."""
+    """Yield violations of the CEL rules about all levels, in their order. Each rule is reported once."""
     has_aliases = minor >= LEVEL_ALIASES
     if before is not None and before != keys:
         text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
@@ -198,7 +198,7 @@ RULES = (REFUSED,)
 
 
 def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
-    """The Topologies made of all topologies, without those that KAI refuses where that is no error."""
+    """Return the Topologies of all topologies. Ones that KAI refuses are omitted if this is not an error."""
     if source.cluster.schedulers is not None and source.cluster.revision.topology_backends:
         # Only one API lets others keep the scheduler's objects.
         from packwise.schedulers.kai.references import referenced_topologies
@@ -250,10 +250,10 @@ class TopologyAnswer(Record):
 def judge_known(
     known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True
 ) -> TopologyAnswer:
-    """The answer of KAI's API server to the Topology made of `known`.
+    """Return the answer of KAI's API server to the Topology of `known`.
 
-    Refusals are errors, which say how else to have none rendered, `way_out` first; warnings where there is none anyway
-    (None), or where the operator goes on without it (not `fatal`).
+    A refusal is an error with advice for avoiding the object, `way_out` first. It is a warning if no object is rendered
+    anyway (None) or if the operator continues without it (not `fatal`).
     """
     verdict = judge_topology(value_of(known.topology), source)
     refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]

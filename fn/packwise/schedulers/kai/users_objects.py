@@ -63,7 +63,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
 
 
 def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Problem]:
-    """The webhook tells all of them in one text, which stands with the first."""
+    """Yield the webhook's problems. Its single text about all of them appears with the first."""
     seen: dict[str, int] = {}
     twice = [(index, alias) for index, alias in aliases.items() if seen.setdefault(alias, index) != index]
     taken = [(index, alias) for index, alias in aliases.items() if alias in labels]

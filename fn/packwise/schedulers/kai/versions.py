@@ -1,4 +1,4 @@
-"""Releases of KAI by what they read, as minor versions."""
+"""Releases of KAI by the fields that they read, as minor versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Versions(Record):
     last: int
 
     def within(self, other: Versions) -> Versions | None:
-        """The versions that both have in common; None where there are none."""
+        """Return the common versions, or None."""
         shared = Versions(max(self.first, other.first), min(self.last, other.last))
         return shared if shared.first <= shared.last else None
 
@@ -49,14 +49,14 @@ NO_TAINT_NAMES = 17
 
 
 def minor_of(version: str | None) -> int:
-    """The number of `version` (`v0.15`, as in `kai.version`); where none is named, that of the newest known one."""
+    """Return the number of `version`, such as `v0.15` in `kai.version`, or the newest known one for None."""
     return KNOWN.last if version is None else int(version.removeprefix("v0."))
 
 
 def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Versions:
-    """The versions that the output must suit: `version` (`v0.15`, as in `kai.version`) and newer ones; None: all.
+    """Return the versions that the output must suit: `version` and newer ones, or all for None.
 
-    A PodGroup that counts subgroups suits none before v0.15, whatever is asked. Source: spec/packwise.md#2.
+    A PodGroup that counts subgroups always needs v0.15 or newer. Source: spec/packwise.md#2.
     """
     if version is not None:
         return Versions(minor_of(version), KNOWN.last)

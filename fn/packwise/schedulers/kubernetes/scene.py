@@ -1,4 +1,4 @@
-"""The trees of groups of an input, and the nodes of a cluster, as the default scheduler sees them.
+"""The trees of an input's groups and the nodes of a cluster, in the view of the default scheduler.
 
 Source: spec/kubernetes-gangs.md#10.
 """
@@ -59,7 +59,7 @@ class PodShape(Record):
 
 
 class ClusterNode(Record):
-    """A node: its amounts, and what the pods on it ask for."""
+    """A node with its amounts and the requests of its pods."""
 
     name: str
     labels: Mapping[str, str]
@@ -84,7 +84,9 @@ class RunningPod(Record):
 
 
 class LeafPods(Record):
-    """The pods of a PodGroup: by shape those that wait, and those that run. `is_counted`: their number is known."""
+    """The pods of a PodGroup: waiting ones by shape, and running ones. `is_counted` is true if their number is
+    known.
+    """
 
     waiting: tuple[tuple[PodShape, int], ...] = ()
     running: tuple[RunningPod, ...] = ()
@@ -97,7 +99,7 @@ class LeafPods(Record):
 
 
 class RootGroup(Record):
-    """A group without one above it, and all below; `pods` are those of each PodGroup, by name."""
+    """A topmost group and all groups below. `pods` are the pods of each PodGroup by name."""
 
     group: Group
     members: tuple[Group, ...]
@@ -123,7 +125,7 @@ class RootGroup(Record):
 
 
 def read_nodes(objects: Iterable[Mapping[str, Value]]) -> tuple[list[ClusterNode], list[RunningPod]]:
-    """Return the nodes of a cluster in order of name, with what is in use, and the pods that have a node."""
+    """Return the used nodes of a cluster sorted by name, and the pods on them."""
     nodes: dict[str, Mapping[str, Value]] = {}
     running: list[RunningPod] = []
     for value in objects:
@@ -167,7 +169,7 @@ def effective_gates(settings: Kubernetes, release: KubernetesRelease) -> frozens
 def read_roots(
     index: Index, gates: frozenset[str], running: Sequence[RunningPod], priorities: Mapping[str, int]
 ) -> list[RootGroup]:
-    """Return the trees of groups, by priority and in the order of the input; `priorities` are those of classes."""
+    """Return the trees of groups by priority and in the order of the input. `priorities` are the classes' values."""
     if GENERIC not in gates:
         return []
     groups = link(_groups(index, gates))
@@ -241,7 +243,7 @@ def _root(
 
 
 def _leaf_pods(users: Sequence[Pods], bound: Sequence[RunningPod], group: Group) -> LeafPods:
-    """The pods of a PodGroup: those that run are some of those that its workloads make."""
+    """Return the pods of a PodGroup. Running pods are some of the pods that its workloads make."""
     counts: Counter[PodShape] = Counter()
     is_counted = True
     for pods in users:

@@ -1,8 +1,8 @@
-"""The domains in which the default scheduler can put a tree of groups, for every order and choice that it leaves open.
+"""The possible domains of a tree of groups in the default scheduler, for every order and choice.
 
-Its own order of children, of pods and of nodes is not fixed. This module tries all of them, and says what holds for
-all. Nodes that are alike are one class, and a state is the pods on the nodes that the group has touched, so that two
-orders which end alike are one. Source: spec/kubernetes-gangs.md#10.
+The scheduler does not fix its order of children, pods and nodes. This module tries all of them and reports the facts
+common to all. Equal nodes form one class. A state is the pods on the nodes that the group has touched, so that orders
+with equal ends are one. Source: spec/kubernetes-gangs.md#10.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_STATES = 25_000
 
 
 class Shape(Record):
-    """Pods that are alike: what each asks for."""
+    """The request of equal pods."""
 
     request: Amounts
     cpu: int = 0
@@ -29,10 +29,10 @@ class Shape(Record):
 
 
 class NodeClass(Record):
-    """Nodes that are alike to a tree: `size` of them, with so much `free` on each.
+    """`size` nodes that are equal for a tree, with the `free` amounts of each.
 
-    `labels` are the values of the keys of the tree; a key that the nodes lack is absent. `accepts` has a flag for each
-    shape. The amounts of cpu and memory are those of each node, as scores count them.
+    `labels` are the values of the tree's keys on the nodes. `accepts` has a flag for each shape. The amounts of cpu and
+    memory are per node, as in scores.
     """
 
     size: int
@@ -46,10 +46,10 @@ class NodeClass(Record):
 
 
 class Tree(Record):
-    """A group. A leaf has `pods`, by shape, that wait for a node, and so many `running`; an inner group has children.
+    """A group. A leaf has waiting `pods` by shape and a number of `running` ones. An inner group has children.
 
-    `minimum` is how many pods or children it needs. `pinned` are the values of its key on the nodes of running pods,
-    None for a node without the label. It `is_ready` if enough pods or children exist.
+    `minimum` is the needed number of pods or children. `pinned` are the values of its key on the nodes of running pods,
+    or None for a node without the label. It `is_ready` if enough pods or children exist.
     """
 
     name: str
@@ -85,7 +85,7 @@ State = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 class Outcome(Record):
-    """A way in which a tree can come out: the state then, the pods placed and the domain by group."""
+    """A possible result for a tree: the final state, the placed pods and the domain by group."""
 
     state: State
     placed: tuple[tuple[str, int], ...] = ()
@@ -101,9 +101,9 @@ class PinnedError(Exception):
 
 
 class Scene(Record):
-    """The cluster that a tree comes to: classes of nodes, and the shapes of its pods.
+    """The cluster for a tree: classes of nodes and the shapes of its pods.
 
-    `empty_is_domain`: nodes whose label has an empty value are a domain, too.
+    With `empty_is_domain`, nodes with an empty label value also form a domain.
     """
 
     classes: tuple[NodeClass, ...]
@@ -128,9 +128,9 @@ class Search:
         self._kinds: list[tuple[object, ...]] = []
 
     def outcomes(self, tree: Tree) -> list[Outcome | None]:
-        """Return every outcome of the tree, None for one in which it is not placed.
+        """Return every outcome of the tree. None stands for an unplaced tree.
 
-        Raises TooManyStatesError, PinnedError.
+        Raise TooManyStatesError or PinnedError.
         """
         self._keys = frozenset([group.key for group in tree.groups if group.key])
         self._pinned = frozenset([(group.key, value) for group in tree.groups for value in group.pinned])
@@ -154,9 +154,9 @@ class Search:
         return self._choices(tree, candidates, domains)
 
     def _signature(self, classes: frozenset[int], state: State) -> tuple[object, ...]:
-        """Some nodes and what is on them, without the values of labels that no other node has and no pod pins.
+        """Return some nodes with their pods, without label values that no other node has and no pod pins.
 
-        Two domains with one signature can change places: what holds of one holds of the other.
+        Two domains with equal signatures are interchangeable.
         """
         loads: dict[int, list[tuple[int, ...]]] = {}
         for index, load in state:
@@ -212,7 +212,7 @@ class Search:
         return list(results)
 
     def _score(self, tree: Tree, outcome: Outcome, classes: frozenset[int]) -> tuple[int, int]:
-        """The pods of the group in a domain, and the score of what is left there."""
+        """Return the pods of the group in a domain and the score of the rest of the domain."""
         names = {leaf.name for leaf in tree.leaves}
         pods = sum([leaf.running for leaf in tree.leaves])
         pods += sum([count for name, count in outcome.placed if name in names])
@@ -234,7 +234,7 @@ class Search:
         return self._pods(tree, allowed, state, fixed)
 
     def _pods(self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]) -> list[Outcome | None]:
-        """The outcomes of a group of pods, which are tried one by one; one that does not fit is passed over."""
+        """Return the outcomes of a group of pods. They are tried one by one, and pods without room are skipped."""
         # Of pods that are all alike, only their number in each domain counts, and no finer domain is chosen later.
         is_simple = self.is_partial or (len(self._scene.shapes) == 1 and self._keys <= fixed)
         ends: dict[Outcome | None, None] = {}
@@ -292,7 +292,7 @@ class Search:
     def _children(
         self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]
     ) -> list[Outcome | None]:
-        """The outcomes of a group of groups, which are tried one after the other in no fixed order."""
+        """Return the outcomes of a group of groups. They are tried one after the other in any order."""
         ends: dict[Outcome | None, None] = {}
         waiting: list[tuple[Outcome, frozenset[int], int]] = [(Outcome(state), frozenset(range(len(tree.children))), 0)]
         seen = set(waiting)
@@ -363,10 +363,10 @@ def _pin_message(tree: Tree) -> str:
 
 
 class Verdict(Record):
-    """The facts that hold of a tree in every order. `states` are its possible states, more than one if chance decides.
+    """The facts about a tree that hold in every order. `states` are its possible states: several if chance decides.
 
-    `domains` are the domains by group that every order leads to; a group whose domain is open is absent. `outcome` is
-    one of the ways, None if there is none. `is_partial`: not all orders were tried.
+    `domains` are the domains by group common to all orders. Groups without one are absent. `outcome` is one possible
+    result, or None. `is_partial` is true if not all orders were tried.
     """
 
     states: tuple[str, ...]
@@ -380,7 +380,7 @@ ALLOCATED, PARTIAL, PENDING, NOT_READY = "allocated", "partial", "pending", "not
 
 
 def decide(tree: Tree, scene: Scene) -> Verdict:
-    """Return what holds of the tree for every order of its children and pods and every choice of nodes."""
+    """Return the facts about the tree that hold for every order of children and pods and every choice of nodes."""
     if not tree.is_ready:
         return Verdict((NOT_READY,))
     search = Search(scene)

@@ -59,7 +59,7 @@ class KubernetesSimulation:
         self._uses: tuple[NodeUse, ...] = ()
 
     def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """Answer for each group, by priority; each finds the nodes as those before it left them."""
+        """Return the answer for each group by priority. Each one uses the nodes that the earlier ones left free."""
         nodes = _with_uses(self._nodes, beside)
         answers: list[GangAnswer] = []
         uses: list[NodeUse] = []
@@ -158,7 +158,7 @@ def _with_uses(nodes: Sequence[ClusterNode], uses: Iterable[NodeUse]) -> list[Cl
 
 
 def _uses_of(model: Model, verdict: Verdict) -> list[NodeUse]:
-    """The pods of one way in which the group comes out, on the first nodes of each class."""
+    """Return the pods of one possible result of the group, on the first nodes of each class."""
     if verdict.outcome is None or verdict.states == (PENDING,):
         return []
     left = [list(names) for names in model.nodes]

@@ -49,7 +49,7 @@ def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def api_version(version: str | None) -> str:
-    """Return the API version in which the release serves all that a Workload holds."""
+    """Return the API version in which the release serves the whole Workload."""
     composite = kubernetes_release(version).served.get("CompositePodGroup", ("v1alpha3",))
     return f"{GROUP}/{composite[0]}"
 
@@ -124,7 +124,7 @@ def workload_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def gang_findings(gang: Gang) -> Iterator[Finding]:
-    """Yield what the backend refuses of a gang, and the levels that it leaves out."""
+    """Yield the backend's refusals of a gang, and the levels that it drops."""
     for place, pods in enumerate(gang.leaves):
         if not pods.members:
             path = f"spec.podgroups[{place}].minReplicas"

@@ -1,4 +1,4 @@
-"""Kueue: its Topology and ResourceFlavor, and what its webhooks and its scheduler make of workloads."""
+"""Kueue: its Topology and ResourceFlavor, and the effects of its webhooks and scheduler on workloads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OLD_VERSION, _OLDEST_VERSION = "v1beta1", "v1alpha1"
 
 class _Kueue(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Topologies and ResourceFlavors, where they are asked for, and what Kueue refuses or ignores in the input."""
+        """Return Topologies and ResourceFlavors if requested, and Kueue's refusals and silent drops in the input."""
         items = source.inventory.items
         release = kueue_release(source.settings.kueue.version)
         named = None if source.settings.kueue.version is None else release
@@ -65,7 +65,7 @@ class _Kueue(Scheduler):
         return item if is_served else self.migrate(item)
 
     def migrate(self, item: KubeObject) -> KubeObject:
-        """A Topology or a ResourceFlavor of an older version, which has the same fields, as v1beta2."""
+        """Return a Topology or ResourceFlavor of an older version as v1beta2. The fields are the same."""
         group, kind, _, _ = identity(item.value)
         known = next((each for each in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR) if each.key == (group, kind)), None)
         is_old = known is not None and item.api_version.rpartition("/")[2] in (_OLD_VERSION, _OLDEST_VERSION)

@@ -1,4 +1,4 @@
-"""The answers of Kueue's webhooks to a job, new or updated, in their order. Source: spec/kueue.md#2, #3 and #4."""
+"""The answers of Kueue's webhooks to a new or updated job, in their order. Source: spec/kueue.md#2, #3 and #4."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator
 
 
 def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPath, field: str) -> Iterator[Problem]:
-    """A change of what a container, or a pod as a whole, requests."""
+    """Report a changed request of a container or of the whole pod."""
     requests, were = (_quantities(value_at(each, "resources", "requests")) for each in (new, old))
     if requests != were:
         message = "requests cannot change while Kueue manages the workload"
@@ -155,13 +155,13 @@ def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPat
 
 
 def _quantities(requests: Value) -> Value:
-    """Requests as the API server prints them, so that equal ones look the same; None where there are none."""
+    """Return requests in the API server's form so that equal ones compare equal, or None."""
     amounts = mapping(requests)
     return {name: canonical_quantity(str(amounts[name])) for name in sorted(amounts)} or None
 
 
 def _ports(ports: Value) -> Value:
-    """Ports with the API server's default, in the order of Go's fields; None where there are none."""
+    """Return ports with the API server's default in the order of Go's fields, or None."""
     filled = [{"protocol": "TCP", **port} for port in mappings_in_place(ports)]
     return [{name: port[name] for name in _PORT if name in port} for port in filled] or None
 
@@ -207,7 +207,7 @@ class _Review:
 
 @dataclass(frozen=True, slots=True)
 class _Webhook:
-    """The webhook of an integration: its rules in their order, and what it does otherwise than others."""
+    """The webhook of an integration: its rules in their order and its differences from others."""
 
     rules: tuple[Callable[[_Review], Iterable[Problem]], ...]
 
@@ -303,7 +303,7 @@ def _meta(form: str, key: str, message: str, error: OperatorError) -> Problem:
 
 
 def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:
-    """A label whose value must be the name of an object."""
+    """Report a label with an invalid name of an object."""
     if key in labels:
         wrong = ",".join(dns_subdomain(labels[key], "bytes"))
         if wrong:
@@ -393,7 +393,7 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
 
 
 def _pod_sets(review: _Review) -> list[Problem]:
-    """The rules of topology of all pod sets of a job; those of its groups come last."""
+    """Return the topology problems of all pod sets of a job. Problems of its groups come last."""
     problems: list[Problem] = []
     broken = _first_error(review)
     for each in review.sets:
@@ -402,7 +402,7 @@ def _pod_sets(review: _Review) -> list[Problem]:
 
 
 def _ray_job_pod_sets(review: _Review) -> list[Problem]:
-    """The same; those of groups come after those of the head."""
+    """Return the topology problems of a RayJob. Problems of groups come after the head's."""
     problems: list[Problem] = []
     broken = _first_error(review)
     for position, each in enumerate(review.sets):
@@ -412,7 +412,9 @@ def _ray_job_pod_sets(review: _Review) -> list[Problem]:
 
 
 def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
-    """The same; those of groups come before the bound of the head, and none after a template that cannot be read."""
+    """Return the topology problems of a RayCluster. Problems of groups come before the head's bound, and stop at an
+    unreadable template.
+    """
     if _first_error(review):
         return _of_pod_set(review.sets[0], review, is_bounded=False) or _template_problems(review)
     head, *workers = review.sets
@@ -620,7 +622,7 @@ def _pod(review: _Review) -> Iterator[Problem]:
 
 
 def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Problem]:
-    """The name and the number of pods of a pod group, which go together."""
+    """Check that a pod group has both a name and a number of pods."""
     both = f"both the '{_POD_COUNT}' annotation and the '{_POD_GROUP}' label should be set"
     group, total = labels.get(_POD_GROUP, ""), annotations.get(_POD_COUNT)
     if not group:

@@ -1,7 +1,7 @@
-"""LocalQueue, ClusterQueue, ResourceFlavor and Topology: the way from a job to its nodes, as far as the input has it.
+"""The path of a job to its nodes in the input: LocalQueue, ClusterQueue, ResourceFlavor and Topology.
 
-Every object is indexed once, by its identity: whatever asks for one, per job, finds it without a search.
-Source: spec/kueue.md#5.3 and #6.
+Every object is indexed once by its identity, so that each job finds it without a search. Source: spec/kueue.md#5.3 and
+#6.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MOST_FLAVORS = 256
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The quota of a resource in a flavor, in millicores of `cpu`, else whole units; a limit of None is none."""
+    """The quota of a resource in a flavor: millicores of `cpu`, else whole units. A limit of None means no limit."""
 
     nominal: int
     borrowing: int | None = None
@@ -52,9 +52,9 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A flavor of a ClusterQueue at `path`; `value` is its ResourceFlavor, None if the input has none.
+    """A flavor of a ClusterQueue at `path`. `value` is its ResourceFlavor, or None if the input has none.
 
-    `levels` are those of its Topology; None if it names none, or the input does not have it.
+    `levels` are its Topology's, or None if it names none or the input lacks it.
     """
 
     name: str
@@ -120,7 +120,7 @@ class ClusterQueue:
 
 
 class Chain:
-    """The objects of the input, and those that are rendered, by their identity."""
+    """The input's objects and the rendered ones by identity."""
 
     def __init__(
         self, items: Index, values: Sequence[Mapping[str, Value]], nodes: Iterable[Mapping[str, Value]] = ()
@@ -142,7 +142,7 @@ class Chain:
 
     @cached_property
     def topologies_of_kai(self) -> frozenset[str]:
-        """The names of KAI's Topologies, which Kueue does not read."""
+        """Return the names of KAI's Topologies. Kueue does not read them."""
         return frozenset([item.name for item in self._items.of_kind(*TOPOLOGY.key)])
 
     @cached_property
@@ -200,7 +200,7 @@ class Chain:
         return bool(namespace) and namespace in self._local_queue_names
 
     def similar_local_queue(self, name: str, namespace: str) -> str:
-        """`; did you mean "x"?` for the LocalQueue of the namespace whose name is a typo away, or nothing."""
+        """Return `; did you mean "x"?` for the namespace's LocalQueue that is a typo away, or ""."""
         near = dict.fromkeys((namespace, "")) if namespace else self._local_queue_names
         lists = [self._local_queue_names.get(each, ()) for each in near]
         # Among more names than these nobody looks for the nearest one.
@@ -248,9 +248,10 @@ class Chain:
         return Flavor(name, path, value, levels, _quotas(quotas.get("resources")))
 
     def topologies(self, queue: str, namespace: str, *, is_asked: bool) -> tuple[str, ...]:
-        """The topologies of the flavors of a LocalQueue that a pod set may get, which asks for one or not.
+        """Return the topologies of a LocalQueue's flavors that a pod set may get. `is_asked` is true if it requests a
+        topology.
 
-        None for a ClusterQueue that the webhook refuses for the number of its flavors: it gives nobody any.
+        A ClusterQueue that the webhook refuses for its number of flavors returns none.
         """
         key = queue, namespace, is_asked
         if key not in self._topologies:
@@ -265,7 +266,7 @@ class Chain:
         return tuple(dict.fromkeys([name for name in names if name is not None]))
 
     def names_of_flavors(self, queue: str, namespace: str) -> tuple[str, ...]:
-        """The flavors of a LocalQueue, in the order in which Kueue tries them."""
+        """Return the flavors of a LocalQueue in the order of Kueue's attempts."""
         key = queue, namespace
         if key not in self._flavor_names:
             cluster_queue = self.cluster_queue(queue, namespace)
@@ -304,7 +305,7 @@ def _texts(labels: Mapping[str, Value]) -> dict[str, str]:
 
 
 def _quotas(resources: Value) -> dict[str, Quota]:
-    """The quotas of a flavor by resource; what is no quantity is left out."""
+    """Return the quotas of a flavor by resource. Invalid quantities are skipped."""
     quotas: dict[str, Quota] = {}
     for _, entry in mappings_by_place(resources):
         name = text(entry.get("name"))
@@ -319,7 +320,9 @@ _LIMITS = ("borrowingLimit", "lendingLimit")
 
 
 def _by_name(items: Index, values: Iterable[Mapping[str, Value]], kind: Kind) -> dict[str, Mapping[str, Value] | None]:
-    """The objects of a kind by name; None for several of another spec, of which nobody knows which one counts."""
+    """Return the objects of a kind by name. The value is None if several specs differ, because either may be in
+    effect.
+    """
     by_name: dict[str, Mapping[str, Value] | None] = {}
     written = [item.value for item in items.of_kind(*kind.key)]
     for value in (*written, *(value for value in values if value["kind"] == kind.name)):

@@ -1,4 +1,4 @@
-"""The cluster as Kueue sees it, read from the objects of the input and from those of the cluster itself.
+"""The cluster in Kueue's view, read from the input's objects and the cluster's own.
 
 Source: spec/kueue.md#9.1, #9.2 and #9.8; Kueue, tas_nodes_cache.go and non_tas_usage_controller.go.
 """
@@ -54,7 +54,7 @@ _MOST_DOMAINS = 100_000
 
 
 class KueueObjects(Record):
-    """Objects by kind: those of Kueue, and the Nodes, Pods, Namespaces and priority classes of the cluster."""
+    """Objects by kind: Kueue's own, and the Nodes, Pods, Namespaces and priority classes of the cluster."""
 
     by_kind: Objects
 
@@ -64,7 +64,7 @@ class KueueObjects(Record):
 
 
 def objects_by_kind(objects: Iterable[Mapping[str, Value]]) -> KueueObjects:
-    """The objects by kind; those of others that have the name of a kind of Kueue's are left out."""
+    """Return the objects by kind. Objects of other groups with the name of a Kueue kind are skipped."""
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
     for value in objects:
         kind, version = text_at(value, "kind"), text_at(value, "apiVersion")
@@ -232,7 +232,7 @@ def is_waiting(value: Mapping[str, Value]) -> bool:
 
 
 def _workload(value: Mapping[str, Value], flavors: Mapping[str, Flavor]) -> Workload:
-    """A Workload that has quota, with its use of it and its pods by domain."""
+    """Return a Workload with quota, its usage, and its pods by domain."""
     requests = {
         text_at(each, "name"): with_pod(pod_request(mapping_at(each, "template", "spec")))
         for each in mappings(value_at(value, "spec", "podSets"))
@@ -281,7 +281,7 @@ def _domains(assignment: Mapping[str, Value]) -> Iterator[tuple[Path, int]]:
 
 
 def _unpack(part: Mapping[str, Value]) -> list[tuple[Path, Value]]:
-    """The domains of an entry of `slices`, in which what they have in common is written once."""
+    """Return the domains of an entry of `slices`. The entry writes their common values once."""
     number = part.get("domainCount")
     size = min(number, _MOST_DOMAINS) if type(number) is int else 0
     columns = [_column(level, size) for level in mappings(part.get("valuesPerLevel"))]

@@ -1,7 +1,7 @@
-"""The flavors of a ClusterQueue that accept a pod set, and the quota that they can ever give, in Kueue's words.
+"""The flavors of a ClusterQueue that accept a pod set, and the most quota that they can give, in Kueue's words.
 
-The checks in their order: the flavor exists, the topology, taints, node selector and affinity, quota.
-Source: spec/kueue.md#6; Kueue v0.19.2, flavorassigner.go and tas_flavorassigner.go.
+The checks in their order: the flavor exists, the topology, taints, node selector and affinity, quota. Source:
+spec/kueue.md#6; Kueue v0.19.2, flavorassigner.go and tas_flavorassigner.go.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BINARY_RESOURCES = ("memory", "ephemeral-storage")
 
 
 def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None) -> dict[str, int]:
-    """The requests of `count` pods of a pod set, else of all of them, by resource, as a ClusterQueue counts them."""
+    """Return the requests of `count` pods of a pod set, or of all, by resource, as a ClusterQueue counts them."""
     number = pods.count if count is None else count
     requests = {name: amount * number for name, amount in container_requests(pods.pod_spec).items()}
     if queue.group_of(PODS) is not None:
@@ -84,9 +84,9 @@ def taint_of_flavor(flavor: Flavor, pod_spec: Mapping[str, Value]) -> Taint | No
 
 
 def accepts_labels(flavor: Flavor, pod_spec: Mapping[str, Value]) -> bool:
-    """True if node selector and required affinity of a pod accept the node labels of a flavor.
+    """Return True if a pod's node selector and required affinity accept the node labels of a flavor.
 
-    Kueue looks only at what they say of labels that the flavor has.
+    Kueue compares only labels that the flavor has.
     """
     labels = labels_of(flavor)
     selector = [(key, value) for key, value in texts(pod_spec.get("nodeSelector")).items() if key in labels]
@@ -107,7 +107,7 @@ def _terms_about(labels: Mapping[str, str], terms: tuple[NodeTerm, ...] | None) 
 def flavor_mismatch(
     flavor: Flavor, pods: KueuePodSet, request: TopologyRequest | None, group: ResourceGroup, queue: ClusterQueue
 ) -> str:
-    """Kueue's first reason against a flavor of a resource group, whatever its quota is; "" if it accepts the pods."""
+    """Return Kueue's first reason against a flavor of a resource group apart from quota, or ""."""
     if flavor.value is None:
         return f"flavor {flavor.name} not found"
     requested = container_requests(pods.pod_spec)
@@ -142,7 +142,7 @@ def quota_excess(resource: str, flavor: Flavor, before: int, amount: int, capaci
 
 
 def format_amount(resource: str, amount: int) -> str:
-    """An amount as Kueue prints it: millicores as `500m`, bytes in powers of two, else digits."""
+    """Return an amount as Kueue prints it: millicores as `500m`, bytes in powers of two, else digits."""
     if resource == "cpu":
         return canonical_quantity(f"{amount}m")
     is_binary = resource in _BINARY_RESOURCES or resource.startswith("hugepages-")

@@ -1,7 +1,7 @@
-"""Rules about what Kueue passes over in silence: keys and requests that nobody reads, or that another scheduler would.
+"""Rules about input that Kueue ignores silently: keys and requests that no component reads, or only another scheduler.
 
-A key that is misspelt or in the wrong place says nothing: the pods stand anywhere, or are not queued at all. A request
-may be one that no webhook checks. Source: spec/kueue.md#1, #3 and #8.
+A misspelt or misplaced key has no effect: the pods run anywhere or are not queued. A request may be one that no webhook
+checks. Source: spec/kueue.md#1, #3 and #8.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Fi
 
 
 def _other_releases(key: Key, release: KueueRelease | None) -> str:
-    """The releases that read a key which the named one does not read; "" if it does, or none is named."""
+    """Return a message if only other releases read the key, or "" if the named one does or none is named."""
     if key.name != SPREADING or release is None or release.spreads_topology:
         return ""
     first = next(each.name for each in RELEASES if each.spreads_topology)
@@ -172,7 +172,7 @@ _ROLE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class _JobPart:
-    """A metadata of an object, at `path`: that of the object itself, of a pod template, or of something between."""
+    """The metadata at `path` of an object: its own, a pod template's, or of a level between."""
 
     path: FieldPath
     metadata: Mapping[str, Value]
@@ -181,7 +181,7 @@ class _JobPart:
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """An object with its parts; `pod_specs` are those of its pod templates."""
+    """An object with its parts. `pod_specs` are the specs of its pod templates."""
 
     item: KubeObject
     parts: tuple[_JobPart, ...]
@@ -211,7 +211,7 @@ def _owners(index: Index, jobs: Sequence[KueueJob]) -> Iterator[_Owner]:
 
 
 def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _Owner:
-    """The object with all metadata on the way to its pod templates, whose metadata stand at `pods`."""
+    """Return the object with all metadata on the way to its pod templates. The templates' metadata are at `pods`."""
     own = [part.path for part in kind.metadata if part.role is not Role.POD and "*" not in part.path]
     paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), *own))
     parts = {path: _JobPart(path, mapping(item.get(path))) for path in paths}
@@ -255,7 +255,7 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
 
 
 def _unchecked_groups(job: KueueJob, release: KueueRelease) -> Iterator[Finding]:
-    """Groups that make no sense, of kinds whose webhooks do not look at them."""
+    """Report invalid groups of kinds without a webhook check."""
     if job.kind.integration in (Integration.JOB, Integration.POD):
         return
     for problem in group_problems_of(job.sets, release):
@@ -293,7 +293,7 @@ def _pod_groups(index: Index) -> Iterator[Finding]:
 
 
 def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
-    """Pods of one role that ask for another topology than the first of them, which counts for all."""
+    """Report pods of one role with another topology than the first one. The first one counts for all."""
     first: dict[str, KubeObject] = {}
     for pod in pods:
         before = first.setdefault(repr([value_at(pod.value, "spec", each) for each in _ROLE_FIELDS]), pod)

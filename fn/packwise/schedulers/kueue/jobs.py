@@ -37,9 +37,9 @@ _MOST_REPLICAS = 10_000
 
 
 class QueuedJob(Record):
-    """A job for the scheduler, and the object and the pod sets that it comes from.
+    """A job for the scheduler, with its object and pod sets.
 
-    `lacking` is how many pods of a group are not there. `notes` are what Kueue does not look at.
+    `lacking` is the number of missing pods of a group. `notes` name the facts that Kueue ignores.
     """
 
     job: Job
@@ -100,7 +100,7 @@ def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) 
 
 
 def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, priorities: JobPriorities) -> QueuedJob:
-    """The Workload of a group of pods: a pod set for each role, which is told by the spec of the pods."""
+    """Return the Workload of a group of pods: a pod set for each role. The spec of a pod determines its role."""
     roles: dict[str, list[KueuePodSet]] = {}
     for pod in sorted(pods, key=lambda each: each.item.name):
         for each in pod.sets:
@@ -170,5 +170,5 @@ def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorit
 
 
 def unread_jobs(items: Iterable[KubeObject], read: set[int]) -> int:
-    """The number of objects that name a queue and that are not among those that were read, by their ids."""
+    """Return the number of objects with a queue that are not in `read`, a set of ids."""
     return sum(is_queued(item) and id(item) not in read for item in items)

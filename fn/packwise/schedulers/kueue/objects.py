@@ -1,7 +1,7 @@
-"""Kueue's Topologies and ResourceFlavors: what the API server and the webhook refuse in them, and those that are made.
+"""Kueue's Topologies and ResourceFlavors: refusals by the API server and the webhook, and the rendered objects.
 
-A Topology is made for every topology that workloads can name, a ResourceFlavor for every flavor that the settings name.
-Source: spec/kueue.md#5.
+A Topology is made for every topology that workloads can name. A ResourceFlavor is made for every flavor in the
+settings. Source: spec/kueue.md#5.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Fin
 
 
 def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
-    """Objects of a version that the release no longer serves, whatever their kind."""
+    """Report objects of a version that the release no longer serves."""
     served = KUEUE_TOPOLOGY.api_version
     message = f'must be "{served}"; got "{_OLD_VERSION}", which {release.name} no longer serves'
     for key, items in index.by_kind.items():
@@ -113,7 +113,7 @@ def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: Kueu
 
 
 def _dropped_fields(item: KubeObject) -> Iterator[Finding]:
-    """KAI's alias of a level, which Kueue's API server drops without a word."""
+    """Report KAI's alias of a level. Kueue's API server drops it silently."""
     for position, level in mappings_by_place(item.get(_LEVELS)):
         for name in level:
             if name != "nodeLabel":
@@ -398,7 +398,7 @@ def _judge(value: Mapping[str, Value], source: SchedulerInput, release: KueueRel
 
 
 def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
-    """True if the API server lets no level of it change, so that it is deleted and created instead."""
+    """Return True if its levels are immutable, so that it must be deleted and created again."""
     return not release.mutable_levels or known.topology.levels[-1].key != "kubernetes.io/hostname"
 
 

@@ -1,4 +1,4 @@
-"""The jobs that Kueue's webhooks see, and the pod sets that it makes of them, with the API servers' defaults filled in.
+"""The jobs that Kueue's webhooks see, and their pod sets with the API server's defaults.
 
 Source: spec/kueue.md#3 and #8; the PodSets method of each of Kueue's integrations.
 """
@@ -70,7 +70,7 @@ def integer(value: Value, default: int) -> int:
 def _pod_set(
     name: str, count: int, template: Value, path: FieldPath, title: str, *, is_validated: bool = True
 ) -> KueuePodSet:
-    """The pod set of the pod template at `path`, which the operator calls `title`."""
+    """Return the pod set of the pod template at `path`. The operator calls it `title`."""
     metadata = mapping(mapping(template).get("metadata"))
     at = PodTemplate((*path, "metadata"), f"{title}.metadata", metadata)
     # Kueue's names of pod sets are in lower case.
@@ -118,7 +118,7 @@ def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[
 
 
 def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """Pod sets by the types of replicas, in the order in which their operator has them."""
+    """Return pod sets by the types of replicas, in their operator's order."""
     specs = mapping_at(value, *kind.body)
     title = ".".join(kind.body)
     return [
@@ -198,9 +198,9 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
 
 @dataclass(frozen=True, slots=True)
 class KueueJob:
-    """A job of the input and the pod sets that Kueue makes of it.
+    """A job of the input and its pod sets in Kueue.
 
-    `wrapped` is where it stands, if it is part of another object, as a role of a DisaggregatedSet.
+    `wrapped` is its place if it is part of another object, such as a role of a DisaggregatedSet.
     """
 
     item: KubeObject
@@ -227,7 +227,7 @@ def jobs_of(index: Index) -> list[KueueJob]:
 
 
 def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
-    """The pod sets of all that an AppWrapper wraps, numbered, each told at its template within the AppWrapper."""
+    """Return the numbered pod sets of an AppWrapper's objects, each reported at its template in the AppWrapper."""
     sets: list[KueuePodSet] = []
     for wrapped in unwrap(item):
         kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
@@ -240,7 +240,7 @@ def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
 
 
 def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """Return the pods of an object of which Kueue queues the pods or Jobs that it makes, and not the object itself."""
+    """Return the pods of an object if Kueue queues its pods or Jobs instead of the object."""
     if kind.integration not in (Integration.PODS, Integration.JOBS):
         return []
     is_job = kind.integration is Integration.JOBS
@@ -253,7 +253,7 @@ def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueueP
 
 
 def owners_of_queued(index: Index) -> Iterator[KueueJob]:
-    """Yield the objects with a queue of which Kueue queues the pods or Jobs that they make."""
+    """Yield the objects with a queue if Kueue queues their pods or Jobs."""
     for kind in WORKLOAD_KINDS.values():
         for item in filter(is_queued, index.of_kind(*kind.key)):
             sets = made_pod_sets(kind, item.value)
@@ -271,7 +271,7 @@ def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[Kue
 
 
 def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
-    """The pod sets of a TrainJob; None where its runtime is not among the input, or patches make another of it."""
+    """Return the pod sets of a TrainJob, or None if its runtime is not in the input or is patched."""
     runtime = _runtime_of(index, item)
     patches = mappings_in_place(item.get("spec.runtimePatches"))
     is_patched = any(patch.get("manager") != _MANAGER for patch in patches) or item.get("spec.podTemplateOverrides")
@@ -324,7 +324,9 @@ def _of_runtime(each: KueuePodSet, count: int) -> KueuePodSet:
 
 
 def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
-    """TrainJobs whose runtime is missing among others, and fields that the named release of Kueue does not go with."""
+    """Report TrainJobs with a missing runtime among known ones, and fields that the named Kueue release does not
+    support.
+    """
     kinds = [kind.key for kind in WORKLOAD_KINDS.values() if kind.integration is Integration.TRAIN_JOB]
     for item in [item for key in kinds for item in index.of_kind(*key)]:
         name = item.get("spec.runtimeRef.name")

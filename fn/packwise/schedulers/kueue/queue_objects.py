@@ -1,4 +1,4 @@
-"""The objects that make up Kueue's queues: what the API server, by their CRDs, and Kueue's webhooks refuse in them.
+"""The objects of Kueue's queues: refusals by the API server's CRDs and by Kueue's webhooks.
 
 ClusterQueue, LocalQueue, Cohort, AdmissionCheck and WorkloadPriorityClass, of v1beta1 and v1beta2. Source:
 spec/kueue.md#5.4; Kueue v0.17 to v0.19, config/components/crd and pkg/webhooks.
@@ -250,7 +250,7 @@ def _invalid(path: FieldPath, value: Value, detail: str, message: str) -> Proble
 
 
 def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool) -> Iterator[Problem]:
-    """Problems of resources, flavors and quotas; `parent` is what limits need."""
+    """Yield problems of resources, flavors and quotas. `parent` is the field that limits require."""
     resources, flavors = set[str](), set[str]()
     for place, group in mappings_by_place(spec.get("resourceGroups")):
         path: FieldPath = ("spec", "resourceGroups", place)

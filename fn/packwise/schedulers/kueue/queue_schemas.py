@@ -1,7 +1,6 @@
-"""The CRDs of Kueue's queues as tables of fields: of ClusterQueue, LocalQueue, Cohort, AdmissionCheck and the like.
+"""The CRDs of Kueue's queues as tables of fields: ClusterQueue, LocalQueue, Cohort, AdmissionCheck and the like.
 
-Patterns and rules in CEL are not part of them: `queue_objects` has these. Source: spec/kueue.md#5.4; Kueue v0.17 to
-v0.19, config/components/crd.
+Patterns and CEL rules are in `queue_objects`. Source: spec/kueue.md#5.4; Kueue v0.17 to v0.19, config/components/crd.
 """
 
 from __future__ import annotations

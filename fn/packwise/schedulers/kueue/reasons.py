@@ -1,4 +1,4 @@
-"""Why Kueue does not admit a job, and what would help, in plain words beside Kueue's own.
+"""Kueue's reasons against a job and possible remedies, in plain words beside Kueue's own.
 
 Source: spec/kueue.md#9.8 to #9.15.
 """
@@ -53,7 +53,7 @@ class Advisor:
         return self._empty.plan(job).answer
 
     def reasons(self, job: Job, answer: JobAnswer) -> Iterator[str]:
-        """Why a job waits, and what would help."""
+        """Yield the reasons for a waiting job, and remedies."""
         queue = self._session.cluster_queue(job)
         if isinstance(queue, str):
             yield from self._of_queue(job, queue)
@@ -80,7 +80,7 @@ class Advisor:
             )
 
     def _of_queue(self, job: Job, message: str) -> Iterator[str]:
-        """Why the job is in no queue from which Kueue admits."""
+        """Yield the reasons for a job without an active queue."""
         names = [each.name for each in self._scene.local_queues if each.namespace == job.namespace]
         local = next(
             (
@@ -150,7 +150,7 @@ class Advisor:
         return self._scene.flavors[failure.flavor].labels
 
     def missing(self, job: Job, failure: Failure) -> tuple[tuple[str, float], ...]:
-        """The amounts that the nearest domain lacks of each resource, by the sum of what its leaves have free."""
+        """Return the amounts that the nearest domain lacks of each resource, by the sum of its leaves' free amounts."""
         nearest = failure.search.nearest
         if nearest is None:
             return ()
@@ -191,7 +191,7 @@ class Advisor:
             yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, so Kueue does not count them"
 
     def _changes(self, job: Job, queue: ClusterQueue, failure: Failure) -> Iterator[str]:
-        """The first change of the pod set with which it fits, and whether another flavor has room."""
+        """Yield the first change that makes the pod set fit, and a note if another flavor has room."""
         self._advised += 1
         if self._advised > _MOST_ADVICE:
             return
@@ -226,7 +226,7 @@ def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
 
 
 def _variants(each: PodSet, levels: Sequence[str], words: Mapping[str, str]) -> Iterator[tuple[str, PodSet]]:
-    """Changes of what a pod set asks for, the smallest first."""
+    """Yield changed requests of a pod set, the smallest change first."""
     asked = each.topology
     if asked.required is not None and asked.required in levels:
         place = levels.index(asked.required)
@@ -257,7 +257,7 @@ def _smaller_counts(each: PodSet) -> list[int]:
 
 
 def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease, *, total: int) -> Iterator[str]:
-    """Notes on what the answer leaves out, and on what Kueue does without a message."""
+    """Yield notes on facts that the answer ignores and on silent effects of Kueue."""
     for each in job.job.sets:
         size = each.topology.layers[0].size if each.topology.layers else 1
         rest = each.count % size if size > 0 else 0

@@ -1,4 +1,4 @@
-"""The annotations by which a pod template asks Kueue for a topology, and the refusals of its webhooks.
+"""The annotations of a pod template that request a topology from Kueue, and the refusals of its webhooks.
 
 Source: spec/kueue.md#1 and #2; Kueue's jobframework/tas_validation.go and tas.go.
 """
@@ -59,7 +59,7 @@ _TEXT_LENGTH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
-    """The metadata of a pod template: at `path` of the object, which the operator calls `field`."""
+    """The metadata of a pod template at `path` of the object. The operator calls it `field`."""
 
     path: FieldPath
     field: str
@@ -69,7 +69,7 @@ class PodTemplate:
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """Its annotations; what is no text is left out."""
+        """Return its annotations. Values that are not text are skipped."""
         return annotations_of(self.metadata)
 
     def key_field(self, key: str) -> str:
@@ -97,10 +97,10 @@ class SliceLayer:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
-    """The topologyRequest that Kueue makes of a template's annotations; levels are node labels.
+    """The topologyRequest that Kueue makes of a template's annotations. Levels are node labels.
 
-    `unconstrained` is None where it is not asked for. `layers` are the slices, the coarsest first, with one entry where
-    level and size are annotations of their own.
+    `unconstrained` is None if it is not requested. `layers` are the slices, the coarsest first. There is one entry if
+    level and size are separate annotations.
     """
 
     required: str | None = None
@@ -122,17 +122,17 @@ class TopologyRequest:
 
 
 def annotations_of(metadata: Value, field: str = "annotations") -> Mapping[str, str]:
-    """The annotations, or the labels, of a metadata; what is no text is left out."""
+    """Return the annotations or labels of a metadata. Values that are not text are skipped."""
     return texts(mapping(metadata).get(field))
 
 
 def parse_bool(text: str) -> bool | None:
-    """Go's strconv.ParseBool; None where it refuses the text."""
+    """Return the result of Go's strconv.ParseBool, or None if it fails."""
     return True if text in _TRUE else False if text in _FALSE else None
 
 
 def parse_int32(text: str) -> int | None:
-    """Go's strconv.ParseInt of 32 bits; None where it refuses the text."""
+    """Return the result of Go's strconv.ParseInt for 32 bits, or None if it fails."""
     if not _INTEGER.fullmatch(text) or len(text) > _TEXT_LENGTH:
         return None
     number = int(text)
@@ -145,7 +145,7 @@ def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, a
 
 
 def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems, of which those with one place and one message are one, with all texts as Kueue lists them."""
+    """Merge problems with the same place and message. Texts are kept in Kueue's order."""
     texts: dict[tuple[FieldPath, str], list[str]] = {}
     first: dict[tuple[FieldPath, str], Problem] = {}
     for problem in problems:
@@ -159,7 +159,7 @@ def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def read_request(annotations: Mapping[str, str], release: KueueRelease) -> TopologyRequest | None:
-    """The request of a template that `unparsable` says nothing of; None where its annotations make none."""
+    """Return the request of a template, or None without one. Check the annotations with `unparsable` first."""
     required, preferred, layers = annotations.get(REQUIRED), annotations.get(PREFERRED), _layers(annotations, release)
     unconstrained = None
     if required is not None:
@@ -180,9 +180,9 @@ def _layers(annotations: Mapping[str, str], release: KueueRelease) -> tuple[Slic
 
 
 def unparsable(annotations: Mapping[str, str], release: KueueRelease) -> str:
-    """Go's error where no request can be made of the annotations; "" where one can.
+    """Return Go's error if the annotations are unparsable, or "".
 
-    Kinds whose pod sets are built first answer with it alone.
+    For kinds with pod sets built first, this is the only error.
     """
     is_unconstrained = UNCONSTRAINED in annotations and REQUIRED not in annotations and PREFERRED not in annotations
     if is_unconstrained and parse_bool(annotations[UNCONSTRAINED]) is None:

@@ -80,7 +80,7 @@ class KueueSimulation:
         self._waiting: list[int] = []
 
     def _workload_of(self, job: QueuedJob) -> Workload | None:
-        """The Workload of the cluster by which a job is admitted already."""
+        """Return the cluster's Workload of an already admitted job, or None."""
         owner = (job.item.kind, job.item.name)
         return next(
             (each for each in self.scene.workloads if owner in each.owners and each.namespace == job.job.namespace),
@@ -100,7 +100,7 @@ class KueueSimulation:
         )
 
     def _unplaced_notes(self, items: Iterable[KubeObject]) -> Iterator[str]:
-        """The Workloads of the cluster that wait too, and what of the input has no answer."""
+        """Yield notes on other waiting Workloads of the cluster and on objects without an answer."""
         own = {(job.item.kind, job.item.name) for job in self.jobs}
         waiting = [
             value for value in self._known.by_kind.get("Workload", ()) if is_waiting(value) and not own & _owners(value)
@@ -152,7 +152,9 @@ class KueueSimulation:
         return "" if key is None else level_word(self._words, key)
 
     def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """Kueue's answer for every job: those that run already keep their places, the others come in Kueue's order."""
+        """Return Kueue's answer for every job. Running jobs keep their places, and the others follow in Kueue's
+        order.
+        """
         bound = [(use.node, use.request) for use in beside]
         self.scene = self.scene.replace(bound=(*self.scene.bound, *bound))
         self._waiting = [index for index, job in enumerate(self.jobs) if index not in self._running and not job.lacking]

@@ -1,8 +1,8 @@
-"""Jobs that wait for ever, by what the input says of their queue: no webhook looks at any of it.
+"""Jobs that wait forever because of their queue in the input. No webhook checks this.
 
-Each cause is reported once, with the text of Kueue's own condition. Whatever could still be admitted, now or later, or
-depends on what the input does not have, stays silent. Source: spec/kueue.md#6; Kueue v0.19.2, workload_controller.go,
-scheduler.go and flavorassigner.go.
+Each cause is reported once with the text of Kueue's own condition. Jobs that could be admitted later or depend on
+missing input are not reported. Source: spec/kueue.md#6; Kueue v0.19.2, workload_controller.go, scheduler.go and
+flavorassigner.go.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _UNCOUNTED = ("excludeResourcePrefixes", "transformations", "IgnoreUndeclared", 
 def check_chain(
     source: SchedulerInput, jobs: Sequence[KueueJob], generated: Iterable[Generated], release: KueueRelease
 ) -> Iterator[Finding]:
-    """Findings about what is missing or does not match between the jobs of the input and their flavors."""
+    """Yield findings about missing or mismatched objects between the input's jobs and their flavors."""
     items = source.inventory.items
     chain = Chain(items, [each.value for each in generated], source.cluster.nodes)
     yield from _queues(chain)
@@ -107,7 +107,7 @@ def check_chain(
 
 
 def _has_words(items: Index, words: Iterable[str]) -> bool:
-    """True if Kueue's configuration, in a ConfigMap of the input, has one of the words."""
+    """Return True if Kueue's configuration in a ConfigMap contains one of the words."""
     data = [str(value) for item in items.of_kind("", "ConfigMap") for value in mapping(item.get("data")).values()]
     return any(word in value for value in data if "config.kueue.x-k8s.io" in value for word in words)
 
@@ -153,7 +153,7 @@ def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
 
 
 def _missing_checks(queue: KubeObject, chain: Chain) -> dict[FieldPath, str]:
-    """The admission checks that a ClusterQueue names and the input does not have, if it has any, by their path."""
+    """Return the missing admission checks of a ClusterQueue by path, if the input has any check."""
     named: dict[FieldPath, str] = {}
     path: FieldPath = ("spec", "admissionChecksStrategy", "admissionChecks")
     for place, check in mappings_by_place(queue.get(path)):
@@ -182,7 +182,7 @@ def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -
 
 
 def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
-    """Flavors with a topology whose labels the nodes of the input have with other values."""
+    """Report flavors with a topology that match no node although the input's nodes have their labels."""
     for item in items if chain.nodes else ():
         labels = mapping(item.get("spec.nodeLabels"))
         if item.get("spec.topologyName") is None or chain.nodes.matching_nodes(labels):
@@ -289,14 +289,14 @@ def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class _PodSets:
-    """Pod sets that get the same flavors: those of one group, or a single one."""
+    """Pod sets that get the same flavors: one group, or a single pod set."""
 
     members: tuple[KueuePodSet, ...]
     requests: tuple[TopologyRequest | None, ...]
 
     @property
     def first(self) -> KueuePodSet:
-        """The one that a finding is about."""
+        """Return the pod set that a finding is about."""
         return self.members[0]
 
     def condition(self, reasons: str) -> str:
@@ -325,7 +325,7 @@ class _Admission:
             yield from islice(refusals, 1)
 
     def _pod_sets(self) -> list[_PodSets]:
-        """The pod sets by the group that they name, in their order; those that Kueue cannot read are left out."""
+        """Return the pod sets by group, in their order. Unparsable ones are skipped."""
         groups: dict[tuple[str, int], list[tuple[KueuePodSet, TopologyRequest | None]]] = {}
         for place, each in enumerate(self._job.sets):
             annotations = each.template.annotations
@@ -397,7 +397,7 @@ class _Admission:
         return ""
 
     def _without_domains(self, flavor: Flavor, request: TopologyRequest | None) -> str:
-        """That the nodes of the input, if it has any, have no domain of the flavor at the level."""
+        """Return a message if the known nodes have no domain of the flavor at the level, else ""."""
         levels = flavor.levels
         if not levels or not self._chain.nodes:
             return ""
@@ -484,7 +484,7 @@ def _spec_path(each: KueuePodSet) -> FieldPath:
 
 
 def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -> FieldPath:
-    """The annotation that names a level which no flavor has, else the first one; without any, the queue's name."""
+    """Return the annotation with an unknown level, else the first one. Without annotations, return the queue's name."""
     annotations = each.template.annotations
     asked = [key for key in TOPOLOGY_KEYS if key in annotations]
     wrong = [key for key in asked if unknown and unknown[0] in annotations[key]]
@@ -492,7 +492,7 @@ def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -
 
 
 def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
-    """The first request, else limit, of a resource in the pod sets; the queue's name if their pods state none."""
+    """Return the first request of a resource in the pod sets, else its limit, else the queue's name."""
     for each in sets.members:
         if resource == PODS or each.template.suffix or resource not in container_requests(each.pod_spec):
             continue

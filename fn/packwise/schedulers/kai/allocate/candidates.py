@@ -77,7 +77,7 @@ class Accounting:
         self._orders = cluster.orders(tree, (tuple(self._asked), self.largest, len(pods)))
 
     def pods_that_fit(self, domain: Domain) -> int | None:
-        """The number of the pods that the domain has room for; None where KAI compares sums of resources instead."""
+        """Return the number of pods that the domain has room for, or None if KAI compares sums of resources instead."""
         return self._pods_that_fit(domain) if domain.is_within(self.start) else None
 
     def _pods_that_fit(self, domain: Domain) -> int | None:
@@ -125,7 +125,7 @@ class Accounting:
         )
 
     def ratio(self, domain: Domain) -> float:
-        """The largest share that the pods would take of what is left of any resource; above 1 they do not fit."""
+        """Return the largest share of a free resource that the pods would use. Above 1 they do not fit."""
         return self._ratio(self._idle(domain))
 
     def _ratio(self, idle: Mapping[str, int]) -> float:
@@ -143,7 +143,9 @@ class Accounting:
         return domain.idle if domain.is_within(self.start) else {}
 
     def levels(self, deepest: int) -> dict[int, list[Domain]]:
-        """The domains of `start` by depth, down to the level `deepest`, the tightest of each parent first."""
+        """Return the domains of `start` by depth, down to the level `deepest`. The tightest child of each parent
+        comes first.
+        """
         levels = {self.start.depth: [self.start]}
         known = self._orders.children
         for depth in range(self.start.depth + 1, deepest + 1):
@@ -210,7 +212,7 @@ _SCORE = 100_000
 
 
 class Scores:
-    """The scores of nodes by the preferred domain that they are in: the later it stands, the looser, the higher.
+    """Scores of nodes by their preferred domain. Later, looser domains score higher.
 
     Source: spec/placement.md#4h.
     """
@@ -221,7 +223,7 @@ class Scores:
         self._by_domain = dict(zip(domains, _scores(len(domains)), strict=True))
 
     def of(self, node: NodeState) -> int | None:
-        """The score of a node; None where it is in none of the domains."""
+        """Return the score of a node, or None if it is outside the domains."""
         path = self._paths.get(node.name)
         return None if path is None else self._by_domain.get(path[self._depth + 1])
 
@@ -234,9 +236,9 @@ def _scores(count: int) -> tuple[int, ...]:
 
 
 class Candidates(Record):
-    """The sets of nodes to try under a constraint, or `errors`, or a mistake that KAI keeps to itself.
+    """The sets of nodes to try under a constraint, or `errors`, or a mistake that KAI does not report.
 
-    `scores` are those of nodes, where a level is preferred.
+    `scores` are the scores of nodes if a level is preferred.
     """
 
     sets: Iterable[Sequence[NodeState]] = ()
@@ -246,9 +248,9 @@ class Candidates(Record):
 
 
 class Wanted(Record):
-    """The pods to place: `pods` of `sub_group`, which `constraint` bounds.
+    """The pods to place: `pods` of `sub_group` under `constraint`.
 
-    `running` are the nodes of pods that run already and pin the others.
+    `running` are the nodes of running pods. They pin the other pods.
     """
 
     job: Job
@@ -308,7 +310,9 @@ def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]
 
 
 def _nearest(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, sub_group: str) -> Shortage:
-    """Where the start is too small: the domain of the coarsest level below it that lacks least, or the start."""
+    """Return the shortage of the domain nearest to fitting at the coarsest level below a too small start, or of the
+    start.
+    """
     depth = -1 if isinstance(levels, Silent) else levels.coarsest
     below = [domain for domain in tree.at(depth) if domain.is_within(accounting.start)]
     nearest = min(below or [accounting.start], key=lambda domain: (accounting.ratio(domain), domain.id))
@@ -318,7 +322,7 @@ def _nearest(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, 
 
 
 def _pinned_domains(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:
-    """The required domains that hold running pods; None where no pod runs or no level is required."""
+    """Return the required domains with running pods, or None without running pods or a required level."""
     if levels.required is None:
         return None
     names = list(running)
@@ -383,7 +387,7 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
 
 
 def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
-    """Why the GPUs of the node are of the wrong kind for the pod: whole ones, shares, slices. "" where they are not."""
+    """Return the reason if the node has the wrong kind of GPUs for the pod (whole, shared or sliced), else ""."""
     if not is_gpu_pod(pod):
         return ""
     if node.mig:
@@ -405,14 +409,14 @@ _Entry = tuple[int, int, int, int, "NodeState"]
 
 
 class Rankings:
-    """The rankings of a session. Those of the whole cluster are kept, since many jobs ask for the same."""
+    """The rankings of a session. Rankings of the whole cluster are cached because many jobs share their requests."""
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._kept: dict[tuple[Request, PodRules], Ranking] = {}
 
     def best(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> NodeState | None:
-        """The best of `nodes` for a pod that others concern, or that shares GPUs; None where none takes it."""
+        """Return the best node for a pod that other pods affect or that shares GPUs, or None."""
         refusal = self._cluster.neighbours.judge(pod)
         taking = [
             node
@@ -422,7 +426,7 @@ class Rankings:
         return min(taking, key=_Order(pod, scored_nodes(nodes, scores), scores).key, default=None)
 
     def is_plain(self, pod: Pod) -> bool:
-        """True if no other pod and no shared GPU decides which node the pod goes to."""
+        """Return True if neither other pods nor shared GPUs affect the choice of a node."""
         if pod.share is not None or self._cluster.neighbours.concern(pod):
             return False
         return not self._cluster.shares_gpus or any(name == GPU for name, _ in pod.request)
@@ -461,7 +465,7 @@ def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, ta
 
 
 class _Order:
-    """KAI's order of nodes for one pod, by what they have left of its `main` resource, of which they have `most`."""
+    """KAI's order of nodes for one pod: by the free amount of its `main` resource, at most `most`."""
 
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self._pod = pod
@@ -479,7 +483,7 @@ class _Order:
         return score, -shares, -node.fits(self._pod), is_bare, left, rank
 
     def place(self, node: NodeState) -> tuple[int, int, int, int]:
-        """The place of a node among those that the pod fits on, where no GPU is shared."""
+        """Return the place of a node among nodes with room for the pod and without shared GPUs."""
         has = node.node.allocatable.get
         score = 0 if self._scores is None else self._scores.of(node) or 0
         is_cpu_node = self.main == CPU and not has(GPU, 0)
@@ -490,7 +494,7 @@ class _Order:
 
 
 class Ranking:
-    """The nodes of a set that a pod, and others that ask for the same, fit on, the best first."""
+    """The nodes of a set with room for a pod and for others of the same request, best first."""
 
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self._pod = pod
@@ -515,7 +519,7 @@ class Ranking:
                 heappush(self._heap, self._entry(node))
 
     def best(self) -> NodeState | None:
-        """The best node that has room; None where none has."""
+        """Return the best node with room, or None."""
         while self._heap:
             entry = self._heap[0]
             node = entry[-1]

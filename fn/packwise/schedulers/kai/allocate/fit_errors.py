@@ -33,11 +33,11 @@ OVER_QUOTA = "NonPreemptibleOverQuota"
 
 
 class Shortage(Record):
-    """A domain that is too small: it has room for `held` of `wanted` pods, None where KAI compares sums.
+    """A domain that is too small: it has room for `held` of `wanted` pods, or None if KAI compares sums.
 
-    `domain` is its id in `topology`, `level` its node label ("" for the whole topology), `sub_group` the part of the
-    job that does not fit. `missing` is what lacks there, by resource. `is_counted` is false where KAI counts the domain
-    as empty, since it counts only within a finer one that all nodes share.
+    `domain` is its id in `topology`. `level` is its node label, or "" for the whole topology. `sub_group` is the part
+    of the job without room. `missing` is the lacking amount by resource. `is_counted` is false if KAI counts the domain
+    as empty because it counts only within a finer one that all nodes share.
     """
 
     sub_group: str
@@ -150,7 +150,7 @@ def over_quota(queue: str, resource: str, quota: float, allocated: float, reques
 
 
 def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
-    """The text about a pod that no node can take: it needs what is not there; None where there is nothing."""
+    """Return the text about a pod with requirements that no node meets, or None."""
     texts = [text for text in (*pod.lacks, _too_large(job, pod, largest)) if text]
     if not texts:
         return None
@@ -159,7 +159,7 @@ def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | No
 
 
 def _too_large(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
-    """The text about a pod that is larger than any node; None where it is not."""
+    """Return the text about a pod larger than any node, or None."""
     pool = job.pool or "default"
     request: dict[str, float] = dict(pod.request)
     if pod.share is not None:
@@ -195,7 +195,7 @@ def _too_large(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
 
 
 def node_shortages(pod: Pod, node: Node, idle: Mapping[str, int]) -> list[str] | None:
-    """A text for each resource of which a node has too little for a pod; None where KAI's sums show room for it."""
+    """Return a text for each resource of a node that is short for a pod, or None if KAI's sums show room."""
     request: dict[str, float] = dict(pod.request)
     share = pod.share
     portion = 0.0
@@ -240,7 +240,7 @@ def _amount_decimal(name: str, amount: float) -> str:
 
 
 def _decimal(number: float) -> str:
-    """A number with three decimals at most; what follows them is cut, as go-humanize does."""
+    """Return a number with at most three decimals. Further digits are cut, as in go-humanize."""
     whole, _, fraction = f"{number:.6f}".partition(".")
     fraction = fraction[:3].rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole

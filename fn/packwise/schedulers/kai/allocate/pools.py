@@ -1,4 +1,4 @@
-"""Node pools: each has a scheduler of its own, which sees the nodes, queues and jobs of its pool alone.
+"""Node pools: each has its own scheduler for the nodes, queues and jobs of its pool.
 
 Source: spec/kai.md#8; KAI Scheduler v0.17.0, pkg/scheduler/conf and cache/cluster_info.
 """
@@ -24,7 +24,7 @@ def has_pools(scene: Scene) -> bool:
 
 
 def scene_in_pool(scene: Scene, pool: str) -> Scene:
-    """Return what the scheduler of a pool sees of the scene; "" is the pool of what has no label."""
+    """Return the part of the scene that the scheduler of a pool sees. "" is the pool of objects without a label."""
     if not has_pools(scene):
         return scene
     wanted = pool or None
@@ -41,7 +41,7 @@ def scene_in_pool(scene: Scene, pool: str) -> Scene:
 
 
 def absent_queues(queues: Iterable[QueueShare], pool: str) -> frozenset[str]:
-    """Return the names of the queues that do not exist for a pool: those of others, and those below one of them."""
+    """Return the names of queues that do not exist for a pool: queues of other pools and queues below them."""
     listed = list(queues)
     absent = {queue.name for queue in listed if queue.pool != pool}
     while below := {queue.name for queue in listed if queue.parent in absent} - absent:

@@ -1,4 +1,4 @@
-"""The input of a session: nodes, topologies, queues, and jobs with their pods; all frozen.
+"""The frozen input of a session: nodes, topologies, queues, and jobs with their pods.
 
 Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, else units.
 """
@@ -37,11 +37,10 @@ CountedRequest = tuple[tuple[str, float], ...]
 
 
 class Node(Record):
-    """A node; `used` is what its pods take, their number included; GPUs that pods share are in `shared` alone.
+    """A node. `used` is the sum of its pods with their number. GPUs that pods share are only in `shared`.
 
-    `unready` are KAI's reasons against a node by its conditions. `shared` is the memory, in KAI's measure, that pods
-    take of each shared GPU, by the name of its group. `mig` is the strategy by which its GPUs are sliced, "none" where
-    it names none, "" where they are not.
+    `unready` are KAI's reasons against a node by its conditions. `shared` maps each group of a shared GPU to its used
+    memory in KAI's measure. `mig` is the strategy that slices its GPUs: "none" if unnamed, or "" without slices.
     """
 
     name: str
@@ -61,7 +60,7 @@ class Node(Record):
 
     @property
     def gpu_memory(self) -> int:
-        """The memory of each GPU by which KAI counts shares: MiB, in hundreds, or 100 where no label says it."""
+        """Return the memory of each GPU that KAI uses to count shares: MiB in hundreds, or 100 without a label."""
         return 100 if self._labelled_memory is None else self._labelled_memory
 
     @property
@@ -83,9 +82,9 @@ class KaiTopology(Record):
 
 
 class Share(Record):
-    """An amount of one resource of a queue, None where it is unbounded.
+    """An amount of one resource of a queue, or None if unbounded.
 
-    `quota` is for pods that cannot be preempted, `limit` for all pods; `weight` is that of what is left over.
+    `quota` applies to non-preemptible pods and `limit` to all pods. `weight` divides the rest.
     """
 
     quota: float | None = None
@@ -94,11 +93,11 @@ class Share(Record):
 
 
 class QueueShare(Record):
-    """A queue below `parent`, with its shares: millicores, bytes and GPUs. `title` is how messages name it.
+    """A queue below `parent` with its shares: millicores, bytes and GPUs. Messages use its `title`.
 
-    `pool` is its node pool, "" for none.
+    `pool` is its node pool, or "".
 
-    `used` are the shares that pods of other PodGroups take, and `kept` those of them that cannot be preempted.
+    `used` are the shares of pods in other PodGroups. `kept` are the shares of non-preemptible ones among them.
     """
 
     name: str
@@ -122,7 +121,9 @@ class LevelConstraint(Record):
 
 
 class SubGroupInfo(Record):
-    """A part of a job. That of pods has `min_members`, that of subgroups `min_sub_groups` (None: all of them)."""
+    """A part of a job. A part with pods has `min_members`. A part with subgroups has `min_sub_groups`, or None for
+    all.
+    """
 
     name: str
     parent: str | None = None
@@ -132,9 +133,9 @@ class SubGroupInfo(Record):
 
 
 class AffinityTerm(Record):
-    """A required term about other pods: those that `selector` selects in `namespaces` ("*": in all).
+    """A required term about the pods that `selector` selects in `namespaces` ("*" means all).
 
-    `selector` is None where the term selects no pod.
+    `selector` is None if the term selects no pod.
     """
 
     topology_key: str
@@ -153,8 +154,8 @@ class HostPort(Record):
 class PodRules(Record):
     """A pod's constraints on its node: `spec.nodeSelector`, required node affinity, tolerations, ports, other pods.
 
-    `affinity` are the terms, of which one must hold; each is a tuple of requirements, which all must hold. None: no
-    affinity is required. Of `near` and `apart`, the terms about pods that must, or must not, be there, all must hold.
+    One term of `affinity` must hold, with all its requirements. It is None without required affinity. All terms of
+    `near` and `apart` must hold: they require or exclude other pods.
     """
 
     selector: tuple[tuple[str, str], ...] = ()
@@ -166,7 +167,7 @@ class PodRules(Record):
 
 
 class GpuPortion(Record):
-    """Shares of `devices` GPUs that a pod asks for, of each a `portion`, or `memory` in MiB where that is not 0."""
+    """The request for shares of `devices` GPUs: a `portion` of each, or `memory` in MiB unless it is 0."""
 
     devices: int
     portion: float
@@ -222,12 +223,12 @@ class Job(Record):
 
 
 class Scene(Record):
-    """All that a session starts from.
+    """The complete input of a session.
 
-    `residents` are the pods of no job, with their nodes: what they use is in the nodes, their ports and labels are
-    here. `has_all_queues`: a queue that is not among `queues` does not exist; otherwise it is one without bounds.
-    `names_taints`: messages name the taint, as those of KAI before v0.17 do. `pool_label` is the label of node pools,
-    "" where all are taken for one; `absent_queues` are queues that do not exist for the pool of the scene.
+    `residents` are the pods outside jobs, with their nodes, for their ports and labels. The nodes include their use.
+    With `has_all_queues`, a queue outside `queues` does not exist. Otherwise it is unbounded. With `names_taints`,
+    messages name the taint, as in KAI before v0.17. `pool_label` is the label of node pools, or "" for a single pool.
+    `absent_queues` are queues that do not exist for the pool of the scene.
     """
 
     nodes: tuple[Node, ...]

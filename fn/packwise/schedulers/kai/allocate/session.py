@@ -1,10 +1,10 @@
-"""KAI's `allocate` action, worked out offline: where the scheduler puts each gang, or what it answers instead.
+"""KAI's `allocate` action, computed offline: the placement of each gang, or KAI's refusal.
 
-One session over a scene: queues bound what jobs take, jobs are trees of subgroups, and each attempt places the pods
-that are due. Source: spec/placement.md, of KAI Scheduler v0.17.0 with its default plugins.
+One session runs over a scene. Queues limit jobs, jobs are trees of subgroups, and each attempt places the due pods.
+Source: spec/placement.md, of KAI Scheduler v0.17.0 with its default plugins.
 
-Not covered: fractions of GPUs, MIG, DRA, NUMA, pods that are being deleted, and the actions that evict pods (reclaim,
-preempt, consolidation).
+Not covered: fractions of GPUs, MIG, DRA, NUMA, pods being deleted, and the actions that evict pods (reclaim, preempt,
+consolidation).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Queues:
                 add_use(self._kept[above.name], queue.kept)
 
     def missing(self, name: str) -> FitError | None:
-        """The error of a job whose queue does not exist."""
+        """Return the error of a job with a queue that does not exist, or None."""
         is_missing = name in self._absent or (self._has_all and name not in self._by_name)
         return missing_queue(name) if is_missing else None
 
@@ -101,7 +101,7 @@ class Queues:
         return f'the queue "{name}" does not count: it is above itself, or has {MAX_QUEUE_DEPTH} queues above it'
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
-        """The bound of its queue, or of one above, that the pods of the job would exceed."""
+        """Return the exceeded limit of its queue or of a queue above, or None."""
         asked = requests_of(pods, self._memory)
         queues = list(lineage(job.queue, self._by_name))
         for queue in queues:
@@ -127,7 +127,7 @@ class Queues:
 
 
 def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]:
-    """The queue of that name and those above it; none where nobody knows it."""
+    """Yield the queue of that name and the queues above it. Yield none if it is unknown."""
     seen: set[str] = set()
     queue = queues.get(name)
     while queue is not None and queue.name not in seen:
@@ -137,9 +137,9 @@ def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]
 
 
 def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
-    """Return the queues by name, without those below a queue that does not exist: KAI drops them.
+    """Return the queues by name, without queues below one that does not exist: KAI drops them.
 
-    Queues that are above themselves, or have too many above them, are dropped too.
+    Queues in a cycle or with too many queues above them are dropped too.
     """
     below: dict[str, list[QueueShare]] = {}
     known = {queue.name: queue for queue in queues}
@@ -159,7 +159,7 @@ def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
 
 
 def usage_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
-    """The sum of what pods use, on their nodes, of the resources that queues bound."""
+    """Return the amounts that pods use on their nodes, for the resources that queues limit."""
     return _total((pod, gpus_taken(pod, node)) for pod, node in placed)
 
 
@@ -185,9 +185,9 @@ def add_use(total: dict[str, float], amounts: Mapping[str, float]) -> None:
 
 
 class PodPart:
-    """A subgroup of pods: those that are `placed`, by node, and those that `wait`, in order of their UIDs.
+    """A subgroup of pods: the `placed` ones by node, and the pods that `wait` in order of their UIDs.
 
-    A pod that a gate keeps back neither waits nor counts.
+    A gated pod neither waits nor counts.
     """
 
     def __init__(self, name: str, minimum: int, constraint: LevelConstraint | None, pods: list[Pod]) -> None:
@@ -216,11 +216,11 @@ class PodPart:
 
     @property
     def ratio(self) -> float:
-        """Pods that run, by those that must."""
+        """Return running pods divided by the minimum."""
         return len(self.placed) / self.minimum if self.minimum else float("inf")
 
     def due(self) -> list[Pod]:
-        """The pods to place next: those that lack, else one more."""
+        """Return the pods to place next: all missing ones, else one more."""
         return self.waiting[: max(1, self.minimum - len(self.placed))]
 
     def leaves(self) -> Iterator[PodPart]:
@@ -229,7 +229,7 @@ class PodPart:
 
 
 class SetPart:
-    """A subgroup of subgroups, of which `minimum` must run."""
+    """A subgroup of subgroups. At least `minimum` of them must run."""
 
     def __init__(self, name: str, minimum: int | None, constraint: LevelConstraint | None) -> None:
         self.name = name
@@ -258,18 +258,18 @@ class SetPart:
 
     @property
     def ratio(self) -> float:
-        """Children that run, by those that must."""
+        """Return running children divided by the minimum."""
         return self._running / self.minimum if self.minimum else float("inf")
 
     def order_children(self) -> list[Part]:
-        """The children: those below their minimum by name, then by how far they are above it."""
+        """Return the children: first those below their minimum by name, then the others by their ratio."""
         return sorted(
             self.children,
             key=lambda child: (child.is_satisfied, child.ratio if child.is_satisfied else 0.0, child.name),
         )
 
     def due(self) -> list[Pod]:
-        """The pods to place next: those of the children that lack, else what is next of the first child."""
+        """Return the pods to place next: those of children below their minimum, else the next of the first child."""
         lacking = self.minimum - self._running
         due: list[Pod] = []
         taken = 0
@@ -340,9 +340,9 @@ class JobTree:
 
     @property
     def standing(self) -> int:
-        """0 where a subgroup, needed or not, is below its minimum, 2 where one is above it, else 1.
+        """Return 0 if any subgroup is below its minimum, 2 if one is above it, else 1.
 
-        The lower, the sooner is its turn.
+        Lower values come first.
         """
         leaves = self.leaves.values()
         if not all(leaf.is_satisfied for leaf in leaves):
@@ -355,9 +355,9 @@ _NO_REASON = "Unable to schedule pod"
 
 
 class Attempt:
-    """One attempt to place the pods of a job that are due. `errors` and `silent` are those of all of its attempts.
+    """One attempt to place the due pods of a job. `errors` and `silent` collect the results of all attempts.
 
-    `rejections` are those of nodes by pod, of all of the job's attempts: KAI adds them up.
+    `rejections` are the nodes' rejections by pod, also of all attempts: KAI adds them up.
     """
 
     def __init__(
@@ -445,7 +445,7 @@ class Attempt:
         return True
 
     def _roll_back(self, mark: int, *, is_counted: bool) -> None:
-        """Takes the pods away that were placed since; `is_counted`: what rejected them before counts in messages."""
+        """Remove the pods placed since `mark`. With `is_counted`, their earlier rejections count in messages."""
         while len(self._cluster.placed) > mark:
             pod, node = self._cluster.placed[-1]
             nodes, scores = self._visits.pop()
@@ -505,11 +505,11 @@ FITS = ("allocated", "partial")
 
 
 class JobAnswer(Record):
-    """The result for one job. `nodes` has the node of each pod by the pod's name, "" where there is none.
+    """The result for one job. `nodes` maps each pod to its node, or to "".
 
-    `state`: `allocated`, `partial` (the minimum runs, further pods do not), `pending` (nothing new runs) or `notready`
-    (KAI does not try it: there are too few pods). `silent` are mistakes that KAI only logs. `before` is how many pods
-    had been placed when it was tried last.
+    `state` is `allocated`, `partial` (only the minimum runs), `pending` (nothing new runs) or `notready` (too few pods,
+    so KAI does not try). `silent` are mistakes that KAI only logs. `before` is the number of pods placed before its
+    last try.
     """
 
     name: str
@@ -537,7 +537,7 @@ class SessionAnswer(Record):
 
 
 def allocate(scene: Scene) -> SessionAnswer:
-    """Where KAI puts the pods of all jobs: a session for each node pool, where there are any."""
+    """Return the placement of all jobs' pods. Each node pool has its own session."""
     if not has_pools(scene):
         return _Session(scene).run()
     answers: dict[int, JobAnswer] = {}
@@ -627,10 +627,11 @@ class _Session:
 
 
 class _Turns:
-    """The jobs that wait, by queue.
+    """The waiting jobs by queue.
 
-    The queue is next whose largest share of the cluster's GPUs, CPU or memory is the smallest with its next job. KAI
-    divides by what is fair for a queue; that is the same for all queues of equal weight and no quota.
+    The next queue is the one with the smallest dominant share after its next job. The dominant share is the largest of
+    its shares of GPUs, CPU and memory. KAI divides by the fair share of the queue, which is equal for queues of equal
+    weight without a quota.
     """
 
     def __init__(
@@ -654,7 +655,7 @@ class _Turns:
         self._changed.add(tree.job.queue)
 
     def next(self) -> JobTree | None:
-        """The job whose turn it is; None where none waits."""
+        """Return the next job, or None if no job waits."""
         if not self._waiting:
             return None
         queue = self._next_queue() if len(self._waiting) > 1 else next(iter(self._waiting))

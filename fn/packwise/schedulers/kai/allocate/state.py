@@ -1,9 +1,9 @@
-"""The cluster while a session places pods: what each node, GPU and domain has left, and how to take a step back.
+"""The cluster while a session places pods: free amounts of each node, GPU and domain, with undo.
 
-Domains are those of a topology, as a tree over its nodes. Source: Kubernetes v1.35, scheduler plugins nodeports and
-interpodaffinity, which KAI runs for every pod, KAI Scheduler, api/node_info/gpu_sharing_node_info.go and gpu_sharing.
+Domains form a tree over the nodes of a topology. Source: Kubernetes v1.35, scheduler plugins nodeports and
+interpodaffinity, run by KAI for every pod, KAI Scheduler, api/node_info/gpu_sharing_node_info.go and gpu_sharing.
 
-Memory is counted in KAI's measure: MiB, or hundredths of a GPU where the node does not say how much a GPU has.
+Memory is in KAI's measure: MiB, or hundredths of a GPU if the node does not state its GPU memory.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ ROOT = "root"
 
 
 class Domain:
-    """The nodes that have the same labels down to a level; `depth` is the level's index, -1 that of the root.
+    """Nodes with the same labels down to a level. `depth` is the index of the level, or -1 for the root.
 
-    `children` are in order of their ids. `idle` is what the nodes have left, by resource.
+    `children` are sorted by id. `idle` is the free amount by resource.
     """
 
     __slots__ = ("children", "depth", "id", "idle", "nodes", "parent")
@@ -106,7 +106,7 @@ class DomainTree:
         self.paths[node.name] = tuple(path)
 
     def domains(self) -> list[Domain]:
-        """All domains, the root first, then level by level."""
+        """Return all domains: the root, then level by level."""
         return [self.root, *(domain for level in self.by_depth for domain in level.values())]
 
     def at(self, depth: int) -> Iterable[Domain]:
@@ -181,13 +181,13 @@ def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str
 
 
 def depth_of(topology: KaiTopology, level: str) -> int | None:
-    """The index of the level with that node label or alias; None where the topology has none."""
+    """Return the index of the level with that node label or alias, or None."""
     level = topology.aliases.get(level, level)
     return topology.levels.index(level) if level in topology.levels else None
 
 
 def no_such_topology(name: str) -> str:
-    """KAI's text for a constraint of a Topology that is not there, which the pods see."""
+    """Return KAI's text for a constraint with a missing Topology. It appears on the pods."""
     return f"Requested topology {name} does not exist"
 
 
@@ -245,7 +245,7 @@ class Neighbours:
             _count(values, terms, pod, place, sign)
 
     def concern(self, pod: Pod) -> bool:
-        """True if the pods that are there decide which nodes the pod may go to."""
+        """Return True if existing pods affect the nodes for the pod."""
         rules = pod.rules
         return bool(rules.ports or rules.near or rules.apart) or any(self._keeping_away(pod))
 
@@ -339,7 +339,7 @@ def mig_strategy(labels: Mapping[str, str], allocatable: Mapping[str, int]) -> s
 
 
 def gpus_of(pod: Pod, gpu_memory: int) -> float:
-    """The GPUs that the pod asks for, by which queues are bounded; `gpu_memory` is that of the largest GPU."""
+    """Return the GPUs that the pod requests, as queues count them. `gpu_memory` is the memory of the largest GPU."""
     if pod.share is not None:
         if pod.share.memory:
             return pod.share.devices * pod.share.memory / gpu_memory if gpu_memory else 0
@@ -352,7 +352,7 @@ def gpus_of(pod: Pod, gpu_memory: int) -> float:
 
 
 def gpus_taken(pod: Pod, node: Node) -> float:
-    """The GPUs that the pod takes of its node, by which queues are bounded: shares by memory in hundredths of a GPU."""
+    """Return the GPUs that the pod uses on its node, as queues count them. Memory shares are in hundredths of a GPU."""
     if pod.share is None or not pod.share.memory:
         return gpus_of(pod, 0)
     return pod.share.devices * ceil(pod.share.memory * 100 / node.gpu_memory) / 100
@@ -372,12 +372,12 @@ def _slices(name: str) -> int:
 
 
 def is_gpu_pod(pod: Pod) -> bool:
-    """True if the pod asks for a GPU, for a share of one, or for a slice."""
+    """Return True if the pod requests a GPU, a share or a slice."""
     return pod.share is not None or any(name == GPU or name.startswith(MIG) for name, _ in pod.request)
 
 
 def portion_of(share: GpuPortion) -> float:
-    """The portion of GPUs by which KAI counts the share; 0 where it asks for memory."""
+    """Return the portion of GPUs that KAI counts for the share, or 0 for a request in memory."""
     return round(share.portion * 100) * share.devices / 100
 
 
@@ -387,9 +387,9 @@ def memory_of(share: GpuPortion, node: Node) -> int:
 
 
 def fitting_gpus(share: GpuPortion, node: Node, shared: Mapping[str, int], idle: int) -> list[str] | None:
-    """The GPUs of the node that the share goes to: the fullest first, "" for one that nobody uses yet.
+    """Return the node's GPUs for the share, the fullest first. "" is an unused GPU.
 
-    None where there are too few. `shared` is what is taken of each shared GPU, `idle` how many GPUs nobody uses.
+    Return None if there are too few. `shared` is the used part of each shared GPU and `idle` the number of unused GPUs.
     """
     portion = ceil(share.memory * 100 / node.gpu_memory) / 100 if share.memory else share.portion
     if portion > 1 and portion != int(portion):
@@ -411,7 +411,7 @@ _KEPT_SHAPES = 16
 
 
 class NodeState:
-    """A node and what it has `idle`; `shared` is what pods take of the GPUs that they share, by group.
+    """A node with its `idle` amounts. `shared` is the used part of its shared GPUs by group.
 
     `rank` is its place in the order of names.
     """
@@ -438,7 +438,7 @@ class NodeState:
         return pod.share is None or self.gpus_for(pod.share) is not None
 
     def gpus_for(self, share: GpuPortion) -> list[str] | None:
-        """The GPUs that a pod with the share gets here; None where there are too few."""
+        """Return the GPUs for a pod with the share, or None if there are too few."""
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
     def holds(self, request: CountedRequest) -> int:
@@ -482,9 +482,9 @@ class Holds:
 
 
 class Orders:
-    """The children of each domain of a tree as one group of pods looks at them, and those that it fits in.
+    """The children of each domain of a tree in the order of one group of pods, and the fitting ones.
 
-    Both are remembered until a node below changes.
+    Both are cached until a node below changes.
     """
 
     def __init__(self, tree: DomainTree) -> None:
@@ -507,7 +507,7 @@ _Known = TypeVar("_Known", Holds, Orders)
 
 
 class ClusterState:
-    """Nodes in order of their names, the trees of their topologies, and the pods placed so far, in order."""
+    """Nodes sorted by name, the trees of their topologies, and the pods placed so far, in order."""
 
     def __init__(self, scene: Scene) -> None:
         ordered = sorted(scene.nodes, key=lambda node: node.name)
@@ -530,7 +530,7 @@ class ClusterState:
         self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
 
     def total(self) -> Mapping[str, int]:
-        """The sum of what all nodes can allocate, whether in use or not."""
+        """Return the sum of all nodes' allocatable amounts, used or free."""
         total: dict[str, int] = {}
         for node in self.nodes:
             add_amounts(total, node.node.allocatable.items())
@@ -581,7 +581,7 @@ class ClusterState:
         return self._keep(self._holds, (tree.topology.name, request), lambda: Holds(tree, request))
 
     def orders(self, tree: DomainTree, group: Hashable) -> Orders:
-        """The orders of the tree's domains for pods; `group` is all by which they depend on the pods."""
+        """Return the orders of the tree's domains for pods. `group` identifies pods with the same orders."""
         return self._keep(self._orders, (tree.topology.name, group), lambda: Orders(tree))
 
     def _keep(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:

@@ -1,1 +1,1 @@
-"""Kueue's own answers, worked out offline: which flavor a job gets, and where its pods go."""
+"""Kueue's own answers, computed offline: the flavor of each job and the places of its pods."""

@@ -21,7 +21,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 class Excluded(Record):
-    """The leaves in total, and how many of them are excluded for each reason, in Kueue's words."""
+    """The number of leaves, and of the excluded ones by reason in Kueue's words."""
 
     total: int
     reasons: Mapping[str, int]
@@ -36,7 +36,7 @@ class Excluded(Record):
 
 
 class Leaves(Record):
-    """The counts of each leaf: pods, pods beside one leader, and whether it can take the leader."""
+    """The counts of each leaf: pods, pods beside one leader, and 1 if it has room for the leader."""
 
     pods: Sequence[int]
     beside: Sequence[int]
@@ -62,7 +62,7 @@ def count_pods(request: PodRequest, free: Mapping[str, int]) -> tuple[int, str]:
 class DomainTree:
     """The domains by level, sorted by their values, and the free amounts of each leaf.
 
-    `paths` holds the domains of each level. Children of a domain are neighbours in the next level: `spans` holds the
+    `paths` holds the domains of each level. Children of a domain are neighbours in the next level. `spans` holds the
     range of each. Leaves are single hosts if the last level is the hostname, else sums over nodes.
     """
 
@@ -109,7 +109,7 @@ class DomainTree:
         return [] if index is None else self._nodes[index]
 
     def free_within(self, path: Path) -> dict[str, int]:
-        """The sum of what the leaves below a domain have free."""
+        """Return the free amounts of all leaves below a domain."""
         total: dict[str, int] = {}
         for leaf, free in zip(self.paths[-1], self.free, strict=True):
             if leaf[: len(path)] == path:
@@ -124,9 +124,9 @@ class DomainTree:
             self._add(index, request, -1)
 
     def take(self, placed: PlacedPods, sign: int = 1) -> None:
-        """Count placed pods as use of their leaf; with a `sign` of -1, take that back.
+        """Count placed pods as use of their leaf. A `sign` of -1 undoes that.
 
-        A host has the same name in every flavor; other domains are those of one flavor.
+        A host has the same name in every flavor. Other domains belong to one flavor.
         """
         index = self._by_host.get(placed.path[-1]) if self.is_by_host else self._by_path.get(placed.path)
         if index is not None:
@@ -181,7 +181,7 @@ class DomainTree:
 
 
 def _refusal(node: Node, rules: NodeRules, tolerations: tuple[Toleration, ...]) -> str:
-    """Kueue's reason against a node: taints come first, then the selector, then affinity; "" if there is none."""
+    """Return Kueue's reason against a node, or "": taints come first, then the selector, then affinity."""
     taint = repelling_taint(node.taints, tolerations)
     if taint is not None:
         value = f"={taint.value}" if taint.value else ""
@@ -241,7 +241,7 @@ class _Room:
                 self._count_beside(index, free, count, self._leader)
 
     def _count_beside(self, index: int, free: Mapping[str, int], count: int, leader: PodRequest) -> None:
-        """Count the leader, which is one pod, and the workers beside it."""
+        """Count the one leader and the workers beside it."""
         if count_pods(leader, free)[0]:
             left = dict(free)
             for resource, amount in leader:

@@ -42,9 +42,9 @@ class Mode(IntEnum):
 
 
 class Assignment(Record):
-    """The flavors of a job's pod sets, by resource, and what they use of the quotas.
+    """The flavors of a job's pod sets by resource, and their use of the quotas.
 
-    `reasons` are Kueue's texts by pod set, of those that do not fit.
+    `reasons` are Kueue's texts by pod set without room.
     """
 
     mode: Mode
@@ -66,7 +66,7 @@ def pod_set_text(name: str, reasons: Iterable[str]) -> str:
 class Quotas:
     """The quotas of all ClusterQueues and cohorts, and their use.
 
-    What a queue does not lend counts for itself alone; the rest is in its cohort, from which all may borrow.
+    A queue keeps the quota that it does not lend. The rest belongs to its cohort, and all its queues may borrow it.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -84,7 +84,7 @@ class Quotas:
         self._subtree: dict[tuple[str, FlavorResource], int] = {}
 
     def use(self, queue: str, usage: Mapping[FlavorResource, int], sign: int = 1) -> None:
-        """Count what a Workload of the queue uses; with a `sign` of -1, take that back."""
+        """Count the usage of a Workload of the queue. A `sign` of -1 undoes that."""
         used = self._used.setdefault(queue, {})
         for key, amount in usage.items():
             used[key] = used.get(key, 0) + sign * amount
@@ -119,7 +119,7 @@ class Quotas:
         return _available_below(quota.nominal, used, quota, self._available_in_cohort(cohort, key))
 
     def _lineage(self, cohort: str) -> list[str]:
-        """A cohort and those above it; a cycle ends it."""
+        """Return a cohort and the cohorts above it, up to a cycle."""
         names: list[str] = []
         while cohort and cohort not in names:
             names.append(cohort)
@@ -149,7 +149,7 @@ class Quotas:
         return Quota() if known is None else known.quotas.get(key) or Quota()
 
     def _total(self, cohort: str, key: FlavorResource, above: tuple[str, ...] = ()) -> int:
-        """The quota of a cohort: its own, and what queues and cohorts in it lend."""
+        """Return the quota of a cohort: its own plus the amounts lent by its queues and cohorts."""
         if cohort in above:
             return 0
         cached = self._subtree.get((cohort, key))
@@ -166,7 +166,7 @@ class Quotas:
         return total
 
     def _usage(self, cohort: str, key: FlavorResource, above: tuple[str, ...] = ()) -> int:
-        """The amount that queues and cohorts in a cohort use of it."""
+        """Return the amount of a cohort that its queues and cohorts use."""
         if cohort in above:
             return 0
         usage = 0
@@ -192,7 +192,7 @@ def _available_below(total: int, used: int, quota: Quota, above: int) -> int:
 
 
 class FlavorChoice:
-    """Chooses flavors for pod sets: the first one in each resource group whose checks and quota pass."""
+    """Choose flavors for pod sets: the first in each resource group that passes all checks and the quota."""
 
     def __init__(self, scene: Scene, quotas: Quotas) -> None:
         self._flavors = scene.flavors
@@ -254,7 +254,7 @@ class FlavorChoice:
         asked: Mapping[str, int],
         usage: Mapping[FlavorResource, int],
     ) -> tuple[str | None, Mode, list[str]]:
-        """The first flavor that fits, else the first for which Workloads would have to end; and all reasons so far."""
+        """Return the first flavor with room, else the first that needs preemption, and all reasons so far."""
         reasons: list[str] = []
         best: str | None = None
         for name in group.flavors:

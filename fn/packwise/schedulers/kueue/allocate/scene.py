@@ -1,4 +1,4 @@
-"""The input of Kueue's scheduler: nodes, flavors, queues, the Workloads that run, and the jobs to admit; all frozen.
+"""The frozen input of Kueue's scheduler: nodes, flavors, queues, running Workloads, and the jobs to admit.
 
 Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, else units.
 """
@@ -63,7 +63,7 @@ class Quota(Record):
 
 
 class ResourceGroup(Record):
-    """Resources and the flavors that provide them, in the order in which Kueue tries them."""
+    """Resources and their flavors, in the order of Kueue's attempts."""
 
     covered: tuple[str, ...]
     flavors: tuple[str, ...]
@@ -96,7 +96,7 @@ class ClusterQueue(Record):
 
 
 class Cohort(Record):
-    """A cohort below `parent`, "" if it is the root, with quotas of its own."""
+    """A cohort with its own quotas below `parent`, or "" for the root."""
 
     name: str
     parent: str = ""
@@ -115,7 +115,7 @@ class LocalQueue(Record):
 class PodSet(Record):
     """Pods of one template: `count` of them, or at least `least` if the job may be admitted with fewer.
 
-    `request` is that of one pod. `notes` are what Kueue does not look at.
+    `request` is the request of one pod. `notes` name the facts that Kueue ignores.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Job(Record):
 
 
 class PlacedPods(Record):
-    """Pods of one request in one leaf domain, which `path` names: its host alone, or the values of all levels."""
+    """Pods with one request in one leaf domain. `path` names its host alone, or the values of all levels."""
 
     path: Path
     request: PodRequest
@@ -147,7 +147,8 @@ class PlacedPods(Record):
 
 
 class Workload(Record):
-    """A Workload that has quota: what it uses of flavors, and its pods by flavor. `owners` are its kinds and names.
+    """A Workload with quota: its use of flavors, and its pods by flavor. `owners` are the kinds and names of its
+    owners.
 
     `sets` has the pods of each pod set by domain.
     """
@@ -162,10 +163,10 @@ class Workload(Record):
 
 
 class Scene(Record):
-    """All that Kueue starts from. `topologies` are the levels of each Topology.
+    """The complete input of Kueue. `topologies` are the levels of each Topology.
 
-    `bound` are the requests of pods that Kueue does not place, their number included, each with a node. `namespaces`
-    are their labels, as far as they are known.
+    `bound` are the requests of pods that Kueue does not place, with their number and node. `namespaces` are their known
+    labels.
     """
 
     nodes: tuple[Node, ...]

@@ -1,7 +1,7 @@
 """The domains that Kueue's topology-aware scheduling chooses for a pod set, or its message if there are none.
 
-It counts how many pods and slices each domain has room for, from the leaves up, finds the domains at the requested
-level, and descends from there to the leaves. Source: spec/kueue.md#9.4 to #9.6; Kueue, tas_flavor_snapshot.go.
+It counts the pods and slices that fit into each domain, from the leaves up. It finds the domains at the requested level
+and descends from there to the leaves. Source: spec/kueue.md#9.4 to #9.6; Kueue, tas_flavor_snapshot.go.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NearestDomain(Record):
 
 
 class SearchAnswer(Record):
-    """Leaves with their pods: those of the workers, and that of the leader. With a `message` there are none."""
+    """Leaves with their pods for the workers and the leader. With a `message` both are empty."""
 
     workers: tuple[tuple[Path, int], ...] = ()
     leader: tuple[tuple[Path, int], ...] = ()
@@ -80,7 +80,7 @@ class _Plan(Record):
 
 
 class _Level(Record):
-    """The counts of a level's domains: pods and slices, both also beside a leader, and leaders."""
+    """The counts of a level's domains: pods and slices, alone and beside a leader, and leaders."""
 
     pods: Sequence[int]
     pods_beside: Sequence[int]
@@ -90,7 +90,7 @@ class _Level(Record):
 
 
 class _Units(Record):
-    """The counts by which domains are taken: of pods or of slices, alone or beside a leader."""
+    """The counts that decide between domains: pods or slices, alone or beside a leader."""
 
     alone: Sequence[int] | Mapping[int, int]
     beside: Sequence[int] | Mapping[int, int]
@@ -204,7 +204,7 @@ def _slice_counts(
 
 
 def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth: int) -> _Level:
-    """The counts of a level from those of the level below it."""
+    """Return the counts of a level from the level below."""
     unit = plan.sizes.get(depth + 1, 1)
     children, children_beside = _round_down(below.pods, unit), _round_down(below.pods_beside, unit)
     pods = [sum(children[start:end]) for start, end in spans]
@@ -226,7 +226,7 @@ def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth
 
 
 def _round_down(counts: Sequence[int], unit: int) -> Sequence[int]:
-    """The counts without what is left over beside whole inner slices."""
+    """Return the counts rounded down to whole inner slices."""
     return counts if unit == 1 else [count // unit * unit for count in counts]
 
 
@@ -256,9 +256,9 @@ class _Shortage(Record):
 
 
 def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[int, list[int] | _Shortage]:
-    """The level of the search that ends it, and the domains there, or what is short.
+    """Return the last level of the search with its domains or its shortage.
 
-    A preferred level that is too narrow is followed by those above it.
+    If a preferred level is too narrow, the search goes on with the levels above.
     """
     depth = plan.searched
     while True:
@@ -301,16 +301,16 @@ def _first_for_leader(level: _Level) -> int:
 
 
 def _leader_order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int, int, int]]:
-    """Kueue's order of domains while a leader is to be placed; ties go by values, in whose order domains are."""
+    """Return Kueue's order of domains while a leader is placed. Ties are broken by the domains' values."""
     sign = 1 if plan.is_spread else -1
     leaders, slices, pods = level.leaders, level.slices_beside, level.pods_beside
     return lambda domain: (-leaders[domain], sign * slices[domain], pods[domain], domain)
 
 
 def _sort(domains: Iterable[int], level: _Level, plan: _Plan) -> list[int]:
-    """Domains in Kueue's order for workers: by slices, then by pods, ties by values.
+    """Return domains in Kueue's order for workers: by slices, then by pods, then by values.
 
-    Sorting is stable, and domains are in the order of their values unless the leader's comes first.
+    The sort is stable, and domains are in the order of their values unless the leader's comes first.
     """
     order = sorted(domains)
     if level.slices is not level.pods:
@@ -395,7 +395,7 @@ def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, bes
 def _descend(
     tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int, chosen: Sequence[int]
 ) -> list[_Taken]:
-    """The leaves, with their pods, that the pods go to from the chosen domains of a level."""
+    """Return the leaves and their pods below the chosen domains of a level."""
     best_fit = not plan.is_spread
     taken = _take(chosen, _slice_units(levels[depth]), plan.slices, plan.leaders, best_fit=best_fit)
     while depth < plan.sliced:
@@ -450,7 +450,7 @@ def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: 
 
 
 def _best_domain(tree: DomainTree, level: _Level, depth: int) -> int:
-    """The domain with most slices; among equals the first by its name, which of a host is the hostname alone."""
+    """Return the domain with most slices. Ties are broken by name. The name of a host is its hostname alone."""
     is_host = tree.is_by_host and depth == len(tree.levels) - 1
     paths, most = tree.paths[depth], max(level.slices)
     best = [domain for domain, slices in enumerate(level.slices) if slices == most]

@@ -1,7 +1,7 @@
-"""Kueue's scheduling cycles over a scene: which jobs are admitted, in which order, and where their pods go.
+"""Kueue's scheduling cycles over a scene: the admitted jobs in order and the places of their pods.
 
-Each cycle takes the first waiting job of every ClusterQueue, works out its flavors and domains, and admits those that
-still fit beside each other. Source: spec/kueue.md#9.7 to #9.11; Kueue, scheduler.go and podset_reducer.go.
+Each cycle handles the first waiting job of every ClusterQueue. It computes their flavors and domains and admits the
+jobs that still fit together. Source: spec/kueue.md#9.7 to #9.11; Kueue, scheduler.go and podset_reducer.go.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class JobAnswer(Record):
 
 
 class Plan(Record):
-    """The placement of a job that fits: what it uses of quotas and of domains."""
+    """The placement of a job that fits, with its use of quotas and domains."""
 
     answer: JobAnswer
     queue: str = ""
@@ -132,7 +132,7 @@ class Session:
                 tree.take(pods, sign)
 
     def admit(self, plan: Plan, sign: int = 1) -> None:
-        """Count what an admitted job uses; with a `sign` of -1, take that back."""
+        """Count the use of an admitted job. A `sign` of -1 undoes that."""
         self._use(plan.queue, plan.usage, plan.placed, sign)
 
     def still_fits(self, plan: Plan) -> bool:
@@ -217,7 +217,7 @@ class Session:
         return Plan(answer, queue.name, assignment.usage, tuple(placed))
 
     def _by_flavor(self, sets: Sequence[PodSet], assignment: Assignment, *, is_tas_only: bool) -> list[list[int]]:
-        """The groups of pod sets that get a topology: those of a flavor follow each other, without empty ones."""
+        """Return the groups of pod sets with a topology, ordered by flavor, without empty ones."""
         groups: dict[str, list[list[int]]] = {}
         for members in group_sets(sets):
             asking = [
@@ -229,7 +229,9 @@ class Session:
         return [members for listed in groups.values() for members in listed]
 
     def _tas_flavor(self, each: PodSet, flavors: Mapping[str, str]) -> str:
-        """The only flavor with a topology among those of a pod set. Raises _NoSingleFlavorError."""
+        """Return the only flavor with a topology of a pod set. Raise _NoSingleFlavorError if there is not exactly
+        one.
+        """
         names = sorted({flavor for flavor in flavors.values() if flavor in self.trees})
         if len(names) == 1:
             return names[0]
@@ -246,7 +248,7 @@ class Session:
         *,
         is_tas_only: bool,
     ) -> Failure | None:
-        """Place one pod set, or a leader and its workers, and count it for those that follow."""
+        """Place one pod set, or a leader and its workers, and count it as used."""
         worker, leader = members[0], members[1] if len(members) > 1 else None
         if leader is not None and sets[leader].count > sets[worker].count:
             worker, leader = leader, worker
@@ -279,7 +281,7 @@ class _NoSingleFlavorError(Exception):
 
 
 def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
-    """The pod sets with so many pods less in all, of those that allow it in proportion."""
+    """Return the pod sets with `reduction` fewer pods in total, in proportion to the pods that each can spare."""
     return [
         each if each.least is None else each.replace(count=each.count - (each.count - each.least) * reduction // most)
         for each in sets
@@ -287,7 +289,7 @@ def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
 
 
 class Admitted(Record):
-    """The answer for each job of a scene, in their order, and the cluster with those that are admitted."""
+    """The answer for each job of a scene, in their order, and the cluster with the admitted jobs."""
 
     session: Session
     answers: tuple[JobAnswer, ...]
