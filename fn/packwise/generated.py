@@ -131,9 +131,13 @@ def _splice(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeOb
     return item if same(old, new) else item.set(path, new)
 
 
-CLASH = Rule("identity-clash", "No object of the input has the identity of a generated one.", "spec/packwise.md#1.4")
-TWICE = Rule("generated-twice", "No two objects are generated with one identity.", "spec/grove.md#6.3")
-CONDITION = Rule("condition", "The condition of an object that is not annotated.", "spec/designs.md#5", Severity.INFO)
+CLASH = Rule(
+    "identity-clash", "A generated object has the same name as an object of the input.", "spec/packwise.md#1.4"
+)
+TWICE = Rule("generated-twice", "Two generated objects have the same name.", "spec/grove.md#6.3")
+CONDITION = Rule(
+    "condition", "The condition of a workload that packwise does not annotate.", "spec/designs.md#5", Severity.INFO
+)
 RULES = (CLASH, TWICE, CONDITION)
 """Rules of generated objects."""
 

@@ -29,11 +29,18 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
 
 _SPELLING = Rule(
-    "key-spelling", "A label or annotation has the key that is read.", "spec/podgrouper.md#10", Severity.WARNING
+    "key-spelling", "The key of a label or annotation is misspelt.", "spec/podgrouper.md#10", Severity.WARNING
 )
-PLACE = Rule("key-place", "A label or annotation stands where it is read.", "spec/podgrouper.md#2", Severity.WARNING)
-_VALUE = Rule("key-value", "A label or annotation has a value that counts.", "spec/dynamo.md#2.4", Severity.WARNING)
-_REFUSED = Rule("key-refused", "A label or annotation has a value that the webhook takes.", "spec/dynamo.md#2.4")
+PLACE = Rule(
+    "key-place",
+    "A label or annotation is set in a place that its component does not read.",
+    "spec/podgrouper.md#2",
+    Severity.WARNING,
+)
+_VALUE = Rule(
+    "key-value", "A label or annotation has a value that its component ignores.", "spec/dynamo.md#2.4", Severity.WARNING
+)
+_REFUSED = Rule("key-refused", "A label or annotation has a value that the webhook refuses.", "spec/dynamo.md#2.4")
 RULES = (_SPELLING, PLACE, _VALUE, _REFUSED)
 """Rules of keys."""
 

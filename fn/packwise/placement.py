@@ -400,7 +400,7 @@ MAX_GANGS = 200_000
 
 LIMIT = Rule(
     "gang-limit",
-    f"All workloads of a run together become at most {MAX_GANGS} gangs and entries of gangs, or `limits.gangs`.",
+    f"The workloads of a run become more gangs and entries of gangs than `limits.gangs` allows ({MAX_GANGS}).",
     "spec/packwise.md#5.2",
 )
 RULES = (LIMIT,)

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 FAILED = Rule(
     "source-build",
-    "Each source that a controller delivers can be built.",
+    "A source that a controller delivers cannot be built.",
     "spec/sources.md#1.5",
 )
 NOT_BUILT = Rule(
     "source-not-built",
-    "With --require-build, packwise builds every source.",
+    "packwise does not build a source, and --require-build is set.",
     "spec/sources.md#1.5",
 )
 ASSUMED = Rule(
     "source-assumed",
-    "Nothing has to be assumed to build a source.",
+    "The build of a source rests on an assumption.",
     "spec/sources.md#1.4",
     Severity.INFO,
 )

@@ -264,11 +264,11 @@ def _badness(group: PackageGroup) -> tuple[object, ...]:
 
 FIT = Rule(
     "fleet-package",
-    "A fleet renders what its clients would, and runs nothing that a repository names.",
+    "A package uses a program or file that a fleet does not run or read.",
     "spec/packwise.md#1.7",
 )
-BUILD = Rule("fleet-build", "kustomize builds the package.", "spec/packwise.md#1.7")
-LOST = Rule("fleet-lost", "Every package comes to a result.", "spec/packwise.md#3.4")
-WRITTEN = Rule("fleet-output", "A package is written whole.", "spec/packwise.md#1.5")
+BUILD = Rule("fleet-build", "kustomize cannot build the package.", "spec/packwise.md#1.7")
+LOST = Rule("fleet-lost", "The worker of a package ended without a result.", "spec/packwise.md#3.4")
+WRITTEN = Rule("fleet-output", "A package cannot be written.", "spec/packwise.md#1.5")
 RULES = (FIT, BUILD, LOST, WRITTEN)
 """Rules of a fleet."""

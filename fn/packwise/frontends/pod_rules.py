@@ -103,20 +103,22 @@ def _is_near(word: str, vendor: str) -> bool:
     return letters_apart(word, vendor) <= (_LETTERS_OF_A_SLIP if len(vendor) > len("intel") else 0)
 
 
-_CONTAINER = Rule("pod-container", "Each container of a pod has a name and an image.", "spec/kubernetes.md#2.1")
-_RESOURCE = Rule(
-    "pod-resource", "The API server takes the resources that a container asks for.", "spec/kubernetes.md#2.2"
+_CONTAINER = Rule(
+    "pod-container", "A pod has no container, or one without a unique name or an image.", "spec/kubernetes.md#2.1"
 )
-_TOLERATION = Rule("pod-toleration", "The API server takes the tolerations of a pod.", "spec/kubernetes.md#2.3")
+_RESOURCE = Rule(
+    "pod-resource", "The API server refuses the resources that a container requests.", "spec/kubernetes.md#2.2"
+)
+_TOLERATION = Rule("pod-toleration", "The API server refuses a toleration of a pod.", "spec/kubernetes.md#2.3")
 _NAME = Rule(
     "pod-resource-name",
-    "A resource has the name that its device plugin gives it.",
+    "A resource name is almost the name that a device plugin uses.",
     "spec/kubernetes.md#2.8",
     Severity.WARNING,
 )
 _HUGE = Rule(
     "pod-huge-pages",
-    "A container that asks for huge pages has them in limits too.",
+    "A container requests huge pages without the same limit.",
     "spec/kubernetes.md#2.7",
     Severity.WARNING,
 )

@@ -85,7 +85,7 @@ def _address(url: str) -> tuple[str, str] | None:
 
 UNNAMED = Rule(
     "argocd-plugin-unnamed",
-    "An Application over a folder that packwise renders names the plugin.",
+    "An Application does not name the plugin that renders its folder.",
     "spec/gitops.md#3.8",
     Severity.WARNING,
 )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 LINK = Rule(
-    "outside-link", "A link that leads out of the named folder is not read.", "spec/packwise.md#1.6", Severity.WARNING
+    "outside-link", "A link leads out of the folder and is not followed.", "spec/packwise.md#1.6", Severity.WARNING
 )
 RULES = (LINK,)
 """Rules of the files that are named."""

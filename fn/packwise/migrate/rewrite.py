@@ -106,10 +106,13 @@ def _sort_names(names: Value) -> Value:
     return cast("Value", sorted(str(name) for name in names)) if isinstance(names, list) else names
 
 
-GAINED = Rule("migrate-gained", "What had no effect before and has one now.", "spec/packwise.md#6.3", Severity.WARNING)
-MEANING = Rule(
-    "migrate-meaning", "The scheduler is told the same before and after a migration.", "spec/packwise.md#6.2"
+GAINED = Rule(
+    "migrate-gained",
+    "An object without effect takes effect after the migration.",
+    "spec/packwise.md#6.3",
+    Severity.WARNING,
 )
+MEANING = Rule("migrate-meaning", "A migration would change what the scheduler gets.", "spec/packwise.md#6.2")
 
 _COMPARED = (TOPOLOGY.name, PODGANG.name)
 
@@ -353,12 +356,17 @@ def text_at(place: Place) -> tuple[str, FieldPath]:
     return source.text, (*source.root, *place.path)
 
 
-UNKNOWN = Rule("migrate-source", "What is migrated says which revision it is of.", "spec/packwise.md#6.1")
-ORDER = Rule(
-    "migrate-order", "A listed order becomes a fixed one only where the two are the same.", "spec/designs.md#1"
+UNKNOWN = Rule(
+    "migrate-source", "The revision before or after a migration is unknown or not later.", "spec/packwise.md#6.1"
 )
-COMMENT = Rule("migrate-comment", "A migration loses no comment.", "spec/packwise.md#6.4")
-LOST = Rule("migrate-lost", "What the later revision cannot say.", "spec/packwise.md#6.3", Severity.WARNING)
+ORDER = Rule("migrate-order", "The listed order of the levels differs from the fixed order.", "spec/designs.md#1")
+COMMENT = Rule("migrate-comment", "A migration would lose a comment.", "spec/packwise.md#6.4")
+LOST = Rule(
+    "migrate-lost",
+    "A migration drops a field that the later revision does not have.",
+    "spec/packwise.md#6.3",
+    Severity.WARNING,
+)
 RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 """Rules of migrations."""
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-READABLE = Rule("readable", "Every item is an object that Kubernetes tools read.", "spec/clients.md#4")
+READABLE = Rule(
+    "readable", "A document is not a Kubernetes object, or tools would read it in different ways.", "spec/clients.md#4"
+)
 
 
-ONCE = Rule("object-once", "A workload or topology stands in the input once.", "spec/packwise.md#1.4")
+ONCE = Rule("object-once", "Two workloads or topologies of the input have the same name.", "spec/packwise.md#1.4")
 
 
 RULES = (READABLE, ONCE)

@@ -343,7 +343,7 @@ def kind_of_object(value: Mapping[str, Value]) -> Kind:
 # them, and packwise would pass them by in silence. Kinds of other projects that happen to be near are known too.
 # Source: the CRDs of Grove, KAI, Volcano and Kueue.
 
-SPELLING = Rule("kind-spelling", "Kind, group and version are those of an API that exists.", "spec/kubernetes.md#1.3")
+SPELLING = Rule("kind-spelling", "An object has a misspelt kind, API group or version.", "spec/kubernetes.md#1.3")
 RULES = (SPELLING,)
 """Rules of what objects call themselves."""
 

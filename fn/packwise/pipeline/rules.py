@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.settings.topologyrender import RuleEntry, TopologyRender
 
-UNKNOWN = Rule("rules-known", "`rules` names rules that there are.", "spec/packwise.md#rules")
-REFUSED = Rule("rules-refused", "`rules` ignores no rule whose findings are errors.", "spec/packwise.md#rules")
+UNKNOWN = Rule("rules-known", "`rules` names a rule that does not exist.", "spec/packwise.md#rules")
+REFUSED = Rule("rules-refused", "`rules` ignores a rule of severity error.", "spec/packwise.md#rules")
 OF_SETTINGS = (UNKNOWN, REFUSED)
 """Rules of the configuration's `rules`."""
 
 FORM = Rule(
     "ignore-form",
-    "A comment for packwise names the rules that it ignores.",
+    "An ignore comment names no rule, or one that does not exist.",
     "spec/packwise.md#ignore",
     Severity.WARNING,
 )
-REASON = Rule("ignore-reason", "A comment that ignores a rule says why.", "spec/packwise.md#ignore", Severity.WARNING)
+REASON = Rule("ignore-reason", "An ignore comment gives no reason.", "spec/packwise.md#ignore", Severity.WARNING)
 UNUSED = Rule(
     "ignore-unused",
-    "A comment that ignores a rule has a finding to ignore.",
+    "An ignore comment matches no finding.",
     "spec/packwise.md#ignore",
     Severity.WARNING,
 )

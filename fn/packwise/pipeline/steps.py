@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 #
 # Source: spec/packwise.md#3; apimachinery, ObjectMeta.
 
-STRINGS = Rule("metadata-strings", "Names, labels and annotations are strings.", "spec/kubernetes.md#1.1")
+STRINGS = Rule("metadata-strings", "A name, label or annotation is not a string.", "spec/kubernetes.md#1.1")
 STRING_RULES = (STRINGS,)
 """Rules of the metadata of every kind."""
 
@@ -245,7 +245,7 @@ def _differing_rules() -> frozenset[str]:
     return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}
 
 
-NO_WORKLOADS = Rule("no-workloads", "There are workloads to render.", "spec/clients.md#5.1", Severity.INFO)
+NO_WORKLOADS = Rule("no-workloads", "The input has no workloads to render.", "spec/clients.md#5.1", Severity.INFO)
 RULES = (NO_WORKLOADS,)
 """Rules of a whole render."""
 

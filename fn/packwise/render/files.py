@@ -388,7 +388,9 @@ def _part(document: Document) -> str:
     return LOCAL if document.item is None else part_of(document.item)
 
 
-OUTPUT = Rule("output-path", "Every object has a file of its own, inside the output folder.", "spec/packwise.md#1.5")
+OUTPUT = Rule(
+    "output-path", "Two objects have the same file, or one lies outside the output folder.", "spec/packwise.md#1.5"
+)
 
 RULES = (OUTPUT,)
 """Rules of what is written."""

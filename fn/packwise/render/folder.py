@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.render.files import FolderPlan
 
 
-EDITED = Rule("output-edited", "Nobody edits what packwise writes.", "spec/packwise.md#1.5", Severity.WARNING)
+EDITED = Rule("output-edited", "A file that packwise wrote has been edited.", "spec/packwise.md#1.5", Severity.WARNING)
 
 
 RULES = (EDITED,)

@@ -51,7 +51,7 @@ __all__ = [
 
 CONTRADICTED = Rule(
     "revision-contradicted",
-    "Where nothing names the release, the input has the API that is assumed.",
+    "The workloads use a later API than the assumed release has.",
     "spec/grove-releases.md#1.1",
     once=True,
 )
@@ -351,14 +351,14 @@ def _known_release(text: str) -> tuple[str, Revision] | None:
 
 KAI_UNNAMED = Rule(
     "kai-unnamed",
-    "The release of KAI is named where another than the newest is deployed.",
+    "The release of KAI is not set, and the input deploys an older one than packwise assumes.",
     "spec/podgrouper.md#11",
     Severity.WARNING,
     once=True,
 )
 KAI_RACE = Rule(
     "kai-podgroup-race",
-    "Grove's operator and KAI do not both make the PodGroups of a gang.",
+    "Both Grove's operator and KAI create the PodGroups of a gang.",
     "spec/podgrouper.md#1.2",
     Severity.WARNING,
     once=True,

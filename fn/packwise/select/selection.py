@@ -57,9 +57,20 @@ if TYPE_CHECKING:
 
 # The revision of a render, and what chose it. Source: spec/designs.md#2, spec/grove-releases.md#1.
 
-REVISION = Rule("revision", "The revision is one that packwise renders.", "spec/designs.md#1")
-NEWER = Rule("revision-newer", "The release is one that packwise knows.", "spec/grove-releases.md#1", Severity.WARNING)
-UNNAMED = Rule("revision-unnamed", "The release is named.", "spec/grove-releases.md#1.1", Severity.WARNING, once=True)
+REVISION = Rule("revision", "packwise does not know the revision.", "spec/designs.md#1")
+NEWER = Rule(
+    "revision-newer",
+    "The release is newer than the releases that packwise knows.",
+    "spec/grove-releases.md#1",
+    Severity.WARNING,
+)
+UNNAMED = Rule(
+    "revision-unnamed",
+    "The release of Grove is not set, and packwise assumes one.",
+    "spec/grove-releases.md#1.1",
+    Severity.WARNING,
+    once=True,
+)
 """Who reports it looks at what in the input tells a release: `packwise.select.evidence`."""
 
 DEPLOYING = frozenset({
@@ -254,19 +265,24 @@ class Package(Record):
 
 
 SETTINGS = Rule(
-    "configuration-fields", "packwise's own configuration has known fields of the right type.", "spec/packwise.md#2.2"
+    "configuration-fields",
+    "packwise's configuration has an unknown field or a value of the wrong type.",
+    "spec/packwise.md#2.2",
 )
-UNSUPPORTED = Rule(
-    "configuration-unsupported", "A setting that has no effect.", "spec/packwise.md#2.8", Severity.WARNING
-)
+UNSUPPORTED = Rule("configuration-unsupported", "A setting has no effect.", "spec/packwise.md#2.8", Severity.WARNING)
 LEVELS_UNUSED = Rule(
-    "configuration-levels-unused", "Levels that this revision does not look at.", "spec/grove.md#9.3", Severity.WARNING
+    "configuration-levels-unused",
+    "The operator of this revision ignores the levels of its configuration.",
+    "spec/grove.md#9.3",
+    Severity.WARNING,
 )
 ABSENT = Rule(
-    "configuration-absent", "Some object configures the topology.", "spec/designs.md#2", Severity.WARNING, once=True
+    "configuration-absent", "The input has no topology configuration.", "spec/designs.md#2", Severity.WARNING, once=True
 )
 APPLY = Rule(
-    "apply-podgangs", "PodGangs of releases with PodGangMaps are not applied from Git.", "spec/grove-releases.md#3.4.6"
+    "apply-podgangs",
+    "PodGangs would be applied from Git, but the operator names them itself.",
+    "spec/grove-releases.md#3.4.6",
 )
 RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 """Rules of packwise's own configuration."""

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 #
 # Source: spec/designs.md#2.
 
-SOURCES = Rule("configuration-sources", "There is one topology configuration, spelt one way.", "spec/designs.md#2")
+SOURCES = Rule(
+    "configuration-sources", "The input has two topology configurations, or one in two spellings.", "spec/designs.md#2"
+)
 
 OPERATOR_GROUP = "operator.config.grove.io"
 OPERATOR_KIND = "OperatorConfiguration"
@@ -160,18 +162,16 @@ def _sections(value: Mapping[str, Value]) -> dict[str, Value]:
 
 
 _SOURCE = "spec/designs.md#2"
-SHAPE = Rule("configuration-shape", "The topology configuration has Grove's own shape.", _SOURCE)
+SHAPE = Rule("configuration-shape", "The topology configuration has a value of the wrong type.", _SOURCE)
 LEVELS = Rule(
     "configuration-levels",
-    "While enabled, there is at least one level, and no more than the API takes.",
+    "Topology-aware scheduling is enabled without levels, or with too many.",
     "spec/grove.md#9.1",
 )
-DOMAIN = Rule("configuration-domain", "A level's domain is one of the seven.", "spec/grove.md#9.1")
-UNIQUE = Rule("configuration-unique", "No two levels have the same domain or the same key.", "spec/grove.md#9.1")
-KEY = Rule(
-    "configuration-key", "A level's key is a label key that the ClusterTopology's CRD takes.", "spec/grove.md#3.4"
-)
-NAME = Rule("configuration-name", "The ClusterTopology's name is one that an object can have.", _SOURCE)
+DOMAIN = Rule("configuration-domain", "A level has a domain that Grove does not know.", "spec/grove.md#9.1")
+UNIQUE = Rule("configuration-unique", "Two levels have the same domain or the same key.", "spec/grove.md#9.1")
+KEY = Rule("configuration-key", "The key of a level is not a valid node label.", "spec/grove.md#3.4")
+NAME = Rule("configuration-name", "The name of the ClusterTopology is not valid.", _SOURCE)
 RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 """Rules of the topology configuration."""
 
@@ -486,8 +486,12 @@ def _source(item: KubeObject, key: str, text: str) -> Source:
 
 # The schedulers that Grove's operator is configured for. Source: spec/grove.md#9.
 
-PROFILE = Rule("scheduler-profile", "A scheduler profile names one of Grove's backends, once.", "spec/grove.md#9.5")
-DEFAULT_PROFILE = Rule("scheduler-default", "The default profile is one of the profiles.", "spec/grove.md#9.5")
+PROFILE = Rule(
+    "scheduler-profile",
+    "A scheduler profile names an unknown scheduler, or one that already has a profile.",
+    "spec/grove.md#9.5",
+)
+DEFAULT_PROFILE = Rule("scheduler-default", "The default scheduler profile does not exist.", "spec/grove.md#9.5")
 SCHEDULER_RULES = (PROFILE, DEFAULT_PROFILE)
 """Rules of the scheduler section."""
 

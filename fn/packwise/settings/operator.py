@@ -142,15 +142,17 @@ def decode_problems(value: Mapping[str, Value], api: API) -> tuple[list[Problem]
     return decoder.decode, decoder.unknown
 
 
-DECODE = Rule(
-    "operator-decode", "Every field of an OperatorConfiguration has the type that Grove gives it.", "spec/grove.md#14.1"
+DECODE = Rule("operator-decode", "The operator's configuration has a value of the wrong type.", "spec/grove.md#14.1")
+FIELD = Rule("operator-field", "The operator does not know a field of its configuration.", "spec/grove.md#14.1")
+LOG = Rule("operator-log", "The operator does not know the value of logLevel or logFormat.", "spec/grove.md#14.2")
+ELECTION = Rule(
+    "operator-leader-election", "The times of the leader election contradict each other.", "spec/grove.md#14.3"
 )
-FIELD = Rule("operator-field", "The operator knows every field of its configuration.", "spec/grove.md#14.1")
-LOG = Rule("operator-log", "logLevel and logFormat are some that the operator has.", "spec/grove.md#14.2")
-ELECTION = Rule("operator-leader-election", "The times of the leader election fit together.", "spec/grove.md#14.3")
-CLIENT = Rule("operator-client", "The burst of the operator's client is not negative.", "spec/grove.md#14.4")
-SYNCS = Rule("operator-syncs", "Every controller has a worker.", "spec/grove.md#14.5")
-SERVER = Rule("operator-server", "The operator's servers have ports and certificates that exist.", "spec/grove.md#14.6")
+CLIENT = Rule("operator-client", "The burst of the operator's client is negative.", "spec/grove.md#14.4")
+SYNCS = Rule("operator-syncs", "A controller of the operator has no worker.", "spec/grove.md#14.5")
+SERVER = Rule(
+    "operator-server", "A server of the operator has an invalid port or certificate setting.", "spec/grove.md#14.6"
+)
 RULES = (DECODE, FIELD, LOG, ELECTION, CLIENT, SYNCS, SERVER)
 """Rules of the operator's own configuration."""
 

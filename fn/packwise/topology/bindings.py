@@ -43,11 +43,11 @@ KIND = "ClusterTopologyBinding"
 REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
 """The topologies that others keep, one for each scheduler."""
 
-SHAPE = Rule("binding-schema", "A ClusterTopologyBinding has the shape its CRD gives it.", "spec/grove.md#3.4")
-UNIQUE = Rule("binding-unique", "No two levels of a binding have the same domain or the same key.", "spec/grove.md#9.3")
+SHAPE = Rule("binding-schema", "A ClusterTopologyBinding does not match the schema of its CRD.", "spec/grove.md#3.4")
+UNIQUE = Rule("binding-unique", "Two levels of a binding have the same domain or the same key.", "spec/grove.md#9.3")
 SCHEDULER = Rule(
     "binding-scheduler",
-    "schedulerTopologyBindings names each scheduler once, enabled ones with topologies only.",
+    "schedulerTopologyBindings lists a scheduler twice, without a profile, or without topologies.",
     "spec/grove.md#9.3",
 )
 RULES = (SHAPE, UNIQUE, SCHEDULER)

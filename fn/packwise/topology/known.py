@@ -202,7 +202,7 @@ def refusal(path: FieldPath, message: str, error: OperatorError) -> Problem:
 # changelog, 1.0.0; its reference of node labels.
 
 RENAMED = Rule(
-    "label-renamed", "Levels are of labels that nodes still carry.", "spec/kubernetes.md#4.1", Severity.WARNING
+    "label-renamed", "A level uses a node label that Topograph has renamed.", "spec/kubernetes.md#4.1", Severity.WARNING
 )
 RENAMED_RULES = (RENAMED,)
 """Rules of labels of nodes."""
@@ -370,10 +370,10 @@ KIND = "ClusterTopology"
 
 
 _SOURCE = "spec/grove.md#3.4"
-SHAPE = Rule("clustertopology-schema", "A ClusterTopology has the shape its CRD gives it.", _SOURCE)
+SHAPE = Rule("clustertopology-schema", "A ClusterTopology does not match the schema of its CRD.", _SOURCE)
 ORDER = Rule(
     "clustertopology-order",
-    "The levels of a user-created ClusterTopology are listed broadest first.",
+    "The levels of a ClusterTopology are not listed from the broadest to the narrowest.",
     "spec/designs.md#7.9",
 )
 CLUSTERTOPOLOGY_RULES = (SHAPE, ORDER)
@@ -446,11 +446,13 @@ def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
 
 
 RESERVED = Rule(
-    "clustertopology-reserved", "The operator's own ClusterTopology is made by nobody else.", "spec/designs.md#7.7"
+    "clustertopology-reserved",
+    "A ClusterTopology uses the name that is reserved for the operator.",
+    "spec/designs.md#7.7",
 )
 UNUSED = Rule(
     "clustertopology-unused",
-    "A ClusterTopology that this revision does not look at.",
+    "The operator of this revision ignores a ClusterTopology.",
     "spec/designs.md#1",
     Severity.WARNING,
 )
@@ -669,12 +671,12 @@ def _unused_finding(item: KubeObject, why: str) -> Finding:
 
 LOCKED = Rule(
     "clustertopology-locked",
-    "The levels of a ClusterTopology stay while pods are scheduled by it.",
+    "The levels of a ClusterTopology change while it has scheduled pods.",
     "spec/designs.md#7.5",
 )
 IN_USE = Rule(
     "clustertopology-in-use",
-    "A ClusterTopology that a workload names is not deleted.",
+    "A ClusterTopology is deleted while a workload names it.",
     "spec/designs.md#7.6",
 )
 PROTECTION_RULES = (LOCKED, IN_USE)

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from packwise.objects.place import Generated
     from packwise.validate.definition import Definition
 
-UNCHECKED = Rule(
-    "crd-rule", "Every rule of a CRD is one that packwise can evaluate.", "spec/kubernetes.md#3.2", Severity.WARNING
-)
+UNCHECKED = Rule("crd-rule", "packwise cannot evaluate a rule of a CRD.", "spec/kubernetes.md#3.2", Severity.WARNING)
 VERDICT_RULES = (UNCHECKED,)
 """Rules of CRDs that show where objects are checked by them."""
 
@@ -86,7 +84,7 @@ _KIND = "CustomResourceDefinition"
 
 _KINDS = frozenset(kind.key for kind in (*KINDS, *CONFIGURING, *QUEUEING) if kind.checked_by_crd)
 
-SCHEMA = Rule("crd-schema", "A CustomResourceDefinition has a schema as Kubernetes takes it.", "spec/kubernetes.md#3.1")
+SCHEMA = Rule("crd-schema", "Kubernetes refuses the schema of a CustomResourceDefinition.", "spec/kubernetes.md#3.1")
 RULES = (SCHEMA,)
 """Rules of CRDs."""
 
@@ -184,7 +182,7 @@ def _different(other: Definition, first: Definition) -> Finding:
 
 OBJECT = Rule(
     "object-schema",
-    "Rendered objects, and users' own of the same kinds, keep the schema of their CRD.",
+    "An object does not match the schema of its CRD.",
     "spec/packwise.md#3.7",
 )
 OBJECT_RULES = (OBJECT,)

@@ -399,7 +399,7 @@ STORED: tuple[Check[_Change], ...] = (
     Check(
         Rule(
             "rolling-update-stored",
-            "A rollingUpdate that stays in the cluster goes with what is applied.",
+            "A stored rollingUpdate contradicts the workload that is applied.",
             "spec/grove-releases.md#2.6.7",
             Severity.WARNING,
         ),
@@ -408,7 +408,7 @@ STORED: tuple[Check[_Change], ...] = (
     Check(
         Rule(
             "min-available-default",
-            "A release that fills in another minAvailable makes no smaller gang.",
+            "The new default of minAvailable makes a gang smaller.",
             "spec/grove-releases.md#2.6.10",
             Severity.WARNING,
         ),

@@ -223,21 +223,23 @@ def _words(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 
 ADVICE: tuple[Check[_Advised], ...] = (
-    Check(Rule("namespace-missing", "A workload names its namespace.",
+    Check(Rule("namespace-missing", "A workload has no namespace.",
                "spec/gitops.md#2.4", Severity.WARNING), _namespace),
-    Check(Rule("queue-missing", "A workload that KAI schedules names its queue.",
+    Check(Rule("queue-missing", "A workload for KAI names no queue.",
                "spec/kai.md#4.8", Severity.WARNING), _queue),
-    Check(Rule("pod-restart-policy", "restartPolicy is Always, or left out.", "spec/grove.md#d2", Severity.WARNING),
+    Check(Rule("pod-restart-policy", "restartPolicy is set to another value than Always.",
+               "spec/grove.md#d2", Severity.WARNING),
           _restart_policy),
-    Check(Rule("group-without-cliques", "A scaling group has cliques.", "spec/grove.md#4.2.1", Severity.WARNING),
+    Check(Rule("group-without-cliques", "A scaling group has no cliques.", "spec/grove.md#4.2.1", Severity.WARNING),
           _no_cliques),
-    Check(Rule("autoscaler-moves-gangs", "An autoscaler changes how many PodGangs there are.",
+    Check(Rule("autoscaler-moves-gangs", "An autoscaler changes the number of PodGangs.",
                "spec/grove.md#7.5", Severity.WARNING), _autoscaled_groups),
-    Check(Rule("constraint-redundant", "A constraint says more than its parent's.", "spec/grove.md#r45", Severity.INFO),
+    Check(Rule("constraint-redundant", "A constraint repeats the constraint of its parent.",
+               "spec/grove.md#r45", Severity.INFO),
           _redundant),
-    Check(Rule("quantity-unquoted", "Resource quantities are strings.", "spec/gitops.md#3.6", Severity.WARNING),
+    Check(Rule("quantity-unquoted", "A resource quantity is not a string.", "spec/gitops.md#3.6", Severity.WARNING),
           _quantities),
-    Check(Rule("scalar-tool-dependent", "A word that tools read differently is in quotes.",
+    Check(Rule("scalar-tool-dependent", "Tools read an unquoted word differently.",
                "spec/packwise.md#4.1", Severity.WARNING), _words),
 )  # fmt: skip
 """The advice about a workload, in the order of the report."""

@@ -171,11 +171,11 @@ def _order(entry: MapEntry) -> int:
     return int(entry.epoch)
 
 
-MAP = Rule("podgang-map", "A PodGangMap has entries that PodGangs can be built from.", "spec/grove-releases.md#3.1")
-EMPTY = Rule("podgang-map-empty", "A PodGangMap has an entry.", "spec/grove-releases.md#2.5.3", Severity.WARNING)
+MAP = Rule("podgang-map", "A PodGangMap has an entry that packwise cannot read.", "spec/grove-releases.md#3.1")
+EMPTY = Rule("podgang-map-empty", "A PodGangMap has no entries.", "spec/grove-releases.md#2.5.3", Severity.WARNING)
 UNKNOWN = Rule(
     "podgang-epoch-unknown",
-    "The epochs in the names of PodGangs are those of the cluster.",
+    "The names of PodGangs contain an epoch that only the cluster knows.",
     "spec/grove-releases.md#3.4.3",
     Severity.INFO,
     once=True,

@@ -107,13 +107,13 @@ def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
 
 DROPPED = Rule(
     "constraint-dropped",
-    "A constraint of an existing workload whose level is gone.",
+    "The level of an existing workload's constraint no longer exists.",
     "spec/designs.md#3.2",
     Severity.WARNING,
 )
 PREFERRED = Rule(
     "preferred-unknown",
-    "While TAS is disabled, what a PodGang preferred is known from an earlier render.",
+    "The preferred level of a PodGang is unknown while topology-aware scheduling is disabled.",
     "spec/designs.md#1",
     Severity.INFO,
 )
@@ -156,7 +156,7 @@ def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
 
 REMOVED = Rule(
     "field-removed",
-    "No field of a workload is one that topologyConstraint has replaced.",
+    "A workload uses a field that topologyConstraint has replaced.",
     "spec/designs.md#6.5",
 )
 
@@ -211,10 +211,10 @@ def _instead(path: FieldPath) -> str | None:
 
 KIND = POD_CLIQUE_SET.name
 
-DECODE = Rule("workload-decode", "Every field of a workload has the type that its API gives it.", "spec/grove.md#1.2")
-SCHEMA = Rule("workload-schema", "A workload keeps the schema of its CRD.", "spec/grove.md#3")
+DECODE = Rule("workload-decode", "A field of a workload has the wrong type.", "spec/grove.md#1.2")
+SCHEMA = Rule("workload-schema", "A workload does not match the schema of its CRD.", "spec/grove.md#3")
 UNKNOWN = Rule(
-    "unknown-field", "Every field of a workload is one that the API server knows.", "spec/packwise.md#unknown-fields"
+    "unknown-field", "A workload has a field that the API server does not know.", "spec/packwise.md#unknown-fields"
 )
 RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES)
 """Rules beside those of the webhook."""

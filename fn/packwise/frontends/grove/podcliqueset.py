@@ -69,7 +69,7 @@ def group_podgang(workload: str, replica: int, epoch: str, group: str, group_rep
 
 LENGTH = Rule(
     "podgang-name-length",
-    "The name of a PodGang with an epoch is one that pods can have as a label.",
+    "The name of a PodGang with its epoch is too long for a label.",
     "spec/grove-releases.md#length",
     Severity.WARNING,
 )

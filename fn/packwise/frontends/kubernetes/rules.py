@@ -16,54 +16,52 @@ def _rule(name: str, summary: str, source: str, severity: Severity = Severity.ER
     return Rule(name, summary, f"{_PAGE}{source}", severity, once)
 
 
-VERSION = _rule("kubernetes-version", "The API server serves the kind in that version.", "2")
-DECODE = _rule("kubernetes-decode", "Every field of group scheduling has its type.", "4.1")
-UNKNOWN = _rule("kubernetes-unknown-field", "Every field of group scheduling is one that the API server knows.", "4.1")
-OBJECT = _rule("kubernetes-object", "The API server accepts the object.", "4")
-UPDATE = Rule("update-kubernetes-object", "The API server accepts the update of the object.", f"{_PAGE}6")
-GATES = _rule("kubernetes-gates", "The feature gates of the settings go together.", "2.1", once=True)
+VERSION = _rule("kubernetes-version", "The API server does not serve the kind in that version.", "2")
+DECODE = _rule("kubernetes-decode", "A field of group scheduling has the wrong type.", "4.1")
+UNKNOWN = _rule("kubernetes-unknown-field", "The API server does not know a field of group scheduling.", "4.1")
+OBJECT = _rule("kubernetes-object", "The API server refuses the object.", "4")
+UPDATE = Rule("update-kubernetes-object", "The API server refuses the update of the object.", f"{_PAGE}6")
+GATES = _rule("kubernetes-gates", "A feature gate is on without another gate that it needs.", "2.1", once=True)
 GATES_UNNAMED = _rule(
-    "kubernetes-gates-unnamed", "The settings name the feature gates that the objects need.", "1", _INFO
+    "kubernetes-gates-unnamed", "The settings do not name the feature gates that the objects need.", "1", _INFO
 )
-UNCHECKED = _rule("kubernetes-unchecked", "The release of Kubernetes is one whose objects packwise checks.", "2", _INFO)
-GATE_DROPPED = _rule("kubernetes-gate-dropped", "Every field has the feature gate that it needs.", "7", _WARNING)
-REPLACED = _rule("kubernetes-replaced", "A committed object can be changed in place.", "6.1", _WARNING)
-MIN_GROUP_COUNT = _rule(
-    "kubernetes-min-group-count", "A gang of groups needs no more groups than it has.", "8.1", _WARNING
+UNCHECKED = _rule("kubernetes-unchecked", "packwise does not check objects of this release of Kubernetes.", "2", _INFO)
+GATE_DROPPED = _rule(
+    "kubernetes-gate-dropped", "The API server drops a field because its feature gate is off.", "7", _WARNING
 )
-TWO_ROOTS = _rule("kubernetes-two-roots", "A Workload has one tree of groups.", "8.2", _WARNING)
-BASIC_UNDER_GANG = _rule("kubernetes-basic-under-gang", "All groups below a gang are gangs.", "8.3", _WARNING)
+REPLACED = _rule("kubernetes-replaced", "The change of a committed object needs a new object.", "6.1", _WARNING)
+MIN_GROUP_COUNT = _rule("kubernetes-min-group-count", "A gang needs more groups than it has.", "8.1", _WARNING)
+TWO_ROOTS = _rule("kubernetes-two-roots", "A Workload has two trees of groups.", "8.2", _WARNING)
+BASIC_UNDER_GANG = _rule("kubernetes-basic-under-gang", "A group below a gang is not a gang.", "8.3", _WARNING)
 DISRUPTION_MODE = _rule(
-    "kubernetes-disruption-mode", "Only gangs are disrupted as a whole, with all below them.", "8.4", _WARNING
+    "kubernetes-disruption-mode", "A group without a gang is disrupted as a whole.", "8.4", _WARNING
 )
-NO_CONSTRAINT = _rule("kubernetes-no-constraint", "A constraint names a node label.", "8.5", _INFO)
+NO_CONSTRAINT = _rule("kubernetes-no-constraint", "A constraint names no node label.", "8.5", _INFO)
 COARSER_CHILD = _rule(
-    "kubernetes-coarser-child", "No group has a broader level than the group above it.", "8.6", _WARNING
+    "kubernetes-coarser-child", "A group has a broader level than the group above it.", "8.6", _WARNING
 )
 DOMAIN_SPLIT = _rule(
-    "kubernetes-domain-split", "A value of a node label is one domain of the cluster.", "8.7", _WARNING
+    "kubernetes-domain-split", "A value of a node label occurs in two domains of the level above.", "8.7", _WARNING
 )
-KEY_UNKNOWN = _rule("kubernetes-key-unknown", "Some node has the label that a constraint names.", "8.8", _WARNING)
-GROUP_MISSING = _rule("kubernetes-group-missing", "The PodGroup that pods name exists.", "8.9", _WARNING)
-GROUP_UNUSED = _rule("kubernetes-group-unused", "Pods name the PodGroup.", "8.10", _INFO)
-PARENT_MISSING = _rule(
-    "kubernetes-parent-missing", "The CompositePodGroup that a group names as its parent exists.", "8.11", _WARNING
-)
+KEY_UNKNOWN = _rule("kubernetes-key-unknown", "A constraint names a label that no node has.", "8.8", _WARNING)
+GROUP_MISSING = _rule("kubernetes-group-missing", "Pods name a PodGroup that does not exist.", "8.9", _WARNING)
+GROUP_UNUSED = _rule("kubernetes-group-unused", "No pods name the PodGroup.", "8.10", _INFO)
+PARENT_MISSING = _rule("kubernetes-parent-missing", "A group names a parent that does not exist.", "8.11", _WARNING)
 WORKLOAD_MISSING = _rule(
-    "kubernetes-workload-missing", "The Workload and the template that a group names exist.", "8.12", _WARNING
+    "kubernetes-workload-missing", "A group names a Workload or a template that does not exist.", "8.12", _WARNING
 )
 TEMPLATE_DIFFERS = _rule(
-    "kubernetes-template-differs", "A group says the same as the template that it names.", "8.13", _WARNING
+    "kubernetes-template-differs", "A group differs from the template that it names.", "8.13", _WARNING
 )
-MIN_COUNT_PODS = _rule("kubernetes-min-count-pods", "A gang needs no more pods than there are.", "8.14", _WARNING)
+MIN_COUNT_PODS = _rule("kubernetes-min-count-pods", "A gang needs more pods than there are.", "8.14", _WARNING)
 PODS_DIFFER = _rule(
-    "kubernetes-pods-differ", "All pods of a group have one scheduler and one priority.", "8.15", _WARNING
+    "kubernetes-pods-differ", "The pods of a group have different schedulers or priorities.", "8.15", _WARNING
 )
 TWO_GANGS = _rule(
-    "kubernetes-two-gangs", "Pods of a group are scheduled by the default scheduler alone.", "8.16", _WARNING
+    "kubernetes-two-gangs", "The pods of a group also belong to a group of KAI or Kueue.", "8.16", _WARNING
 )
-JOB_IGNORED = _rule("kubernetes-job-ignored", "`spec.scheduling` of a Job has an effect.", "8.17", _WARNING)
-JOB_NAME = _rule("kubernetes-job-name", "The Job controller can name a Workload after the Job.", "8.18", _WARNING)
+JOB_IGNORED = _rule("kubernetes-job-ignored", "`spec.scheduling` of a Job has no effect.", "8.17", _WARNING)
+JOB_NAME = _rule("kubernetes-job-name", "The Job controller cannot name a Workload after the Job.", "8.18", _WARNING)
 
 RULES = (
     VERSION, DECODE, UNKNOWN, OBJECT, UPDATE, GATES, GATES_UNNAMED, UNCHECKED, GATE_DROPPED, REPLACED,

@@ -169,21 +169,21 @@ def _named_entries(entries: Value, path: FieldPath) -> Iterable[tuple[str, Field
 SECTIONS = OsmoCheck(
     Rule(
         "osmo-sections",
-        "A workflow spec has the section `workflow`, and none that OSMO does not know.",
+        "A workflow has no section `workflow`, or a section that OSMO does not know.",
         "spec/osmo.md#2",
     ),
     _sections,
     Stage.DECODE,
 )
 GROUPS_OR_TASKS = OsmoCheck(
-    Rule("osmo-groups-or-tasks", "A workflow has groups, or single tasks, and not both.", "spec/osmo.md#2.1"),
+    Rule("osmo-groups-or-tasks", "A workflow has both groups and single tasks, or neither.", "spec/osmo.md#2.1"),
     _groups_or_tasks,
     Stage.SCHEMA,
 )
 NAMES_UNIQUE = OsmoCheck(
     Rule(
         "osmo-names-unique",
-        "Tasks and groups of a workflow have names that differ in more than case and - or _.",
+        "Two tasks or groups of a workflow have the same name.",
         "spec/osmo.md#2.2",
     ),
     _names_unique,
@@ -192,7 +192,7 @@ NAMES_UNIQUE = OsmoCheck(
 LOCAL_FILES = OsmoCheck(
     Rule(
         "osmo-localpath",
-        "A file of a task has `localpath`, a path, or `contents`.",
+        "A file of a task has an invalid `localpath`, or also has `contents`.",
         "spec/osmo.md#6.3",
     ),
     _local_files,
@@ -306,11 +306,11 @@ def _order(at: PoolAt) -> Iterator[ProblemAt]:
 
 
 POOLS = (
-    OsmoCheck(Rule("osmo-pool-once", "A pool is configured once.", "spec/osmo.md#1"), _pool_once, Stage.CONFIG),
+    OsmoCheck(Rule("osmo-pool-once", "A pool is configured twice.", "spec/osmo.md#1"), _pool_once, Stage.CONFIG),
     OsmoCheck(
         Rule(
             "osmo-pool-values",
-            "A pool stands in the Helm values of one release.",
+            "A pool is set in the Helm values of several releases.",
             "spec/osmo.md#6.4",
             Severity.WARNING,
         ),
@@ -322,20 +322,22 @@ POOLS = (
 
 POOL = (
     OsmoCheck(
-        Rule("osmo-pool-platform", "The default platform of a pool is one of its platforms.", "spec/osmo.md#1.4"),
+        Rule("osmo-pool-platform", "The default platform of a pool does not exist.", "spec/osmo.md#1.4"),
         _default_platform,
         Stage.CONFIG,
     ),
     OsmoCheck(
-        Rule("osmo-pool-scheduler", "A pool with topology keys is scheduled by KAI.", "spec/osmo.md#1.2"),
+        Rule("osmo-pool-scheduler", "A pool has topology keys, but KAI does not schedule it.", "spec/osmo.md#1.2"),
         _scheduler,
         Stage.CONFIG,
     ),
-    OsmoCheck(Rule("osmo-pool-keys", "The topology keys of a pool differ.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG),
+    OsmoCheck(
+        Rule("osmo-pool-keys", "Two topology keys of a pool are the same.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG
+    ),
     OsmoCheck(
         Rule(
             "osmo-pool-order",
-            "The topology keys of a pool go from the broadest level to the finest.",
+            "The topology keys of a pool do not go from the broadest level to the finest.",
             "spec/osmo.md#d10",
             Severity.WARNING,
         ),
@@ -653,7 +655,12 @@ def _empty_node(top: list[_Built]) -> _Built | None:
 
 WORKFLOWS = (
     OsmoCheck(
-        Rule("osmo-workflow-once", "A workflow stands in the input once.", "spec/packwise.md#1.4", Severity.WARNING),
+        Rule(
+            "osmo-workflow-once",
+            "Two workflows of the input have the same name.",
+            "spec/packwise.md#1.4",
+            Severity.WARNING,
+        ),
         _name_once,
     ),
 )
@@ -663,44 +670,50 @@ SUBMISSION = (
     OsmoCheck(
         Rule(
             "osmo-quantity",
-            "Memory and storage of a resource are numbers with a unit that OSMO knows.",
+            "Memory or storage of a resource is not a number with a unit of OSMO.",
             "spec/osmo.md#2",
         ),
         _quantities,
     ),
-    OsmoCheck(Rule("osmo-platform", "Every resource has a platform.", "spec/osmo.md#2.6"), _platforms),
+    OsmoCheck(Rule("osmo-platform", "A resource has no platform.", "spec/osmo.md#2.6"), _platforms),
     OsmoCheck(
-        Rule("osmo-topology-key", "Workflows ask for topology keys that the pool has.", "spec/osmo.md#3.1"),
+        Rule(
+            "osmo-topology-key", "A workflow requests a topology key that its pool does not have.", "spec/osmo.md#3.1"
+        ),
         _topology_keys,
     ),
-    OsmoCheck(Rule("osmo-resource", "Tasks name resources that the workflow has.", "spec/osmo.md#2.5"), _resources),
-    OsmoCheck(Rule("osmo-name-length", "Names have at most 64 characters.", "spec/osmo.md#2.2"), _name_lengths),
     OsmoCheck(
-        Rule("osmo-gpu-guarantee", "A group asks for no more GPUs than its pool guarantees.", "spec/osmo.md#3.4"), _gpus
+        Rule("osmo-resource", "A task names a resource that the workflow does not have.", "spec/osmo.md#2.5"),
+        _resources,
+    ),
+    OsmoCheck(Rule("osmo-name-length", "A name has more than 64 characters.", "spec/osmo.md#2.2"), _name_lengths),
+    OsmoCheck(
+        Rule("osmo-gpu-guarantee", "A group requests more GPUs than its pool guarantees.", "spec/osmo.md#3.4"), _gpus
     ),
     OsmoCheck(
-        Rule("osmo-key-sets", "All tasks of a workflow use the same topology keys.", "spec/osmo.md#3.2"), _key_sets
+        Rule("osmo-key-sets", "The tasks of a workflow use different topology keys.", "spec/osmo.md#3.2"), _key_sets
     ),
     OsmoCheck(
-        Rule("osmo-platform-known", "Resources name platforms that the pool has.", "spec/osmo.md#3.5"), _platforms_known
+        Rule("osmo-platform-known", "A resource names a platform that the pool does not have.", "spec/osmo.md#3.5"),
+        _platforms_known,
     ),
     OsmoCheck(
         Rule(
             "osmo-mixed-none",
-            "Within a group all tasks have topology requirements, or none.",
+            "Only some tasks of a group have topology requirements.",
             "spec/osmo.md#d2",
         ),
         _mixed_groups,
     ),
+    OsmoCheck(Rule("osmo-key-repeated", "A resource names a topology key twice.", "spec/osmo.md#d9"), _repeated_keys),
     OsmoCheck(
-        Rule("osmo-key-repeated", "A resource says one thing of a topology key.", "spec/osmo.md#d9"), _repeated_keys
-    ),
-    OsmoCheck(
-        Rule("osmo-requirement-conflict", "Tasks that share a group agree whether it is required.", "spec/osmo.md#d7"),
+        Rule(
+            "osmo-requirement-conflict", "Tasks of one topology group disagree on its requirement.", "spec/osmo.md#d7"
+        ),
         _conflicts,
     ),
     OsmoCheck(
-        Rule("osmo-group-clash", "Groups have names that lead to a tree which OSMO can build.", "spec/osmo.md#d5"),
+        Rule("osmo-group-clash", "The names of topology groups clash in the tree that OSMO builds.", "spec/osmo.md#d5"),
         _clashes,
     ),
 )
@@ -714,26 +727,28 @@ NEED_NO_POOL = tuple(
 """Those that hold whatever the pool is."""
 
 
-DOCUMENT = Rule("osmo-document", "A labelled ConfigMap holds one document of OSMO.", "spec/osmo.md#input")
-SCHEMA = Rule("osmo-schema", "Every field of a pool or workflow is one that OSMO takes.", "spec/osmo.md#1")
-POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is among the input.", "spec/osmo.md#2")
+DOCUMENT = Rule(
+    "osmo-document", "A labelled ConfigMap does not hold exactly one document of OSMO.", "spec/osmo.md#input"
+)
+SCHEMA = Rule("osmo-schema", "OSMO does not accept a field of a pool or workflow.", "spec/osmo.md#1")
+POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is not in the input.", "spec/osmo.md#2")
 POOL_CHOSEN = Rule(
-    "osmo-pool-chosen", "A workflow says which of several pools it is for.", "spec/osmo.md#2", Severity.WARNING
+    "osmo-pool-chosen", "A workflow names no pool, and the input has several.", "spec/osmo.md#2", Severity.WARNING
 )
 TEMPLATE = Rule(
     "osmo-template",
-    "The templates of a workflow can be filled in: each variable has a value.",
+    "A variable of a workflow template has no value.",
     "spec/osmo.md#6.1",
 )
-DUPLICATE_KEY = Rule("osmo-duplicate-key", "A key stands once in its mapping.", "spec/osmo.md#6.2", Severity.WARNING)
+DUPLICATE_KEY = Rule("osmo-duplicate-key", "A mapping has the same key twice.", "spec/osmo.md#6.2", Severity.WARNING)
 TOKEN = Rule(
     "osmo-token",
-    "What OSMO fills in while a workflow runs stands in the Pods as it is.",
+    "A Pod contains a token that OSMO fills in only while the workflow runs.",
     "spec/osmo.md#6.1",
     Severity.INFO,
 )
 DIFFERS = Rule(
-    "osmo-differs", "What OSMO itself would have made otherwise, and why that would be wrong.", "spec/osmo.md#defects",
+    "osmo-differs", "OSMO itself would render the workflow differently.", "spec/osmo.md#defects",
     Severity.INFO,
 )  # fmt: skip
 

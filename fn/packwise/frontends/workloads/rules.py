@@ -62,35 +62,40 @@ if TYPE_CHECKING:
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
     from packwise.objects.index import Index
 
-_REFUSED = Rule("workload-refused", "KAI's pod-grouper makes a PodGroup of the workload.", "spec/podgrouper.md#4")
+_REFUSED = Rule("workload-refused", "KAI's pod-grouper cannot make a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule(
-    "workload-deadlock", "A gang waits for no pod that is made only once it runs.", "spec/podgrouper.md#6.7"
+    "workload-deadlock", "A gang waits for pods that are created only after it runs.", "spec/podgrouper.md#6.7"
 )
-_SHORT = Rule("workload-short", "A gang needs no more pods than there are.", "spec/podgrouper.md#4")
-_ALONE = Rule("workload-alone", "Pods that belong together are one gang.", "spec/podgrouper.md#10", Severity.WARNING)
+_SHORT = Rule("workload-short", "A gang needs more pods than its workload has.", "spec/podgrouper.md#4")
+_ALONE = Rule(
+    "workload-alone",
+    "Pods that belong together are scheduled as separate gangs.",
+    "spec/podgrouper.md#10",
+    Severity.WARNING,
+)
 _DIFFERENT = Rule(
     "workload-pods-differ",
-    "The pods of a gang agree on its queue and priority.",
+    "The pods of a gang name different queues or priorities.",
     "spec/podgrouper.md#3.10",
     Severity.WARNING,
 )
 _IGNORED = Rule(
-    "workload-ignored", "What a workload asks of KAI is read as it stands.", "spec/podgrouper.md#10", Severity.WARNING
+    "workload-ignored", "KAI ignores or changes what a workload requests.", "spec/podgrouper.md#10", Severity.WARNING
 )
 UNSCHEDULED = Rule(
-    "workload-unscheduled", "Pods of a workload with KAI's keys name KAI as their scheduler.", "spec/podgrouper.md#1.1",
+    "workload-unscheduled", "Pods with KAI's keys do not name KAI as their scheduler.", "spec/podgrouper.md#1.1",
     Severity.WARNING,
 )  # fmt: skip
 _UNGROUPED = Rule(
-    "workload-ungrouped", "Pods that KAI's pod-grouper passes over have their PodGroup.", "spec/podgrouper.md#1.2",
+    "workload-ungrouped", "Pods that KAI's pod-grouper skips name no PodGroup.", "spec/podgrouper.md#1.2",
     Severity.WARNING,
 )  # fmt: skip
 BATCH_SCHEDULER = Rule(
-    "spark-batch-scheduler", "The batch scheduler of a SparkApplication is one that the Spark operator knows.",
+    "spark-batch-scheduler", "A SparkApplication names an unknown batch scheduler.",
     "spec/podgrouper.md#1.1", Severity.WARNING,
 )  # fmt: skip
 RUNTIME_POLICY = Rule(
-    "runtime-policy", "A runtime of Trainer names a gang scheduler that Trainer knows.", "spec/podgrouper.md#4",
+    "runtime-policy", "A runtime of Trainer names an unknown gang scheduler.", "spec/podgrouper.md#4",
     Severity.WARNING,
 )  # fmt: skip
 RULES = (

@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.allocate.scene import KaiTopology, Node, QueueShare
 
-UNUSED = Rule("level-on-no-node", "Every level is a label that nodes carry.", "spec/placement.md#4a", Severity.WARNING)
+UNUSED = Rule("level-on-no-node", "A level uses a label that no node has.", "spec/placement.md#4a", Severity.WARNING)
 OUTSIDE = Rule(
     "node-outside-topology",
-    "Nodes carry the labels of all levels of a topology, or of none.",
+    "A node has only some of the labels of a topology.",
     "spec/placement.md#4a",
     Severity.WARNING,
 )
 SPLIT = Rule(
     "domain-in-two-parents",
-    "A domain stands within one domain of the level above it.",
+    "A domain lies in two domains of the level above it.",
     "spec/placement.md#4a",
     Severity.WARNING,
 )
 STALE = Rule(
     "topology-in-cluster-differs",
-    "The cluster's Topology has the levels by which gangs are placed.",
+    "The Topology in the cluster has other levels than the one in the input.",
     "spec/placement.md#7.6",
     Severity.WARNING,
 )
@@ -193,15 +193,16 @@ def _few(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-_PARENT = Rule("queue-parent", "The parent of a Queue is there.", "spec/placement.md#9.2", Severity.WARNING)
-_KNOWN = Rule("queue-known", "The queue of a workload is there.", "spec/placement.md#9.2", Severity.WARNING)
-_LEAF = Rule(
-    "queue-leaf", "A workload is in a queue that has none below it.", "spec/placement.md#9.2", Severity.WARNING
-)
+_PARENT = Rule("queue-parent", "The parent of a Queue does not exist.", "spec/placement.md#9.2", Severity.WARNING)
+_KNOWN = Rule("queue-known", "The queue of a workload does not exist.", "spec/placement.md#9.2", Severity.WARNING)
+_LEAF = Rule("queue-leaf", "A workload is in a queue that has child queues.", "spec/placement.md#9.2", Severity.WARNING)
 _CLASS = Rule(
-    "priority-class-known", "The PriorityClass of a workload is there.", "spec/podgrouper.md#2.3", Severity.WARNING
+    "priority-class-known",
+    "The PriorityClass of a workload does not exist.",
+    "spec/podgrouper.md#2.3",
+    Severity.WARNING,
 )
-_POD_CLASS = Rule("pod-priority-class", "The PriorityClass that a pod names is there.", "spec/kubernetes.md#2.6")
+_POD_CLASS = Rule("pod-priority-class", "A pod names a PriorityClass that does not exist.", "spec/kubernetes.md#2.6")
 QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)
 """Rules of what workloads and Queues name."""
 

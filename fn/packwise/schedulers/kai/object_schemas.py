@@ -116,11 +116,13 @@ _DEFINITIONS = tuple(
 
 SCHEMA = Rule(
     "kai-object-schema",
-    "A Queue, a SchedulingShard and KAI's Config have the fields and types of their CRD.",
+    "A Queue, a SchedulingShard or KAI's Config does not match its CRD.",
     "spec/kai.md#7.1",
 )
-CLASS = Rule("priority-class-fields", "A PriorityClass has the fields and values of its API.", "spec/kubernetes.md#2.9")
-RESOURCES = Rule("queue-resources", "A Queue says how much of each resource it has.", "spec/kai.md#7.2")
+CLASS = Rule(
+    "priority-class-fields", "A PriorityClass has an unknown field or an invalid value.", "spec/kubernetes.md#2.9"
+)
+RESOURCES = Rule("queue-resources", "A Queue does not set all of its resources.", "spec/kai.md#7.2")
 RULES = (SCHEMA, RESOURCES, CLASS)
 """Rules of the objects that configure KAI."""
 

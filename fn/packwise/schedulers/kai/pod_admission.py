@@ -40,11 +40,15 @@ _GPU = "nvidia.com/gpu"
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 _HIDDEN = ("void", "none")
 
-REFUSED = Rule("gpu-share", "KAI's webhook takes the share of a GPU that a pod asks for.", "spec/kai.md#6.1")
+REFUSED = Rule("gpu-share", "KAI's webhook refuses the GPU share that a pod requests.", "spec/kai.md#6.1")
 OFF = Rule(
-    "gpu-sharing-off", "Pods share GPUs only where KAI lets them.", "spec/kai.md#6.3", Severity.WARNING, once=True
+    "gpu-sharing-off",
+    "A pod requests a GPU share, but GPU sharing is disabled.",
+    "spec/kai.md#6.3",
+    Severity.WARNING,
+    once=True,
 )
-VISIBLE = Rule("visible-devices", "Pods leave the choice of their GPUs to KAI where it insists.", "spec/kai.md#6.4")
+VISIBLE = Rule("visible-devices", "A pod sets NVIDIA_VISIBLE_DEVICES, and KAI forbids it.", "spec/kai.md#6.4")
 RULES = (REFUSED, OFF, VISIBLE)
 """Rules of KAI's pod webhook."""
 

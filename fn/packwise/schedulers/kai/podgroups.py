@@ -37,15 +37,22 @@ if TYPE_CHECKING:
     from packwise.placement import Placement
     from packwise.schedulers import SchedulerInput
 
-REFUSED = Rule("scheduler-podgroup", "The scheduler takes every PodGroup, rendered or users' own.", "spec/kai.md#3")
+REFUSED = Rule("scheduler-podgroup", "KAI refuses a PodGroup.", "spec/kai.md#3")
 IGNORED = Rule(
     "scheduler-ignores",
-    "What a Topology or PodGroup says has an effect with every version of the scheduler.",
+    "KAI ignores a field of a Topology or PodGroup.",
     "spec/kai.md#4",
     Severity.WARNING,
 )
-QUEUE = Rule("podgroup-queue", "A PodGroup is of one queue.", "spec/grove.md#kai-backend", Severity.WARNING)
-NOTE = Rule("podgroup-note", "What is not rendered of PodGroups, and why.", "spec/grove.md#10", Severity.INFO)
+QUEUE = Rule(
+    "podgroup-queue",
+    "A PodGroup has no queue, or its pods name several.",
+    "spec/grove.md#kai-backend",
+    Severity.WARNING,
+)
+NOTE = Rule(
+    "podgroup-note", "packwise renders a PodGroup only in part, or not at all.", "spec/grove.md#10", Severity.INFO
+)
 PODGROUP_RULES = (REFUSED, IGNORED, QUEUE, NOTE)
 """Rules of PodGroups."""
 
@@ -267,11 +274,11 @@ def _subgroups(value: Mapping[str, Value]) -> Sequence[Value]:
 
 
 _REFUSED = Rule(
-    "own-podgroup", "KAI's API server takes the PodGroup that KAI makes of a workload.", "spec/podgrouper.md#3.6"
+    "own-podgroup", "KAI's API server refuses the PodGroup that KAI makes of a workload.", "spec/podgrouper.md#3.6"
 )
 _UNPLACED = Rule(
     "workload-topology",
-    "KAI's scheduler places pods by the topology that their workload names.",
+    "A workload names a topology level that KAI cannot use.",
     "spec/podgrouper.md#9",
 )
 OWN_PODGROUP_RULES = (_REFUSED, _UNPLACED)

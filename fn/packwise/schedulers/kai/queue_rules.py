@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 _POOL = Rule(
     "queue-pool",
-    "A workload, its queue and the queues above are in one node pool.",
+    "A workload and its queues are in different node pools.",
     "spec/kai.md#8.2",
     Severity.WARNING,
 )
-_SHARD = Rule("node-pool-known", "A node pool has a SchedulingShard.", "spec/kai.md#8.1", Severity.WARNING)
+_SHARD = Rule("node-pool-known", "A node pool has no SchedulingShard.", "spec/kai.md#8.1", Severity.WARNING)
 _ABOVE = Rule(
     "queue-limit",
-    "The limit of a queue is not above that of the queue above it.",
+    "The limit of a queue is higher than the limit of its parent.",
     "spec/placement.md#9.1",
     Severity.WARNING,
 )
 _OVER = Rule(
     "gang-over-limit",
-    "A gang asks for no more than its queue, and those above it, may ever give.",
+    "A gang requests more than its queues can ever give.",
     "spec/placement.md#9.1",
     Severity.WARNING,
 )

@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 UNLISTED = Rule(
     "binding-reference",
-    "A binding lists the topology that is applied from Git, so that the operator makes none.",
+    "A binding does not list the Topology that is applied from Git.",
     "spec/gitops.md#4.2",
     Severity.WARNING,
 )
 DRIFT = Rule(
     "binding-drift",
-    "The topology that a binding lists has the binding's levels.",
+    "A binding and the Topology that it lists have different levels.",
     "spec/grove.md#9.4",
     Severity.WARNING,
 )
 UNFOLLOWED = Rule(
     "binding-reference-unfollowed",
-    "The PodGroups that the operator makes name the topology that the binding lists.",
+    "The operator's PodGroups do not name the Topology that the binding lists.",
     "spec/grove-releases.md#4.2",
     Severity.WARNING,
 )
 UNSEEN = Rule(
-    "binding-unseen", "The topology that a binding lists is among the input.", "spec/grove.md#9.4", Severity.INFO
+    "binding-unseen", "A binding lists a Topology that is not in the input.", "spec/grove.md#9.4", Severity.INFO
 )
 RULES = (UNLISTED, DRIFT, UNFOLLOWED, UNSEEN)
 """Rules of the topologies that bindings list."""

@@ -190,7 +190,7 @@ def _refusal(at: FieldPath, message: str, kind: ErrorType, value: Value, detail:
     return Problem(at, message, OperatorError(format_path(at), kind, value, detail).text(), Stage.SCHEMA)
 
 
-REFUSED = Rule("scheduler-topology", "The scheduler takes the object made of every topology.", "spec/kai.md#1")
+REFUSED = Rule("scheduler-topology", "The scheduler refuses the object that is made of a topology.", "spec/kai.md#1")
 
 
 RULES = (REFUSED,)

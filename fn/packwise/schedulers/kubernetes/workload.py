@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from packwise.schedulers import SchedulerInput
 
 _SOURCE = "spec/kubernetes-gangs.md#13"
-UNRELEASED = Rule("kubernetes-unreleased", "Workloads of a coming release of Grove are written on request.", _SOURCE)
-REFUSED = Rule("kubernetes-backend", "Grove's coming backend can make a Workload of a gang.", _SOURCE)
+UNRELEASED = Rule(
+    "kubernetes-unreleased", "A Workload is requested that only a future release of Grove writes.", _SOURCE
+)
+REFUSED = Rule("kubernetes-backend", "Grove's future backend cannot write a Workload for a gang.", _SOURCE)
 LOST = Rule(
-    "kubernetes-preferred", "Grove's coming backend keeps every level of a gang.", _SOURCE, Severity.WARNING
+    "kubernetes-preferred", "Grove's future backend drops the preferred level of a gang.", _SOURCE, Severity.WARNING
 )  # fmt: skip
 RULES = (UNRELEASED, REFUSED, LOST)
 """Rules of the Workloads that are made of gangs."""

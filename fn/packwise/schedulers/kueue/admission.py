@@ -181,7 +181,7 @@ _IMMUTABLE = "field is immutable"
 _MOST_REPLICAS = 1_000_000
 _MOST_POD_SETS = 18
 
-REFUSED = Rule("kueue-refused", "Kueue's webhooks take the job.", "spec/kueue.md#2")
+REFUSED = Rule("kueue-refused", "Kueue's webhook refuses a job.", "spec/kueue.md#2")
 RULES = (REFUSED,)
 """Rules of jobs."""
 

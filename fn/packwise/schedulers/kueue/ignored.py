@@ -42,18 +42,16 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.podsets import KueueJob
 
 KEY = Rule(
-    "kueue-key", "Kueue's labels and annotations are spelt right, and stand where they are read.", "spec/kueue.md#1",
+    "kueue-key", "A label or annotation of Kueue is misspelt or misplaced.", "spec/kueue.md#1",
     Severity.WARNING,
 )  # fmt: skip
 UNCHECKED = Rule(
-    "kueue-unchecked", "What no webhook checks of a job keeps the rules all the same.", "spec/kueue.md#3",
+    "kueue-unchecked", "A job breaks a rule of Kueue that no webhook checks.", "spec/kueue.md#3",
     Severity.WARNING,
 )  # fmt: skip
-PODS = Rule(
-    "kueue-pod-group", "The pods of a group are all there and ask for the same.", "spec/kueue.md#3", Severity.WARNING
-)
+PODS = Rule("kueue-pod-group", "The pods of a group differ, or some are missing.", "spec/kueue.md#3", Severity.WARNING)
 SCHEDULER = Rule(
-    "kueue-scheduler", "The scheduler of the pods reads the topology that they ask for.", "spec/kueue.md#8",
+    "kueue-scheduler", "Pods request a topology that their scheduler does not read.", "spec/kueue.md#8",
     Severity.WARNING,
 )  # fmt: skip
 RULES = (KEY, UNCHECKED, PODS, SCHEDULER)

@@ -45,14 +45,17 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import KueueFlavor, TopologyRender
     from packwise.topology.known import KnownTopologies, KnownTopology
 
-OBJECT = Rule("kueue-object", "The API server takes Kueue's Topologies and ResourceFlavors.", "spec/kueue.md#5")
-VERSION = Rule("kueue-version", "The release of Kueue serves the API version of an object.", "spec/kueue.md#7")
+OBJECT = Rule("kueue-object", "The API server refuses a Topology or ResourceFlavor of Kueue.", "spec/kueue.md#5")
+VERSION = Rule("kueue-version", "The release of Kueue does not serve the API version of an object.", "spec/kueue.md#7")
 IGNORED = Rule(
-    "kueue-dropped", "A Topology of Kueue has only fields that Kueue reads.", "spec/kueue.md#5", Severity.WARNING
+    "kueue-dropped", "A Topology of Kueue has a field that Kueue does not read.", "spec/kueue.md#5", Severity.WARNING
 )
-REFUSED = Rule("kueue-topology", "Kueue's API server takes what is made of every topology.", "spec/kueue.md#5")
+REFUSED = Rule("kueue-topology", "Kueue's API server refuses the object that is made of a topology.", "spec/kueue.md#5")
 UNUSED = Rule(
-    "kueue-flavors", "There is a topology for the flavors of the settings.", "spec/packwise.md#2.9", Severity.WARNING
+    "kueue-flavors",
+    "A ResourceFlavor of the settings has no topology to name, or several.",
+    "spec/packwise.md#2.9",
+    Severity.WARNING,
 )
 RULES = (REFUSED, UNUSED, OBJECT, VERSION, IGNORED)
 """Rules of Kueue's own objects, and of those that are made."""

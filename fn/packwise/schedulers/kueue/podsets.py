@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from packwise.objects.wrapped import Wrapped
     from packwise.revisions.kueue import KueueRelease
 
-RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob is there.", "spec/kueue.md#3", Severity.WARNING)
+RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob does not exist.", "spec/kueue.md#3", Severity.WARNING)
 OVERRIDES = Rule(
-    "kueue-overrides", "A TrainJob has the fields by which Kueue resumes it.", "spec/kueue.md#3", Severity.WARNING
+    "kueue-overrides", "A TrainJob lacks the field by which Kueue resumes it.", "spec/kueue.md#3", Severity.WARNING
 )
 RULES = (RUNTIME, OVERRIDES)
 """Rules of what jobs are made of."""

@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from packwise.schedulers import SchedulerInput
 
 REFUSED = Rule(
-    "kueue-queue-refused", "The API server and Kueue's webhooks accept the objects of queues.", "spec/kueue.md#5.4"
+    "kueue-queue-refused",
+    "The API server or Kueue's webhook refuses a ClusterQueue, LocalQueue or Cohort.",
+    "spec/kueue.md#5.4",
 )
 DROPPED = Rule(
-    "kueue-queue-field", "Objects of queues have only fields of their version, and a LocalQueue has a ClusterQueue.",
+    "kueue-queue-field", "A queue object has a field that its version does not have, or no ClusterQueue.",
     "spec/kueue.md#5.4",
 )  # fmt: skip
 RULES = (REFUSED, DROPPED)

@@ -54,35 +54,40 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.request import TopologyRequest
 
 QUEUE = Rule(
-    "kueue-queue", "The queue that a job or a LocalQueue names is there.", "spec/kueue.md#6.7", Severity.WARNING
+    "kueue-queue", "A job or a LocalQueue names a queue that does not exist.", "spec/kueue.md#6.7", Severity.WARNING
 )
 INACTIVE = Rule(
     "kueue-inactive",
-    "The flavors and admission checks of a ClusterQueue, and the Topologies of its flavors, exist.",
+    "A ClusterQueue names a flavor, an admission check or a Topology that does not exist.",
     "spec/kueue.md#5.3",
     Severity.WARNING,
 )
-STOPPED = Rule("kueue-stopped", "The queue of a job is not stopped.", "spec/kueue.md#6.8", Severity.WARNING)
+STOPPED = Rule("kueue-stopped", "The queue of a job is stopped.", "spec/kueue.md#6.8", Severity.WARNING)
 NAMESPACE = Rule(
-    "kueue-namespace", "The ClusterQueue of a job selects its namespace.", "spec/kueue.md#6.8", Severity.WARNING
+    "kueue-namespace",
+    "The ClusterQueue of a job does not select the job's namespace.",
+    "spec/kueue.md#6.8",
+    Severity.WARNING,
 )
 UNMATCHED = Rule(
     "kueue-unmatched",
-    "A flavor of the queue accepts the topology, the tolerations and the node selector of a pod set.",
+    "No flavor of the queue can hold a pod set.",
     "spec/kueue.md#6.3",
     Severity.WARNING,
 )
 QUOTA = Rule(
     "kueue-quota",
-    "The ClusterQueue covers every resource that a pod set requests, and can ever give as much.",
+    "A pod set requests a resource that its ClusterQueue lacks, or more than its quota.",
     "spec/kueue.md#6.10",
     Severity.WARNING,
 )
 PRIORITY = Rule(
-    "kueue-priority", "The WorkloadPriorityClass that a job names exists.", "spec/kueue.md#6.11", Severity.WARNING
+    "kueue-priority", "A job names a WorkloadPriorityClass that does not exist.", "spec/kueue.md#6.11", Severity.WARNING
 )
-NO_NODES = Rule("kueue-flavor-nodes", "A flavor with a topology has nodes.", "spec/kueue.md#6.6", Severity.WARNING)
-FALSE = Rule("kueue-unconstrained-false", 'No pod set asks for `unconstrained: "false"`.', "spec/kueue.md#6.4")
+NO_NODES = Rule(
+    "kueue-flavor-nodes", "A flavor with a topology selects no node.", "spec/kueue.md#6.6", Severity.WARNING
+)
+FALSE = Rule("kueue-unconstrained-false", 'A pod set has the annotation `unconstrained: "false"`.', "spec/kueue.md#6.4")
 RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE)
 """Rules of what stands between a job and its nodes."""
 

@@ -14,20 +14,28 @@ __all__ = [
 ]  # fmt: skip
 
 UNNAMED = Rule(
-    "dynamo-release-unnamed", "The release of Dynamo is named.", "spec/dynamo.md#1.1", Severity.INFO, once=True
+    "dynamo-release-unnamed", "The release of Dynamo is not set.", "spec/dynamo.md#1.1", Severity.INFO, once=True
 )
 VERSION = Rule(
-    "dynamo-version", "A DynamoGraphDeployment is of a version that the release serves.", "spec/dynamo.md#1.1"
+    "dynamo-version", "The release does not serve the version of a DynamoGraphDeployment.", "spec/dynamo.md#1.1"
 )
-SCHEMA = Rule("dynamo-schema", "Every field of a DynamoGraphDeployment has its type.", "spec/dynamo.md#2")
-FIELD = Rule("dynamo-field", "Every field is one that the API server keeps.", "spec/dynamo.md#2", Severity.WARNING)
-TEMPLATED = Rule(
-    "dynamo-template", "A manifest is filled in before it is rendered.", "spec/dynamo.md#4.22", Severity.WARNING
+SCHEMA = Rule("dynamo-schema", "A field of a DynamoGraphDeployment has the wrong type.", "spec/dynamo.md#2")
+FIELD = Rule(
+    "dynamo-field",
+    "The API server drops an unknown field of a DynamoGraphDeployment.",
+    "spec/dynamo.md#2",
+    Severity.WARNING,
 )
-UNRENDERED = Rule("dynamo-without-grove", "A graph becomes a PodCliqueSet.", "spec/dynamo.md#3.1.1", Severity.INFO)
-CLASH = Rule("dynamo-set-clash", "No two graphs become one PodCliqueSet.", "spec/dynamo.md#3.2.2")
+TEMPLATED = Rule("dynamo-template", "A manifest contains placeholders.", "spec/dynamo.md#4.22", Severity.WARNING)
+UNRENDERED = Rule(
+    "dynamo-without-grove", "The operator makes no PodCliqueSet of a graph.", "spec/dynamo.md#3.1.1", Severity.INFO
+)
+CLASH = Rule("dynamo-set-clash", "Two graphs become the same PodCliqueSet.", "spec/dynamo.md#3.2.2")
 LIVE = Rule(
-    "dynamo-live", "The operator's own PodCliqueSet is rendered as it is.", "spec/dynamo.md#3.11.1", Severity.INFO
+    "dynamo-live",
+    "packwise renders the operator's own PodCliqueSet instead of a preview.",
+    "spec/dynamo.md#3.11.1",
+    Severity.INFO,
 )
 
 CHECKS = (*PAIRING, *ADMISSION, *IMAGES, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)

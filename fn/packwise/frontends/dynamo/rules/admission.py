@@ -332,40 +332,47 @@ def _underivable(at: Subject) -> Iterator[Problem]:
 
 
 COMPONENTS = GraphCheck(
-    Rule("dynamo-components", "A graph has 1 to 25 components.", "spec/dynamo.md#2.6.6"), _components
+    Rule("dynamo-components", "A graph has no components, or more than 25.", "spec/dynamo.md#2.6.6"), _components
 )
 """The rule that bounds what all others look at."""
 
 ADMISSION = (
     COMPONENTS,
-    GraphCheck(Rule("dynamo-component-name", "Names of components differ, also as Grove's objects have them.",
+    GraphCheck(Rule("dynamo-component-name", "Two components have the same name, or the same name in Grove.",
                "spec/dynamo.md#2.2.2"), _names),
-    GraphCheck(Rule("dynamo-type", "Types and backends are those that Dynamo knows.", "spec/dynamo.md#2.2.2"), _types),
+    GraphCheck(Rule("dynamo-type", "Dynamo does not know a component type or a backend.",
+                    "spec/dynamo.md#2.2.2"), _types),
     GraphCheck(
-        Rule("dynamo-count", "Replicas and nodes are numbers that make sense.", "spec/dynamo.md#2.2.2"), _counts,
+        Rule("dynamo-count", "A number of replicas or nodes is out of range.", "spec/dynamo.md#2.2.2"), _counts,
     ),
-    GraphCheck(Rule("dynamo-min-available", "minAvailable is 1 or more, and no more than the replicas.",
+    GraphCheck(Rule("dynamo-min-available", "minAvailable is less than 1, or greater than the replicas.",
                "spec/dynamo.md#2.6.4"), _least),
-    GraphCheck(Rule("dynamo-restart", "A new graph asks for no restart.", "spec/dynamo.md#2.6.1"), _restart),
+    GraphCheck(Rule("dynamo-restart", "A new graph requests a restart.", "spec/dynamo.md#2.6.1"), _restart),
     GraphCheck(
-        Rule("dynamo-epp", "A graph has one endpoint picker at most, of one pod.", "spec/dynamo.md#2.6.18"), _epp,
+        Rule("dynamo-epp", "A graph has two endpoint pickers, or one with several pods.",
+             "spec/dynamo.md#2.6.18"), _epp,
     ),
-    GraphCheck(Rule("dynamo-name-length", "The names of a graph's pods are no longer than they may be.",
+    GraphCheck(Rule("dynamo-name-length", "The names of a graph's pods are too long.",
                "spec/dynamo.md#2.6.14"), _length),
     GraphCheck(
-        Rule("dynamo-provider", "The note of who runs a graph is the operator's.", "spec/dynamo.md#2.4"), _provider,
+        Rule("dynamo-provider", "A graph sets the annotation that only the operator may set.",
+             "spec/dynamo.md#2.4"), _provider,
     ),
     GraphCheck(
-        Rule("dynamo-update-strategy", "The update strategy is one of Grove's.", "spec/dynamo.md#2.4"), _strategy,
+        Rule("dynamo-update-strategy", "Grove does not know the update strategy of a graph.",
+             "spec/dynamo.md#2.4"), _strategy,
     ),
-    GraphCheck(Rule("dynamo-backend", "A command runs the backend of the graph.", "spec/dynamo.md#2.6.32"), _backend),
-    GraphCheck(Rule("dynamo-gpu-memory", "GPU memory is shared between pods with vLLM only.",
+    GraphCheck(Rule("dynamo-backend", "A command runs another backend than the graph names.",
+                    "spec/dynamo.md#2.6.32"), _backend),
+    GraphCheck(Rule("dynamo-gpu-memory", "A graph shares GPU memory between pods without vLLM.",
                "spec/dynamo.md#2.6.19"), _memory),
-    GraphCheck(Rule("dynamo-roles", "Roles are one leader and the workers.", "spec/dynamo.md#2.2.2"), _roles),
+    GraphCheck(Rule("dynamo-roles", "The roles of a component are not one leader and its workers.",
+                    "spec/dynamo.md#2.2.2"), _roles),
     GraphCheck(
-        Rule("dynamo-needs-grove", "What only Grove does is asked of Grove.", "spec/dynamo.md#2.6.16"), _off_grove,
+        Rule("dynamo-needs-grove", "A graph without Grove uses a field that only Grove supports.",
+             "spec/dynamo.md#2.6.16"), _off_grove,
     ),
-    GraphCheck(Rule("dynamo-underivable", "packwise can tell the pods of every component.",
+    GraphCheck(Rule("dynamo-underivable", "packwise cannot derive the pods of a component.",
                "spec/dynamo.md#4.2"), _underivable),
 )  # fmt: skip
 """Rules of a graph and its components."""
@@ -462,18 +469,21 @@ def _replica_changes(at: Subject) -> Iterator[Problem]:
 
 
 UPDATE = (
-    GraphCheck(Rule("dynamo-update-components", "A graph keeps its components.", "spec/dynamo.md#2.6.17"), _set),
+    GraphCheck(Rule("dynamo-update-components", "An update adds, removes or renames a component.",
+                    "spec/dynamo.md#2.6.17"), _set),
     GraphCheck(
-        Rule("dynamo-update-nodes", "A component stays of one node or of several.", "spec/dynamo.md#2.6.17"), _nodes,
+        Rule("dynamo-update-nodes", "An update changes a component between one node and several.",
+             "spec/dynamo.md#2.6.17"), _nodes,
     ),
-    GraphCheck(Rule("dynamo-update-topology", "Topology constraints stay as they were created.",
+    GraphCheck(Rule("dynamo-update-topology", "An update changes a topology constraint of a graph.",
                "spec/dynamo.md#2.6.13"), _constraints),
-    GraphCheck(Rule("dynamo-update-fixed", "minAvailable and type stay as they were created.",
+    GraphCheck(Rule("dynamo-update-fixed", "An update changes minAvailable or the type of a component.",
                "spec/dynamo.md#2.6.4"), _immutable_fields),
     GraphCheck(
-        Rule("dynamo-update-replicas", "The scaling adapter has the replicas.", "spec/dynamo.md#2.6.17"), _adapter,
+        Rule("dynamo-update-replicas", "An update changes replicas that belong to a scaling adapter.",
+             "spec/dynamo.md#2.6.17"), _adapter,
     ),
-    GraphCheck(Rule("dynamo-replicas-live", "Replicas of a graph that is there change beside the template.",
+    GraphCheck(Rule("dynamo-replicas-live", "An update changes replicas, but not the template of the PodCliqueSet.",
                "spec/dynamo.md#3.11.1", Severity.INFO), _replica_changes),
 )  # fmt: skip
 """Rules of an update."""

@@ -216,30 +216,33 @@ def _rigid(at: Subject) -> Iterator[Problem]:
 
 
 ADVICE = (
-    GraphCheck(Rule("dynamo-gang-partial", "The gang holds all nodes of a replica.", "spec/dynamo.md#4.7",
+    GraphCheck(Rule("dynamo-gang-partial", "The gang holds only some nodes of a replica.", "spec/dynamo.md#4.7",
                Severity.WARNING), _partial),
-    GraphCheck(Rule("dynamo-cpu-pinned", "What needs no GPU is not bound to the GPUs' domain.", "spec/dynamo.md#4.15",
+    GraphCheck(Rule("dynamo-cpu-pinned", "A component without GPUs is bound to the domain of the GPUs.",
+                    "spec/dynamo.md#4.15",
                Severity.WARNING), _pinned_components),
-    GraphCheck(Rule("dynamo-nodes-apart", "The pods of a replica are kept on as many nodes.", "spec/dynamo.md#4.14",
+    GraphCheck(Rule("dynamo-nodes-apart", "Pods of one replica can share a node.", "spec/dynamo.md#4.14",
                Severity.WARNING), _apart),
-    GraphCheck(Rule("dynamo-domain-narrow", "Several nodes fit into the domain they are to be in.",
+    GraphCheck(Rule("dynamo-domain-narrow", "Several nodes must fit into a domain that holds one.",
                "spec/dynamo.md#4.12", Severity.WARNING), _narrow),
-    GraphCheck(Rule("dynamo-domain-scaled", "What is added while it runs fits into the graph's domain.",
+    GraphCheck(Rule("dynamo-domain-scaled", "An autoscaler adds pods that must fit into the domain of the graph.",
                "spec/dynamo.md#4.13", Severity.WARNING), _rigid),
-    GraphCheck(Rule("dynamo-name-shortened", "The PodCliqueSet has the name of the graph.", "spec/dynamo.md#3.2.2",
+    GraphCheck(Rule("dynamo-name-shortened", "The operator shortens the name of the PodCliqueSet.",
+                    "spec/dynamo.md#3.2.2",
                Severity.WARNING), _shortened_name),
-    GraphCheck(Rule("dynamo-annotation-lost", "Annotations for Grove stand where they are copied from.",
+    GraphCheck(Rule("dynamo-annotation-lost", "The operator does not copy an annotation to the PodCliqueSet.",
                "spec/dynamo.md#4.19", Severity.WARNING), _lost_annotations),
-    GraphCheck(Rule("dynamo-scale-to-zero", "Grove brings back what was scaled to zero.",
+    GraphCheck(Rule("dynamo-scale-to-zero", "Pods stay gated after a workload was scaled to zero.",
                "spec/dynamo.md#4.16", Severity.WARNING), _zero),
-    GraphCheck(Rule("dynamo-failover", "Failover has the GPU memory service that it needs.", "spec/dynamo.md#3.4.6",
+    GraphCheck(Rule("dynamo-failover", "Failover is set without the GPU memory service that it needs.",
+                    "spec/dynamo.md#3.4.6",
                Severity.WARNING), _failover),
     GraphCheck(
-        Rule("dynamo-queue", "The queue of a graph is there.", "spec/dynamo.md#2.6.33", Severity.WARNING), _queue,
+        Rule("dynamo-queue", "The queue of a graph does not exist.", "spec/dynamo.md#2.6.33", Severity.WARNING), _queue,
     ),
-    GraphCheck(Rule("dynamo-checkpoint", "Pods that wait for a checkpoint are rendered as waiting.",
+    GraphCheck(Rule("dynamo-checkpoint", "A component waits for a checkpoint and has no replicas yet.",
                "spec/dynamo.md#3.11.4", Severity.INFO), _waits),
-    GraphCheck(Rule("dynamo-unsure", "Every field is one that the release of Dynamo has.", "spec/dynamo.md#1.2",
+    GraphCheck(Rule("dynamo-unsure", "A field may be missing in the release of Dynamo.", "spec/dynamo.md#1.2",
                Severity.WARNING), _unsure),
 )  # fmt: skip
 """Warnings about a graph."""
@@ -361,14 +364,14 @@ def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ..
 
 RUNTIME_VERSION = Rule(
     "dynamo-runtime-version",
-    "Images tell the version of Dynamo, where its release may ask for that.",
+    "An image does not show the version of Dynamo, and the release may require it.",
     "spec/dynamo.md#2.6.20",
     Severity.WARNING,
     once=True,
 )
 
 IMAGES = (
-    GraphCheck(Rule("dynamo-main-image", "The image of a main container tells the version of Dynamo.",
+    GraphCheck(Rule("dynamo-main-image", "The image of a main container does not show the version of Dynamo.",
                "spec/dynamo.md#2.6.20"), _runtime_refusals),
     GraphCheck(RUNTIME_VERSION, _runtime_warnings),
 )  # fmt: skip
@@ -462,11 +465,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 PAIRING = (
-    GraphCheck(Rule("dynamo-grove-constraint", "Grove takes the constraints that Dynamo writes.",
+    GraphCheck(Rule("dynamo-grove-constraint", "Grove does not accept the constraint that Dynamo writes.",
                "spec/dynamo.md#4.8"), _constraint),
-    GraphCheck(Rule("dynamo-grove-coherent", "Grove knows the update strategy that Dynamo asks for.",
+    GraphCheck(Rule("dynamo-grove-coherent", "Grove does not know the update strategy that Dynamo writes.",
                "spec/dynamo.md#1.1"), _coherent),
-    GraphCheck(Rule("dynamo-floors", "Dynamo, Grove and KAI are of releases that go together.", "spec/dynamo.md#1.1",
+    GraphCheck(Rule("dynamo-floors", "The releases of Dynamo, Grove and KAI do not go together.", "spec/dynamo.md#1.1",
                Severity.WARNING), _floors),
 )  # fmt: skip
 """Rules of the releases."""

@@ -222,22 +222,23 @@ def _holder(at: Subject, component: Component | None) -> str:
 
 
 TOPOLOGY = (
-    GraphCheck(Rule("dynamo-topology-name", "Where a domain is demanded, the graph names the topology.",
+    GraphCheck(Rule("dynamo-topology-name", "A graph requests a domain without naming a topology.",
                "spec/dynamo.md#2.6.7"), _missing_constraint),
-    GraphCheck(Rule("dynamo-topology-everywhere", "Without a domain of the graph, its components have one.",
+    GraphCheck(Rule("dynamo-topology-everywhere", "A graph names a topology, but a component has no domain.",
                "spec/dynamo.md#2.6.8"), _somewhere),
-    GraphCheck(Rule("dynamo-topology-unsure", "A component without a constraint has that of the graph.",
+    GraphCheck(Rule("dynamo-topology-unsure", "A component has no constraint, and the release may require one.",
                "spec/dynamo.md#1.2", Severity.WARNING), _alone_unsure),
-    GraphCheck(Rule("dynamo-domain-name", "A domain is spelt as domains are.", "spec/dynamo.md#2.6.27"), _pattern),
-    GraphCheck(Rule("dynamo-topology-found", "The topology of a graph is there.",
+    GraphCheck(Rule("dynamo-domain-name", "A domain is misspelt.", "spec/dynamo.md#2.6.27"), _pattern),
+    GraphCheck(Rule("dynamo-topology-found", "The topology of a graph does not exist.",
                "spec/dynamo.md#2.6.10"), _unknown_topology),
     GraphCheck(
-        Rule("dynamo-domain-known", "A domain is one of the topology's.", "spec/dynamo.md#2.6.11"), _domain_known,
+        Rule("dynamo-domain-known", "The topology does not have the domain of a constraint.",
+             "spec/dynamo.md#2.6.11"), _domain_known,
     ),
-    GraphCheck(Rule("dynamo-domain-broader", "No component's domain is broader than the graph's.",
+    GraphCheck(Rule("dynamo-domain-broader", "The domain of a component is broader than the domain of its graph.",
                "spec/dynamo.md#2.6.12"), _narrower),
     GraphCheck(
-        Rule("dynamo-kv-transfer", "A policy of KV transfers says one thing.", "spec/dynamo.md#2.6.5"), _transfer,
+        Rule("dynamo-kv-transfer", "A policy of KV transfers contradicts itself.", "spec/dynamo.md#2.6.5"), _transfer,
     ),
 )  # fmt: skip
 """Rules of topology constraints, in the webhook's order."""
@@ -336,7 +337,7 @@ def _leaves(value: Mapping[str, Value], allowed: list[tuple[str, ...]], path: Fi
 
 
 OVERRIDE = (
-    GraphCheck(Rule("dynamo-override", "An override says what its scope may say, and nothing twice.",
+    GraphCheck(Rule("dynamo-override", "An override sets a field outside its scope, or sets one twice.",
                "spec/dynamo.md#2.7"), _overrides),
 )  # fmt: skip
 """Rules of overrides."""

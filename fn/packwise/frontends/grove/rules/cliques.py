@@ -158,11 +158,11 @@ def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         yield invalid(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")
 
 
-_ANY = Rule("cliques", "There is at least one clique.", "spec/grove.md#r04")
+_ANY = Rule("cliques", "A PodCliqueSet has no cliques.", "spec/grove.md#r04")
 
 SET = (
-    Check(Rule("replicas", "spec.replicas is not negative; 0 gives no PodGangs.", "spec/grove.md#r02"), _replicas),
-    Check(Rule("startup-type", "cliqueStartupType is one of the three.", "spec/grove.md#r03"), _startup_type),
+    Check(Rule("replicas", "spec.replicas is negative.", "spec/grove.md#r02"), _replicas),
+    Check(Rule("startup-type", "cliqueStartupType has an unknown value.", "spec/grove.md#r03"), _startup_type),
 )
 """Rules of the set's own fields."""
 
@@ -172,33 +172,37 @@ CLIQUES_ANY = (
 )
 """Runs before the cliques are looked at one by one."""
 
-CLIQUE_NAME = (Check(Rule("clique-name", "A clique has a name.", "spec/grove.md#r05"), _missing_name),)
+CLIQUE_NAME = (Check(Rule("clique-name", "A clique has no name.", "spec/grove.md#r05"), _missing_name),)
 """Runs first for each clique."""
 
 CLIQUE_SIZE = (
-    Check(Rule("clique-replicas", "A clique has at least one replica.", "spec/grove.md#r08"), _clique_replicas),
-    Check(Rule("clique-min-available", "minAvailable is at least 1.", "spec/grove.md#r10"), _min_positive),
-    Check(Rule("clique-min-available-max", "minAvailable is at most replicas.", "spec/grove.md#r11"), _min_at_most),
+    Check(Rule("clique-replicas", "A clique has a negative number of replicas.",
+               "spec/grove.md#r08"), _clique_replicas),
+    Check(Rule("clique-min-available", "minAvailable of a clique is less than 1.", "spec/grove.md#r10"), _min_positive),
+    Check(Rule("clique-min-available-max", "minAvailable of a clique is greater than its replicas.",
+               "spec/grove.md#r11"), _min_at_most),
 )  # fmt: skip
 """The numbers of a clique."""
 
 CLIQUE_NAME_DNS = (
-    Check(Rule("clique-name-dns", "A clique's name is a DNS subdomain.", "spec/grove.md#r25"), _name_dns),
+    Check(Rule("clique-name-dns", "The name of a clique is not a DNS subdomain.", "spec/grove.md#r25"), _name_dns),
 )
 """Runs after the spec of each clique."""
 
 CLIQUES_UNIQUE = (
-    Check(Rule("clique-names-unique", "No two cliques have the same name.", "spec/grove.md#r27"), _unique_names),
-    Check(Rule("clique-roles-unique", "No two cliques have the same roleName.", "spec/grove.md#r28"), _unique_roles),
+    Check(Rule("clique-names-unique", "Two cliques have the same name.", "spec/grove.md#r27"), _unique_names),
+    Check(Rule("clique-roles-unique", "Two cliques have the same roleName.", "spec/grove.md#r28"), _unique_roles),
 )
 """Rules among the cliques."""
 
-SAME_SCHEDULER = Rule("one-scheduler", "All cliques name the same scheduler.", "spec/grove.md#r29")
+SAME_SCHEDULER = Rule("one-scheduler", "Cliques of one set name different schedulers.", "spec/grove.md#r29")
 ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler, until=ALPHA_8),)
 """Runs after these, where the operator knows no scheduler profiles."""
 
 TERMINATION = (
-    Check(Rule("termination-delay", "terminationDelay is greater than 0.", "spec/grove.md#r42"), _termination_delay),
+    Check(
+        Rule("termination-delay", "terminationDelay is not greater than 0.", "spec/grove.md#r42"), _termination_delay
+    ),
 )
 """Runs after the scaling groups."""
 
@@ -244,9 +248,11 @@ def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
 
 AUTOSCALING = (
     Scope(_autoscaler, (
-        Check(Rule("autoscaling-min", "minReplicas is at least minAvailable.", "spec/grove.md#r16"), _min),
-        Check(Rule("autoscaling-max", "maxReplicas is at least minReplicas.", "spec/grove.md#r17"), _max_min),
-        Check(Rule("autoscaling-max-replicas", "maxReplicas is at least replicas.",
+        Check(Rule("autoscaling-min", "minReplicas of an autoscaler is less than minAvailable.",
+                   "spec/grove.md#r16"), _min),
+        Check(Rule("autoscaling-max", "maxReplicas of an autoscaler is less than minReplicas.",
+                   "spec/grove.md#r17"), _max_min),
+        Check(Rule("autoscaling-max-replicas", "maxReplicas of an autoscaler is less than replicas.",
                    "spec/grove.md#r18"), _max_replicas),
     )),
 )  # fmt: skip
@@ -336,13 +342,13 @@ def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 
 
 POD_SPEC = (
-    Check(Rule("pod-topology-spread", "New pod templates have no topologySpreadConstraints.", "spec/grove.md#r20"),
+    Check(Rule("pod-topology-spread", "A new pod template has topologySpreadConstraints.", "spec/grove.md#r20"),
           _spread, create_only=True),
-    Check(Rule("pod-node-name", "New pod templates have no nodeName.", "spec/grove.md#r21"),
+    Check(Rule("pod-node-name", "A new pod template sets nodeName.", "spec/grove.md#r21"),
           _node_name, create_only=True),
     Scope(_environments, (
-        Check(Rule("env-name", "Environment variables have valid names.", "spec/grove.md#r22"), _env_name),
-        Check(Rule("env-unique", "A container sets each environment variable once.", "spec/grove.md#r23"), _env_unique),
+        Check(Rule("env-name", "An environment variable has an invalid name.", "spec/grove.md#r22"), _env_name),
+        Check(Rule("env-unique", "A container sets an environment variable twice.", "spec/grove.md#r23"), _env_unique),
     )),
 )  # fmt: skip
 """Rules of one clique's pod template."""
@@ -470,20 +476,19 @@ def _component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
 
 DEPENDENCIES = (
     Scope(_dependencies, (
-        Check(Rule("starts-after-name", "An entry of startsAfter names a clique.", "spec/grove.md#r12"), _entry_named),
-        Check(Rule("starts-after-self", "A clique does not start after itself.", "spec/grove.md#r13"), _other),
+        Check(Rule("starts-after-name", "An entry of startsAfter is empty.", "spec/grove.md#r12"), _entry_named),
+        Check(Rule("starts-after-self", "A clique starts after itself.", "spec/grove.md#r13"), _other),
     )),
-    Check(Rule("starts-after-unique", "startsAfter names each clique once.", "spec/grove.md#r14"), _once),
+    Check(Rule("starts-after-unique", "startsAfter names a clique twice.", "spec/grove.md#r14"), _once),
 )  # fmt: skip
 """Rules of one clique's startsAfter; only for the explicit startup type."""
 
 DEPENDENCY_GRAPH = (
     Check(
-        Rule("starts-after-known", "startsAfter names cliques of this set.", "spec/grove.md#r30"), _unknown_dependencies
+        Rule("starts-after-known", "startsAfter names a clique that does not exist.", "spec/grove.md#r30"),
+        _unknown_dependencies,
     ),
-    Check(
-        Rule("starts-after-acyclic", "Cliques do not wait for each other in a circle.", "spec/grove.md#r31"), _acyclic
-    ),
+    Check(Rule("starts-after-acyclic", "Cliques wait for each other in a cycle.", "spec/grove.md#r31"), _acyclic),
 )
 """Rules of all startsAfter together; only for the explicit startup type."""
 
@@ -576,24 +581,29 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 GROUP_NAMES = (
-    Check(Rule("group-name-dns", "A scaling group's name is a DNS subdomain.", "spec/grove.md#r32"), _name),
-    Check(Rule("group-members-known", "cliqueNames names cliques of this set.", "spec/grove.md#r33"), _members),
+    Check(Rule("group-name-dns", "The name of a scaling group is not a DNS subdomain.", "spec/grove.md#r32"), _name),
+    Check(
+        Rule("group-members-known", "cliqueNames names a clique that does not exist.", "spec/grove.md#r33"), _members
+    ),
 )
 """Names of and in a scaling group."""
 
 GROUP_SIZE = (
-    Check(Rule("group-replicas", "A scaling group has at least one replica.", "spec/grove.md#r35"), _group_replicas),
-    Check(Rule("group-min-available", "minAvailable is at least 1.", "spec/grove.md#r36"), _group_min_positive),
-    Check(Rule("group-min-available-max", "minAvailable is at most replicas.", "spec/grove.md#r37"), _group_min_capped),
-    Check(Rule("group-scale-min", "scaleConfig.minReplicas is at least minAvailable.",
+    Check(Rule("group-replicas", "A scaling group has less than one replica.", "spec/grove.md#r35"), _group_replicas),
+    Check(Rule("group-min-available", "minAvailable of a scaling group is less than 1.",
+               "spec/grove.md#r36"), _group_min_positive),
+    Check(Rule("group-min-available-max", "minAvailable of a scaling group is greater than its replicas.",
+               "spec/grove.md#r37"), _group_min_capped),
+    Check(Rule("group-scale-min", "scaleConfig.minReplicas is less than minAvailable.",
                "spec/grove.md#r38"), _scale_min),
 )  # fmt: skip
 """The numbers of a scaling group."""
 
 GROUPS_TOGETHER = (
-    Check(Rule("group-names-unique", "No two scaling groups have the same name.", "spec/grove.md#r39"), _group_names),
-    Check(Rule("clique-in-one-group", "A clique is in one scaling group, once.", "spec/grove.md#r40"), _one_group),
-    Check(Rule("group-clique-autoscaling", "A clique of a group has no autoscaler of its own.", "spec/grove.md#r41"),
+    Check(Rule("group-names-unique", "Two scaling groups have the same name.", "spec/grove.md#r39"), _group_names),
+    Check(Rule("clique-in-one-group", "A clique is listed in two scaling groups, or twice in one.",
+               "spec/grove.md#r40"), _one_group),
+    Check(Rule("group-clique-autoscaling", "A clique of a scaling group has its own autoscaler.", "spec/grove.md#r41"),
           _no_autoscaler),
 )  # fmt: skip
 """Rules among the scaling groups."""
@@ -741,20 +751,23 @@ _SOURCE = "spec/grove.md#resource-sharing"
 
 _SHARING = (
     Scope(_references, (
-        Check(Rule("resource-sharing-name", "A reference names a template, once.", _SOURCE), _reference_name),
-        Check(Rule("resource-sharing-namespace", "A template of the workload itself has no namespace.", _SOURCE),
+        Check(Rule("resource-sharing-name", "A resourceSharing entry names no template, or one twice.",
+                   _SOURCE), _reference_name),
+        Check(Rule("resource-sharing-namespace", "A resourceSharing entry gives a namespace for an own template.",
+                   _SOURCE),
               _namespace),
-        Check(Rule("resource-sharing-scope", "scope is AllReplicas or PerReplica.", _SOURCE), _scope),
+        Check(Rule("resource-sharing-scope", "scope is neither AllReplicas nor PerReplica.", _SOURCE), _scope),
     )),
     Scope(_filters, (
-        Check(Rule("resource-sharing-filter", "A filter names children that there are.", _SOURCE), _filter),
+        Check(Rule("resource-sharing-filter", "A filter names no children, or children that do not exist.",
+                   _SOURCE), _filter),
     )),
 )  # fmt: skip
 
 SET_SHARING = (
-    Check(Rule("claim-template", "A resourceClaimTemplate has a name and requests a device.", _SOURCE),
+    Check(Rule("claim-template", "A resourceClaimTemplate has no name or requests no device.", _SOURCE),
           _claim_templates, since=ALPHA_8),
-    Check(Rule("claim-templates-unique", "No two resourceClaimTemplates have the same name.", _SOURCE),
+    Check(Rule("claim-templates-unique", "Two resourceClaimTemplates have the same name.", _SOURCE),
           _claim_templates_unique, since=ALPHA_8),
     Scope(_of_set, _SHARING, since=ALPHA_8),
 )  # fmt: skip

@@ -142,26 +142,29 @@ def _clique_annotations(at: CliqueAt, context: Context) -> Iterator[Problem]:
 _R01 = "spec/grove.md#r01"
 
 METADATA = (
-    Check(Rule("metadata-name", "metadata.name is a DNS subdomain of at most 253 bytes.", _R01), _name),
-    Check(Rule("metadata-namespace", "metadata.namespace is a DNS label of at most 63 bytes.", _R01), _namespace),
-    Check(Rule("metadata-generation", "metadata.generation is not negative.", _R01), _generation),
-    Check(Rule("metadata-labels", "Label keys and values are valid for Kubernetes.", _R01), _set_labels),
+    Check(Rule("metadata-name", "metadata.name is not a DNS subdomain of at most 253 bytes.", _R01), _name),
+    Check(Rule("metadata-namespace", "metadata.namespace is not a DNS label of at most 63 bytes.", _R01), _namespace),
+    Check(Rule("metadata-generation", "metadata.generation is negative.", _R01), _generation),
+    Check(Rule("metadata-labels", "A label has an invalid key or value.", _R01), _set_labels),
     Check(
-        Rule("metadata-annotations", "Annotation keys are valid, all annotations at most 256 KiB.", _R01),
+        Rule("metadata-annotations", "An annotation has an invalid key, or the annotations exceed 256 KiB.", _R01),
         _set_annotations,
     ),
-    Check(Rule("metadata-owner-references", "Owner references are complete, one controller at most.", _R01), _owners),
     Check(
-        Rule("metadata-finalizers", "Finalizers are qualified names that do not contradict each other.", _R01),
+        Rule("metadata-owner-references", "An owner reference is incomplete, or two are controllers.", _R01), _owners
+    ),
+    Check(
+        Rule("metadata-finalizers", "A finalizer is not a qualified name, or two contradict each other.", _R01),
         _finalizers,
     ),
 )
 """The rules of the PodCliqueSet's own metadata."""
 
 CLIQUE_METADATA = (
-    Check(Rule("clique-labels", "Label keys and values of a clique are valid for Kubernetes.", "spec/grove.md#r06"),
+    Check(Rule("clique-labels", "A label of a clique has an invalid key or value.", "spec/grove.md#r06"),
           _clique_labels),
-    Check(Rule("clique-annotations", "Annotation keys of a clique are valid, 256 KiB at most.", "spec/grove.md#r07"),
+    Check(Rule("clique-annotations", "An annotation of a clique has an invalid key, or they exceed 256 KiB.",
+               "spec/grove.md#r07"),
           _clique_annotations),
 )  # fmt: skip
 """The rules of the labels and annotations that a clique gives its pods."""
@@ -219,13 +222,14 @@ def _member(member: _Member, _context: Context) -> Iterator[Problem]:
 
 
 CLIQUE_NAME_LENGTH = (
-    Check(Rule("name-length", "Set and clique names have at most 45 bytes together.", "spec/grove.md#r26"), _clique),
+    Check(Rule("name-length", "The names of set and clique have more than 45 bytes together.",
+               "spec/grove.md#r26"), _clique),
 )  # fmt: skip
 """For cliques outside scaling groups."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
-        Check(Rule("group-name-length", "Set, group and clique names have at most 45 bytes together.",
+        Check(Rule("group-name-length", "The names of set, group and clique have more than 45 bytes together.",
                    "spec/grove.md#r34"), _member),
     )),
 )  # fmt: skip
@@ -376,17 +380,22 @@ def _change(part: _Annotated, annotation: str, old: str | None, new: str | None,
     yield invalid(path, new, text, f'must stay "{old}" once the PodCliqueSet exists; got "{new}"', field=field)
 
 
-_VALUE = Check(Rule("mnnvl-value", 'grove.io/auto-mnnvl is "enabled" or "disabled".', "spec/grove.md#r46"), _auto_value)
+_VALUE = Check(
+    Rule("mnnvl-value", 'grove.io/auto-mnnvl is neither "enabled" nor "disabled".', "spec/grove.md#r46"), _auto_value
+)
 _FEATURE = Check(
-    Rule("mnnvl-feature", "grove.io/auto-mnnvl asks for a feature that is on.", "spec/grove.md#r46"), _auto_feature
+    Rule("mnnvl-feature", "grove.io/auto-mnnvl requests a feature that is disabled.", "spec/grove.md#r46"),
+    _auto_feature,
 )
-_NAME = Rule("mnnvl-group-name", 'grove.io/mnnvl-group is a DNS label or "none".', "spec/grove.md#r46")
-_GROUP_FEATURE = Rule("mnnvl-group-feature", "grove.io/mnnvl-group asks for a feature that is on.", "spec/grove.md#r46")
+_NAME = Rule("mnnvl-group-name", 'grove.io/mnnvl-group is neither a DNS label nor "none".', "spec/grove.md#r46")
+_GROUP_FEATURE = Rule(
+    "mnnvl-group-feature", "grove.io/mnnvl-group requests a feature that is disabled.", "spec/grove.md#r46"
+)
 _CONFLICT = Rule(
-    "mnnvl-conflict", "A group of MNNVL is not named where MNNVL is disabled.", "spec/grove-releases.md#2.1.5"
+    "mnnvl-conflict", "A workload names an MNNVL group and disables MNNVL.", "spec/grove-releases.md#2.1.5"
 )
-_UPDATE = Rule("update-mnnvl", "grove.io/auto-mnnvl never changes.", "spec/grove.md#u13")
-_GROUP_UPDATE = Rule("update-mnnvl-group", "grove.io/mnnvl-group never changes.", "spec/grove.md#u13")
+_UPDATE = Rule("update-mnnvl", "An update changes grove.io/auto-mnnvl.", "spec/grove.md#u13")
+_GROUP_UPDATE = Rule("update-mnnvl-group", "An update changes grove.io/mnnvl-group.", "spec/grove.md#u13")
 _OF_SET = "PodCliqueSet creation"
 
 MNNVL = (

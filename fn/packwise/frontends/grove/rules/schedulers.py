@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
-_QUEUE = Rule("queue", "A workload that KAI schedules is in one queue.", "spec/grove.md#kai-backend")
-_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has a profile.", "spec/grove.md#r29")
+_QUEUE = Rule("queue", "A workload for KAI names several queues.", "spec/grove.md#kai-backend")
+_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has no profile.", "spec/grove.md#r29")
 _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
@@ -209,9 +209,10 @@ BACKEND = (
     Check(_ENABLED, _UNSUPPORTED, since=ALPHA_9, until=ALPHA_10),
     Check(_ENABLED, _DISABLED, since=ALPHA_10),
     Check(_QUEUE, _queue, since=UPSTREAM),
-    Check(Rule("scheduler-without-topology", "Only schedulers with topologies take constraints.",
+    Check(Rule("scheduler-without-topology", "A workload has a constraint, but its scheduler has no topologies.",
                "spec/grove-releases.md#2.3.3"), _constraints, since=ALPHA_10),
-    Check(Rule("volcano-queue", "A workload that Volcano schedules is in one queue.", "spec/grove-releases.md#2.3.3"),
+    Check(Rule("volcano-queue", "A workload for Volcano names two queues, or an empty one.",
+               "spec/grove-releases.md#2.3.3"),
           _volcano_queue, since=ALPHA_10),
     Check(_QUEUE, _queue_beside_lpx, since=ALPHA_14),
 )  # fmt: skip

@@ -36,13 +36,15 @@ _CONSTRAINT = "topologyConstraint"
 
 DISABLED = Rule(
     "topology-disabled",
-    "Constraints need topology-aware scheduling enabled.",
+    "A constraint is set while topology-aware scheduling is disabled.",
     "spec/grove.md#r43",
 )
-NOT_FOUND = Rule("topology-not-found", "The workload's topology exists.", "spec/designs.md#7.1")
-DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint names its packDomain.", "spec/grove.md#4.3")
-UNKNOWN = Rule("topology-domain-unknown", "A constraint's domain is a level of its topology.", "spec/grove.md#r44")
-HIERARCHY = Rule("topology-hierarchy", "A parent's domain is as broad as its children's.", "spec/grove.md#r45")
+NOT_FOUND = Rule("topology-not-found", "The topology of a workload does not exist.", "spec/designs.md#7.1")
+DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint has no packDomain.", "spec/grove.md#4.3")
+UNKNOWN = Rule(
+    "topology-domain-unknown", "The domain of a constraint is not a level of its topology.", "spec/grove.md#r44"
+)
+HIERARCHY = Rule("topology-hierarchy", "A child's domain is broader than its parent's.", "spec/grove.md#r45")
 
 NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
 """The operator's detail for `DISABLED`."""
@@ -291,7 +293,7 @@ def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
 TOPOLOGY = (Scope(_read_constraints, (
     Check(DISABLED, _domain_disabled),
     Check(NOT_FOUND, _topology_exists),
-    Check(Rule("topology-name-unused", "clusterTopologyName needs a constraint that uses it.", "spec/designs.md#7.3"),
+    Check(Rule("topology-name-unused", "clusterTopologyName is set, but no constraint uses it.", "spec/designs.md#7.3"),
           _name_needs_constraint),
     Check(DOMAIN_REQUIRED, _pack_domain_required),
     Check(UNKNOWN, _pack_domain_known),
@@ -497,17 +499,17 @@ PACK = (
     Scope(_read_packs, (
         Scope(_nameless, (
             Check(DOMAIN_REQUIRED, _domain_required),
-            Check(Rule("topology-name-required", "A constraint names its topology, or inherits one.",
+            Check(Rule("topology-name-required", "A constraint neither names a topology nor inherits one.",
                        "spec/grove.md#h01"), _name_required),
-            Check(Rule("topology-name-inherited", "A constraint names no other topology than its parent.",
+            Check(Rule("topology-name-inherited", "A constraint names another topology than its parent.",
                        "spec/grove.md#h02"), _name_inherited),
         )),
-        Check(Rule("topology-name-one", "All constraints of a workload mean one topology.",
+        Check(Rule("topology-name-one", "The constraints of a workload name different topologies.",
                    "spec/grove.md#h03"), _one_name),
         Check(NOT_FOUND, _exists),
         Check(UNKNOWN, _domain_known),
         Check(HIERARCHY, _hierarchy),
-        Check(Rule("pack-preferred-broader", "The preferred domain is narrower than the required one.",
+        Check(Rule("pack-preferred-broader", "The preferred domain is not narrower than the required one.",
                    "spec/grove.md#4.3.1", Severity.WARNING), _redundant),
     ), since=ALPHA_9),
 )  # fmt: skip

@@ -53,7 +53,7 @@ _CLIQUES = "spec.template.cliques"
 _GROUPS = "spec.template.podCliqueScalingGroups"
 _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
 
-CONSTRAINT = Rule("update-topology-constraint", "Topology constraints never change.", "spec/grove.md#u12")
+CONSTRAINT = Rule("update-topology-constraint", "An update changes a topology constraint.", "spec/grove.md#u12")
 
 RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
 """The end of every message about a change that is never allowed."""
@@ -246,16 +246,30 @@ def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet
 
 
 _CLIQUE = (
-    Check(Rule("update-clique-name", "No clique is renamed.", "spec/grove.md#u02"), _clique_known),
-    Check(Rule("update-clique-order", "Ordered cliques keep their places.", "spec/grove.md#u03"), _clique_order),
-    Check(Rule("update-clique-role", "roleName never changes.", "spec/grove.md#u04"), _clique_role),
-    Check(Rule("update-clique-min-available", "minAvailable never changes.", "spec/grove.md#u05"), _clique_min),
-    Check(Rule("update-clique-starts-after", "startsAfter never changes.", "spec/grove.md#u06"), _clique_starts_after),
+    Check(Rule("update-clique-name", "An update renames a clique.", "spec/grove.md#u02"), _clique_known),
+    Check(
+        Rule("update-clique-order", "An update reorders cliques whose order is fixed.", "spec/grove.md#u03"),
+        _clique_order,
+    ),
+    Check(Rule("update-clique-role", "An update changes roleName.", "spec/grove.md#u04"), _clique_role),
+    Check(
+        Rule("update-clique-min-available", "An update changes minAvailable of a clique.", "spec/grove.md#u05"),
+        _clique_min,
+    ),
+    Check(
+        Rule("update-clique-starts-after", "An update changes startsAfter.", "spec/grove.md#u06"), _clique_starts_after
+    ),
 )
 _GROUP = (
-    Check(Rule("update-group-name", "No scaling group is renamed.", "spec/grove.md#u09"), _group_known),
-    Check(Rule("update-group-members", "A group's cliqueNames never change.", "spec/grove.md#u10"), _group_members),
-    Check(Rule("update-group-min-available", "A group's minAvailable never changes.", "spec/grove.md#u11"), _group_min),
+    Check(Rule("update-group-name", "An update renames a scaling group.", "spec/grove.md#u09"), _group_known),
+    Check(
+        Rule("update-group-members", "An update changes cliqueNames of a scaling group.", "spec/grove.md#u10"),
+        _group_members,
+    ),
+    Check(
+        Rule("update-group-min-available", "An update changes minAvailable of a scaling group.", "spec/grove.md#u11"),
+        _group_min,
+    ),
 )
 
 
@@ -455,33 +469,34 @@ def _same(
 
 
 UPDATE = (
-    Check(Rule("update-clique-count", "No clique is added or removed.", "spec/grove.md#u01"), _clique_count),
+    Check(Rule("update-clique-count", "An update adds or removes a clique.", "spec/grove.md#u01"), _clique_count),
     Scope(_clique_changes, (
         *_CLIQUE,
-        Check(Rule("update-scheduler", "schedulerName never changes.", "spec/grove.md#u14"),
+        Check(Rule("update-scheduler", "An update changes schedulerName.", "spec/grove.md#u14"),
               _clique_scheduler, since=ALPHA_8),
-        Check(Rule("update-clique-sharing", "A clique's resourceSharing never changes.", "spec/grove.md#u14"),
+        Check(Rule("update-clique-sharing", "An update changes resourceSharing of a clique.", "spec/grove.md#u14"),
               _clique_sharing, since=ALPHA_8),
     )),
-    Check(Rule("update-startup-type", "cliqueStartupType never changes.", "spec/grove.md#u07"), _startup_type),
-    Check(Rule("update-group-count", "No scaling group is added or removed.", "spec/grove.md#u08"), _group_count),
+    Check(Rule("update-startup-type", "An update changes cliqueStartupType.", "spec/grove.md#u07"), _startup_type),
+    Check(Rule("update-group-count", "An update adds or removes a scaling group.", "spec/grove.md#u08"), _group_count),
     Scope(_group_changes, (
         *_GROUP,
-        Check(Rule("update-group-sharing", "A group's resourceSharing never changes.", "spec/grove.md#u11"),
+        Check(Rule("update-group-sharing", "An update changes resourceSharing of a scaling group.",
+                   "spec/grove.md#u11"),
               _group_sharing, since=ALPHA_8),
     )),
     Check(CONSTRAINT, _constraints, since=GREP_244, until=ALPHA_9),
-    Check(Rule("update-topology-name", "clusterTopologyName changes only while no pod is scheduled.",
+    Check(Rule("update-topology-name", "An update changes clusterTopologyName while pods are scheduled.",
                "spec/designs.md#7.2"), _topology_name, since=GREP_244, until=ALPHA_8),
-    Check(Rule("update-topology-names", "A workload that exists means one topology.", "spec/grove.md#5.2"),
+    Check(Rule("update-topology-names", "An existing workload names several topologies.", "spec/grove.md#5.2"),
           _contradiction, since=ALPHA_9),
     Check(CONSTRAINT, _changed_constraints, since=ALPHA_9),
     Scope(_with_mended_names, PACK, since=ALPHA_9),
-    Check(Rule("pack-domain-deprecated", "packDomain is the deprecated name of pack.required.",
+    Check(Rule("pack-domain-deprecated", "A constraint uses packDomain, the deprecated name of pack.required.",
                "spec/grove.md#5.1", Severity.WARNING), _deprecated_names, since=ALPHA_10),
-    Check(Rule("update-claim-templates", "resourceClaimTemplates never change.", "spec/grove.md#5.3"),
+    Check(Rule("update-claim-templates", "An update changes resourceClaimTemplates.", "spec/grove.md#5.3"),
           _claim_templates, since=ALPHA_8),
-    Check(Rule("update-sharing", "resourceSharing never changes.", "spec/grove.md#5.3"),
+    Check(Rule("update-sharing", "An update changes resourceSharing of a PodCliqueSet.", "spec/grove.md#5.3"),
           _sharing, since=ALPHA_8),
     Scope(_with_other_topology, TOPOLOGY, since=GREP_244, until=ALPHA_8),
 )  # fmt: skip
@@ -585,14 +600,10 @@ def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
             yield Problem(("spec", "template", field, index, ROLLING), message)
 
 
-_MEMBER = Rule(
-    "rolling-update-member", "A member of a scaling group has no rollingUpdate.", "spec/grove-releases.md#v1"
-)
-_FORBIDDEN = Rule("rolling-update-on-delete", "OnDelete takes no rollingUpdate.", "spec/grove-releases.md#v2")
-_MAX = Rule(
-    "rolling-update-max", "maxUnavailable is between 1, or minAvailable, and replicas.", "spec/grove-releases.md#v3"
-)
-_DEADLINE = Rule("rolling-update-deadline", "progressDeadline is greater than 0.", "spec/grove-releases.md#v4")
+_MEMBER = Rule("rolling-update-member", "A member of a scaling group has a rollingUpdate.", "spec/grove-releases.md#v1")
+_FORBIDDEN = Rule("rolling-update-on-delete", "The strategy OnDelete has a rollingUpdate.", "spec/grove-releases.md#v2")
+_MAX = Rule("rolling-update-max", "maxUnavailable is too low, or greater than replicas.", "spec/grove-releases.md#v3")
+_DEADLINE = Rule("rolling-update-deadline", "progressDeadline is not greater than 0.", "spec/grove-releases.md#v4")
 
 _ROLLED = (Check(_FORBIDDEN, _on_delete), Check(_MAX, _max_unavailable), Check(_DEADLINE, _deadline))
 
@@ -606,7 +617,7 @@ UNDETERMINED = (
     Check(
         Rule(
             "release-undetermined",
-            "Every field is one that the release is known to have.",
+            "A field may be missing in the release.",
             "spec/grove-releases.md#7",
             Severity.WARNING,
         ),
