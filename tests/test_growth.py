@@ -236,6 +236,14 @@ def kueue_flavors(number: int) -> list[str]:
     return [SETTINGS, TOPOLOGY, cluster, *flavors, *jobs]
 
 
+def kueue_topologies(number: int) -> list[str]:
+    """The same, and each flavor has a topology of its own: every job may get any of them."""
+    settings, _, *texts = kueue_flavors(number)
+    topologies = repeated(number, TOPOLOGY.replace("name: dc", "name: dc-NUMBER"))
+    own = [text.replace("topologyName: dc", f"topologyName: dc-{each - 1}") for each, text in enumerate(texts)]
+    return [settings, *topologies, *own]
+
+
 def kubernetes_groups(number: int) -> list[str]:
     text = """\
 apiVersion: scheduling.k8s.io/v1beta1
@@ -268,6 +276,7 @@ INPUTS: dict[str, Callable[[int], list[str]]] = {
         kueue_queues,
         kueue_jobs,
         kueue_flavors,
+        kueue_topologies,
         kubernetes_groups,
     )
 }
@@ -286,14 +295,6 @@ COMMANDS = {
     "migrate": ("migrate", "in", "--to", "v0.1.0-alpha.13", "--dry-run"),
     "fleet check": ("fleet", "check", "in", "--no-cache", "--jobs", "1"),
 }
-
-_EACH_FLAVOR = (
-    "Kueue tries each flavor of a queue for each job; a queue has 256 at most (tests/schedulers/test_kueue_queued.py)"
-)
-EXCEPTIONS = {
-    (command, "kueue_flavors"): _EACH_FLAVOR for command in COMMANDS if command not in ("check --fix", "migrate")
-}
-"""What grows faster, by command and input, with the reason."""
 
 NODES = [
     {
@@ -334,8 +335,6 @@ def test_four_times_the_objects_take_four_times_the_calls(
         capsys.readouterr()
         return calls
 
-    if (command, kind) in EXCEPTIONS:
-        pytest.skip(EXCEPTIONS[command, kind])
     work(2)
     few, many = work(FEW), work(4 * FEW)
 

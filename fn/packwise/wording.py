@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_COMPARED = 64
 """Among more names than these the nearest one is not looked for."""
 
+_LISTED_FIRST = 3
+
 MOST_LISTED = 100
 """The largest number of names that a message lists; of others it says how many they are."""
 
@@ -63,6 +65,12 @@ def list_known(names: Collection[str]) -> str:
     shown = ", ".join([f'"{_short(name)}"' for name in islice(names, MOST_LISTED)]) or "none"
     more = len(names) - MOST_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def list_first(names: Sequence[str]) -> str:
+    """Some names for a cell or a line: `a, b, c and 4 more`."""
+    more = len(names) - _LISTED_FIRST
+    return f"{', '.join(names[:_LISTED_FIRST])}{f' and {more} more' if more > 0 else ''}"
 
 
 def count_text(number: int, noun: str, plural: str = "") -> str:

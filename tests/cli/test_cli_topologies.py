@@ -183,3 +183,73 @@ def test_a_topology_that_cannot_be_read_is_reported(call: Call, tmp_path: Path) 
     assert ran.stderr.splitlines()[0] == (
         "error: own.yaml:3:18: ClusterTopology 5 metadata.name: must be a string; got 5 [readable]"
     )
+
+
+QUEUE_OF_KUEUE = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: gpus, namespace: shop}
+spec: {clusterQueue: gpus}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: gpus}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors:
+"""
+FLAVOR = """\
+    - {name: f-NUMBER, resources: [{name: cpu, nominalQuota: 8}]}
+"""
+FLAVOR_OBJECT = """\
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: f-NUMBER}
+spec: {nodeLabels: {example.com/pool: a}, topologyName: dc-NUMBER}
+"""
+TOPOLOGY = """\
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Topology
+metadata: {name: dc-NUMBER}
+spec: {levels: [{nodeLabel: example.com/rack}]}
+"""
+JOB = """\
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train-NUMBER, namespace: shop, labels: {kueue.x-k8s.io/queue-name: gpus}}
+spec: {suspend: true, template: {spec: {containers: [{name: main, image: "example.com/train:1"}]}}}
+"""
+
+
+def test_a_job_that_may_get_several_topologies_has_one_row(call: Call, tmp_path: Path) -> None:
+    def numbered(text: str, numbers: range) -> str:
+        return "".join([text.replace("NUMBER", str(number)) for number in numbers])
+
+    flavors = range(5)
+    queue = QUEUE_OF_KUEUE + numbered(FLAVOR, flavors) + numbered(FLAVOR_OBJECT, flavors)
+    write(tmp_path, {"in.yaml": queue + numbered(TOPOLOGY, range(4)) + numbered(JOB, range(2))})
+
+    ran, as_json = call("topologies", "in.yaml"), call("topologies", "in.yaml", "-o", "json")
+
+    assert ran.stdout.partition("\n\n")[2] == (
+        "TOPOLOGY                                      WORKLOAD      CHOSEN         SCHEDULED PODS\n"
+        "dc-4 (does not exist), dc-0, dc-1 and 2 more  shop/train-0  by queue gpus\n"
+        "dc-4 (does not exist), dc-0, dc-1 and 2 more  shop/train-1  by queue gpus\n"
+    )
+    whole = json.loads(as_json.stdout)
+    jsonschema.validate(whole, json.loads((ROOT / "docs/reference/topologies.schema.json").read_text(encoding="utf-8")))
+    jobs = [
+        {"kind": "Job", "namespace": "shop", "name": name, "explicit": False, "scheduledPods": None}
+        for name in ("train-0", "train-1")
+    ]
+    assert whole["groups"] == [{"topologies": [f"dc-{each}" for each in flavors], "workloads": jobs}]
+    assert [(each["name"], each["workloads"], each["groups"]) for each in whole["topologies"]] == [
+        (f"dc-{each}", [], [0]) for each in range(4)
+    ]
+    assert whole["missing"] == [{"name": "dc-4", "workloads": [], "groups": [0]}]
+    assert whole["withoutTopology"] == []

@@ -421,11 +421,14 @@ def _queued_sets(rendered: Rendered, inventory: Inventory, settings: TopologyRen
     known = rendered.known
     if known is None:
         return by_workload
+    domains: dict[tuple[str, ...], Mapping[str, str]] = {}
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, settings):
-            topologies = [known.by_name[name].topology for name in pods.topologies if name in known.by_name]
-            domains = {level.key: level.domain for topology in topologies for level in topology.levels}
-            by_workload.setdefault(id(pods.workload), []).append(_queued_set(pods, domains))
+            if pods.topologies not in domains:
+                topologies = [known.by_name[name].topology for name in pods.topologies if name in known.by_name]
+                levels = [level for topology in topologies for level in topology.levels]
+                domains[pods.topologies] = {level.key: level.domain for level in levels}
+            by_workload.setdefault(id(pods.workload), []).append(_queued_set(pods, domains[pods.topologies]))
     return by_workload
 
 

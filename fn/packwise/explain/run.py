@@ -32,7 +32,7 @@ from packwise.inputs.paths import real
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.identity import identity
 from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, tint
-from packwise.wording import closest, count_text
+from packwise.wording import closest, count_text, list_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -348,8 +348,8 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
         "anywhere in the topology" if pods.is_unconstrained else "",
         *(f"each {size} within {_level(level)}" for level, size in tree.slices),
         f"together with group {pods.group}" if pods.group is not None else "",
-        f"flavor {', '.join(pods.flavors)}" if pods.flavors else "",
-        f"topology {', '.join(pods.topologies)}" if pods.topologies else "",
+        f"flavor {list_first(pods.flavors)}" if pods.flavors else "",
+        f"topology {list_first(pods.topologies)}" if pods.topologies else "",
         f"placed by {pods.scheduler}",
     )
     return _Node(f"pod set {pods.name}", details)

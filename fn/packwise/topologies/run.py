@@ -24,6 +24,7 @@ from packwise.pipeline.registry import brings_topologies, front_ends, queued_sou
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select.selection import topologies_of
 from packwise.topology.known import ListedTopology, Use
+from packwise.wording import list_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -60,25 +61,31 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
 
 
 class _Row(Record):
-    """A line of the table of uses; `exists` is whether there is a topology of that name."""
+    """A line of the table of uses: of a topology with or without a use, or of a use with any number of topologies."""
 
-    topology: str | None
-    exists: bool
+    topologies: tuple[str, ...]
     use: Use | None
 
 
 def _rows(listing: Overview) -> list[_Row]:
-    """Each topology with its workloads, then names that no topology has, then workloads without one."""
-    names = list(dict.fromkeys([topology.name for topology in listing.topologies]))
+    """Each topology with its workloads, then names that no topology has, then all other workloads.
+
+    A workload with alternatives has one row: a row for each of them would be jobs times flavors.
+    """
+    names = dict.fromkeys([topology.name for topology in listing.topologies])
     by_name: dict[str | None, list[Use]] = {}
     for use in sorted(listing.uses, key=lambda use: _name_parts(use)[1:]):
         by_name.setdefault(use.topology, []).append(use)
+    others = by_name.pop(None, [])
     missing = sorted(name for name in by_name if name is not None and name not in names)
+    shared = {name for each in dict.fromkeys([use.alternatives for use in others]) for name in each}
     rows: list[_Row] = []
     for name in (*names, *missing):
         uses = by_name.get(name, [])
-        rows += [_Row(name, name in names, use) for use in uses] or [_Row(name, name in names, None)]
-    return rows + [_Row(None, False, use) for use in by_name.get(None, ())]
+        if uses or name not in shared:
+            rows += [_Row((name,), use) for use in uses or [None]]
+    rows += [_Row(use.alternatives, use) for use in others if use.alternatives]
+    return rows + [_Row((), use) for use in others if not use.alternatives]
 
 
 def _as_text(listing: Overview) -> str:
@@ -88,22 +95,32 @@ def _as_text(listing: Overview) -> str:
         lines += [*_lines(("TOPOLOGY", "KIND", "FROM", "LEVELS"), listed), ""]
     rows = _rows(listing)
     if rows:
-        lines += _lines(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), [_cells(row) for row in rows])
+        known = frozenset([topology.name for topology in listing.topologies])
+        titles = {
+            topologies: _title(topologies, known) for topologies in dict.fromkeys([row.topologies for row in rows])
+        }
+        cells = [(titles[row.topologies], *_cells(row)) for row in rows]
+        lines += _lines(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), cells)
     else:
         lines.append("no topologies and no workloads")
     return "".join([f"{line}\n" for line in lines])
 
 
-def _cells(row: _Row) -> tuple[str, ...]:
-    name = _NONE if row.topology is None else row.topology
-    if row.topology is not None and not row.exists:
-        name += " (does not exist)"
+def _title(topologies: Sequence[str], known: frozenset[str]) -> str:
+    """Some names of topologies; those that no topology has come first, so that they are among them."""
+    names = [
+        name if name in known else f"{name} (does not exist)" for name in sorted(topologies, key=known.__contains__)
+    ]
+    return list_first(names) or _NONE
+
+
+def _cells(row: _Row) -> tuple[str, str, str]:
     use = row.use
     if use is None:
-        return name, _NONE, "", ""
-    chosen = "" if row.topology is None else _choice_text(use)
+        return _NONE, "", ""
     _, namespace, workload = _name_parts(use)
-    return name, f"{namespace}/{workload}", chosen, "" if use.scheduled is None else str(use.scheduled)
+    scheduled = "" if use.scheduled is None else str(use.scheduled)
+    return f"{namespace}/{workload}", _choice_text(use) if row.topologies else "", scheduled
 
 
 def _choice_text(use: Use) -> str:
@@ -133,17 +150,28 @@ def _lines(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _as_json(listing: Overview, coverage: Coverage) -> str:
     uses: dict[str | None, list[Use]] = {}
+    shared: dict[tuple[str, ...], list[Use]] = {}
     for row in _rows(listing):
-        if row.use is not None:
-            uses.setdefault(row.topology, []).append(row.use)
+        if row.use is not None and row.use.alternatives:
+            shared.setdefault(row.topologies, []).append(row.use)
+        elif row.use is not None:
+            uses.setdefault(row.use.topology, []).append(row.use)
+    groups: dict[str, list[int]] = {}
+    for place, topologies in enumerate(shared):
+        for name in topologies:
+            groups.setdefault(name, []).append(place)
     names = {topology.name for topology in listing.topologies}
+    missing = [name for name in dict.fromkeys([*uses, *groups]) if name is not None and name not in names]
+
+    def users(name: str) -> dict[str, Any]:
+        return {"workloads": [_use(use) for use in uses.get(name, ())], "groups": groups.get(name, [])}
+
     whole = {
         "enabled": listing.enabled,
-        "topologies": [_topology(topology, uses.get(topology.name, [])) for topology in listing.topologies],
-        "missing": [
-            {"name": name, "workloads": [_use(use) for use in users]}
-            for name, users in uses.items()
-            if name is not None and name not in names
+        "topologies": [{**_topology(topology), **users(topology.name)} for topology in listing.topologies],
+        "missing": [{"name": name, **users(name)} for name in missing],
+        "groups": [
+            {"topologies": topologies, "workloads": [_use(use) for use in own]} for topologies, own in shared.items()
         ],
         "withoutTopology": [_use(use) for use in uses.get(None, [])],
         "coverage": coverage.fields,
@@ -151,7 +179,7 @@ def _as_json(listing: Overview, coverage: Coverage) -> str:
     return json_text(whole)
 
 
-def _topology(topology: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
+def _topology(topology: ListedTopology) -> dict[str, Any]:
     place = topology.item.location()
     return {
         "kind": topology.kind,
@@ -160,7 +188,6 @@ def _topology(topology: ListedTopology, uses: Sequence[Use]) -> dict[str, Any]:
         "file": place.file,
         "line": place.line,
         "levels": [{"domain": level.domain, "key": level.key} for level in topology.levels],
-        "workloads": [_use(use) for use in uses],
     }
 
 
@@ -202,8 +229,10 @@ def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Select
     """The workloads that a scheduler queues itself, by the topologies of their queues."""
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, selection.settings):
-            for name in pods.topologies or (None,):
-                yield Use(name, pods.workload, explicit=False, queue=pods.queue)
+            if len(pods.topologies) > 1:
+                yield Use(None, pods.workload, explicit=False, queue=pods.queue, alternatives=pods.topologies)
+            else:
+                yield Use(next(iter(pods.topologies), None), pods.workload, explicit=False, queue=pods.queue)
 
 
 def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:

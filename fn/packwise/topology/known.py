@@ -287,7 +287,8 @@ class Use(Record):
     """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
 
     `scheduled` is the number of its scheduled pods, None where no status tells. `document` is kind, namespace and name
-    of a workload that is no Kubernetes object. `queue` is the one by whose flavors it gets the topology.
+    of a workload that is no Kubernetes object. `queue` is the one by whose flavors it gets the topology. Without a
+    `topology`, `alternatives` are several of which it gets one.
     """
 
     topology: str | None
@@ -296,6 +297,7 @@ class Use(Record):
     explicit: bool = True
     document: tuple[str, str, str] | None = None
     queue: str = ""
+    alternatives: tuple[str, ...] = ()
 
 
 class ListedTopology(Record):

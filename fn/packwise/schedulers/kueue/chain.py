@@ -83,9 +83,12 @@ class ResourceGroup:
     flavors: tuple[Flavor, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusterQueue:
-    """A ClusterQueue as Kueue reads it. `selector` selects namespaces; None selects none."""
+    """A ClusterQueue as Kueue reads it. `selector` selects namespaces; None selects none.
+
+    It has no slots: every job of the queue asks for its flavors, which are listed once.
+    """
 
     item: KubeObject
     groups: tuple[ResourceGroup, ...]
@@ -98,18 +101,17 @@ class ClusterQueue:
         """Its name."""
         return self.item.name
 
-    @property
-    def flavors(self) -> list[Flavor]:
+    @cached_property
+    def flavors(self) -> tuple[Flavor, ...]:
         """The flavors of all its resource groups."""
-        return [flavor for group in self.groups for flavor in group.flavors]
+        return tuple(flavor for group in self.groups for flavor in group.flavors)
 
-    @property
+    @cached_property
     def is_known(self) -> bool:
         """True if the input has all flavors, and the webhook accepts their number."""
-        flavors = self.flavors
-        return len(flavors) <= _MOST_FLAVORS and all(flavor.is_known for flavor in flavors)
+        return len(self.flavors) <= _MOST_FLAVORS and all(flavor.is_known for flavor in self.flavors)
 
-    @property
+    @cached_property
     def is_for_topologies(self) -> bool:
         """True if every flavor has a topology, so that every job asks for one by implication."""
         return all(flavor.topology is not None for flavor in self.flavors)
@@ -259,7 +261,7 @@ class Chain:
         return self._topologies[key]
 
     def _read_topologies(self, queue: ClusterQueue | None, is_asked: bool) -> tuple[str, ...]:
-        flavors = [] if queue is None else queue.flavors
+        flavors = () if queue is None else queue.flavors
         names = [flavor.topology for flavor in flavors] if len(flavors) <= _MOST_FLAVORS else []
         if not is_asked and None in names:
             return ()

@@ -93,6 +93,8 @@ RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, UNMATCHED, QUOTA, PRIORITY, NO_NOD
 
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 _LEAST = f"{PREFIX}job-min-parallelism"
+_NODE_FIELDS = ("nodeSelector", "affinity", "tolerations")
+"""The fields of a pod's spec that are compared with the labels and taints of a flavor."""
 _FEW_NAMES = 3
 _UNCOUNTED = ("excludeResourcePrefixes", "transformations", "IgnoreUndeclared", "deviceClassMappings")
 """Words of Kueue's own configuration by which it counts other resources than pods request."""
@@ -107,8 +109,9 @@ def check_chain(
     yield from _queues(chain)
     yield from _without_nodes(items.of_kind(*RESOURCE_FLAVOR.key), chain)
     counts_all = not _has_words(items, _UNCOUNTED)
+    accepted: set[tuple[object, ...]] = set()
     for job in jobs:
-        yield from _check_job(job, chain, release, counts_all=counts_all)
+        yield from _check_job(job, chain, release, accepted, counts_all=counts_all)
 
 
 def _has_words(items: Index, words: Iterable[str]) -> bool:
@@ -199,7 +202,10 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
             yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
 
 
-def _check_job(job: KueueJob, chain: Chain, release: KueueRelease, *, counts_all: bool) -> Iterator[Finding]:
+def _check_job(
+    job: KueueJob, chain: Chain, release: KueueRelease, accepted: set[tuple[object, ...]], *, counts_all: bool
+) -> Iterator[Finding]:
+    """Findings about one job; `accepted` are the demands that a queue has accepted already, and gets this job's."""
     for each in job.sets:
         yield from _false(job, each, release)
     owner = mapping_at(job.item.value, *job.kind.owner.path, "labels")
@@ -223,13 +229,29 @@ def _check_job(job: KueueJob, chain: Chain, release: KueueRelease, *, counts_all
             why = f'does not select the namespace "{namespace}" by its labels'
         message = f'the ClusterQueue "{queue.name}" {why}: the job waits. Fix spec.namespaceSelector or the labels'
         yield _finding(NAMESPACE, job, at, message, "workload namespace doesn't match ClusterQueue selector")
-    if queue.is_known:
+    demand = (queue.name, *_demand(job))
+    if queue.is_known and demand not in accepted:
         refusals = _Admission(job, queue, chain, release).findings(counts_all=counts_all)
         first: dict[tuple[FieldPath, str], Finding] = {}
         for each, reasons in refusals:
             # Pod sets of one cause, which stands at one place, are one finding.
             first.setdefault((each.path, reasons), each)
+        if not first:
+            accepted.add(demand)
         yield from first.values()
+
+
+def _demand(job: KueueJob) -> tuple[object, ...]:
+    """Everything of a job that Kueue compares with flavors: jobs of a queue with equal demands get one answer."""
+    return job.item.annotations.get(_LEAST), *[
+        (
+            each.count,
+            tuple(container_requests(each.pod_spec).items()),
+            repr([pair for pair in each.template.annotations.items() if pair[0].startswith(PREFIX)]),
+            repr([each.pod_spec.get(field) for field in _NODE_FIELDS]),
+        )
+        for each in job.sets
+    ]
 
 
 def _finding(rule: Rule, job: KueueJob, path: FieldPath, message: str, condition: str) -> Finding:
