@@ -1,4 +1,4 @@
-"""Objects and fields that differ between two states, compared by what somebody asked for."""
+"""Objects and fields that differ between two states, compared by their requested values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Steps: TypeAlias = "tuple[str | int | NamedEntry, ...]"
 
 
 class FieldChange(Record):
-    """The field at `path` was `before` and is `after`; None where there is no such field."""
+    """The field at `path` changed from `before` to `after`. None means an absent field."""
 
     path: Steps
     before: Value
@@ -54,10 +54,11 @@ def format_steps(path: Steps) -> str:
 
 
 def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[FieldChange]:
-    """The differences between two values without nulls: the smallest parts, but whole entries of lists that come or go.
+    """Yield the differences between two values without nulls: the smallest changed parts, and whole added or removed
+    entries.
 
-    Entries of a list are told by their name where all of them have one, and then their order does not count; else by
-    their place, or where their number changed, the list is one field.
+    If all entries of a list have names, they are matched by name in any order. Otherwise they are matched by position,
+    or the list is one field if its length changed.
     """
     if not (path and isinstance(path[-1], NamedEntry)):
         before, after = _beside(before, after), _beside(after, before)
@@ -89,7 +90,7 @@ def _beside(value: Value, other: Value) -> Value:
 
 
 def part_at(value: Value, step: str | int | NamedEntry) -> Value:
-    """The part of `value` that one step of a path leads to; None where there is none."""
+    """Return the part of `value` at one step of a path, or None."""
     if isinstance(step, str):
         return mapping(value).get(step)
     listed = entries(value)
@@ -99,7 +100,7 @@ def part_at(value: Value, step: str | int | NamedEntry) -> Value:
 
 
 def entries_by_name(listed: Sequence[Value]) -> dict[str, Mapping[str, Value]] | None:
-    """The entries of a list by their `name`; None where one has none, or two have the same."""
+    """Return the entries of a list by `name`, or None if a name is missing or duplicated."""
     by_name: dict[str, Mapping[str, Value]] = {}
     for entry in listed:
         if not isinstance(entry, dict):
@@ -112,7 +113,7 @@ def entries_by_name(listed: Sequence[Value]) -> dict[str, Mapping[str, Value]] |
 
 
 def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
-    """Both in one order: that of `after`, and what is gone behind what it stood behind."""
+    """Return both in one order: the order of `after`, with each removed name behind its predecessor."""
     order = list(after)
     known = set(order)
     place = 0
@@ -164,10 +165,10 @@ def counting_part(value: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """The parts of two states of an object that count beside each other.
+    """Return the comparable parts of two states of an object.
 
-    Of two gangs with an epoch their names, and the labels that the operator's clock decides, do not; of one with an
-    epoch and one without, the labels that only one of them can have.
+    For two gangs with epochs, names and labels from the operator's clock are ignored. For one gang with an epoch and
+    one without, labels that only one of them can have are ignored.
     """
     both = has_epoch(value), has_epoch(other)
     mine, theirs = counting_part(value), counting_part(other)
@@ -179,7 +180,7 @@ def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tupl
 
 
 def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
-    """`value` with what counts of it replaced by what counts of `other`; what does not count stays as it is."""
+    """Return `value` with its comparable part replaced by the one of `other`. The rest is unchanged."""
     theirs = counting_part(other)
     if has_epoch(value) and has_epoch(other):
         theirs["metadata"] = _with_own_epoch(counting_part(value)["metadata"], theirs["metadata"])
@@ -236,7 +237,7 @@ def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: 
 
 
 def _with_own_epoch(mine: Value, theirs: Value) -> Value:
-    """The metadata of a gang in another state with the name, and the labels of the clock, that it has in this one."""
+    """Return a gang's metadata of another state with this state's name and clock labels."""
     own, new = _metadata(mine), _metadata(theirs)
     labels = {key: text for key, text in mapping_at(new, "labels").items() if key not in _CLOCK_LABELS}
     kept = {key: text for key, text in mapping_at(own, "labels").items() if key in _CLOCK_LABELS}
@@ -297,7 +298,7 @@ def _merged_spec(mine: Mapping[str, Value], theirs: Mapping[str, Value], kind: t
 
 
 def _with_filled(entry: Value, by_name: Mapping[str, Mapping[str, Value]], field: str) -> Value:
-    """The entry with what the cluster filled in; a new one with an empty list, which the CRD demands."""
+    """Return the entry with values from the cluster. A new entry gets the empty list that the CRD requires."""
     if not isinstance(entry, dict):
         return entry
     before = by_name.get(str(entry.get("name")), {})
@@ -323,9 +324,10 @@ class Action(StrEnum):
 
 
 class ObjectChange(Record):
-    """One object that differs: `before` is None where it is new, `after` where it goes.
+    """One object that differs. `before` is None if it is new, and `after` is None if it is removed.
 
-    `fields` are what differs of an object that is in both; `meaning` are sentences on what that is to the scheduler.
+    `fields` are the differences of an object in both states. `meaning` describes the effect on the scheduler in
+    sentences.
     """
 
     action: Action
@@ -344,7 +346,7 @@ class ObjectChange(Record):
 
 
 def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, KubeObject]) -> Iterator[ObjectChange]:
-    """The objects that differ in what counts, by kind, namespace and name."""
+    """Yield the objects with relevant differences, by kind, namespace and name."""
     for key in in_order({**before, **after}):
         old, new = before.get(key), after.get(key)
         if old is None or new is None:

@@ -1,6 +1,6 @@
-"""Two states compared: what changes, what that means for the scheduler, and the JSON Patch (RFC 6902) of one change.
+"""Two states compared: the changes, their effect on the scheduler, and the JSON Patch (RFC 6902) of one change.
 
-A change may create an object anew, or lose a constraint; it is said why. Source: spec/grove-releases.md#upgrade.
+If a change recreates an object or loses a constraint, it has the reason. Source: spec/grove-releases.md#upgrade.
 """
 
 from __future__ import annotations
@@ -58,13 +58,12 @@ _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 
 
 class State(Record):
-    """The compared objects of one state; None where its sources cannot be rendered.
+    """The compared objects of one state, or None if its sources cannot be rendered.
 
-    `rendered` tells that they follow from sources; else they are what was found, and `kinds` those that occur.
-    Of a rendered state, `kinds` are all it could hold and `enabled` is whether topology-aware scheduling is. `results`
-    are the errors: of a state after a change, what the operator or an API server would refuse. `render_results` are
-    all results of the render. `unjudged` are workloads whose gangs run, as the state before shows,
-    but of which it has no object to judge an update by.
+    `rendered` is true if they follow from sources. Otherwise they were found as they are, and `kinds` are theirs. In a
+    rendered state, `kinds` are all that it could hold, and `enabled` is true if topology-aware scheduling is. `results`
+    are the errors. After a change they are the refusals of the operator or an API server. `render_results` are all
+    results of the render. `unjudged` are workloads with running gangs but without an object to judge an update by.
     """
 
     objects: Mapping[Identity, KubeObject] | None
@@ -77,17 +76,17 @@ class State(Record):
 
 
 def state_before(package: Package) -> State:
-    """The state before a change: what stands stands, and its workloads are judged as those that run."""
+    """Return the state before a change. Its workloads are judged as running ones."""
     if not _is_rendered(package):
         return _exported_state(package)
     return _rendered_state(package, package.items)
 
 
 def state_after(package: Package, earlier: Package) -> State:
-    """The state after a change; `earlier` is the package of the other one, against which updates are judged.
+    """Return the state after a change. Updates are judged against `earlier`, the other state's package.
 
-    Where updates would be refused, the objects are those that they would lead to. A workload of which `earlier`
-    has gangs and nothing else runs already, so it counts as unchanged.
+    If updates would be refused, the objects are those that they would lead to. A workload with only gangs in `earlier`
+    runs already and counts as unchanged.
     """
     if not _is_rendered(package):
         return _exported_state(package)
@@ -130,7 +129,7 @@ def _exported_state(package: Package) -> State:
 
 
 def _bounded_state(state: State) -> State:
-    """The state; without objects where one is nested so deep that no comparison of it would end well."""
+    """Return the state, or one without objects if an object is nested too deeply for a comparison."""
     message = f"must not be nested deeper than {MAX_DEPTH} levels to be compared"
     deep = [item for item in (state.objects or {}).values() if is_deeper(item.value, MAX_DEPTH)]
     too_deep = tuple(Finding.of(READABLE, item, (), message).to_result() for item in deep)
@@ -168,9 +167,9 @@ def _fields_of(value: Mapping[str, Value]) -> GangFields:
 
 
 class Constraint(Record):
-    """The pods of what stands at `holder` are packed by the node label `key`; `strength` is required or preferred.
+    """The pods of the part at `holder` are packed by the node label `key`. `strength` is required or preferred.
 
-    `topology` is the one that the constraint itself names.
+    `topology` is the name in the constraint itself.
     """
 
     holder: Steps
@@ -227,14 +226,14 @@ def leaves(value: Mapping[str, Value]) -> frozenset[str]:
 
 
 def _sets(value: Mapping[str, Value]) -> frozenset[str]:
-    """The names of all sets of a gang, also of those that hold other sets."""
+    """Return the names of all sets of a gang, including sets of sets."""
     fields = _fields_of(value)
     lists = (*fields.pod_lists, *fields.tree_lists)
     return frozenset([str(entry.get("name")) for field in lists for entry in _entries(value, field)])
 
 
 def members(value: Mapping[str, Value], holder: Steps) -> frozenset[str]:
-    """Those of them that the part at `holder` holds."""
+    """Return the names of the pod sets within the part at `holder`."""
     if len(holder) < 3 or not isinstance(name := holder[2], NamedEntry):
         return leaves(value)
     fields, field = _fields_of(value), str(holder[1])
@@ -266,9 +265,9 @@ class LossReason(StrEnum):
 
 
 class Dropped(Record):
-    """A constraint that `subject` had and has no more, though what it held for is still there.
+    """A constraint that `subject` lost although its target still exists.
 
-    `domain` is what the topology before called its level, None where that is not known; `message` says why it went.
+    `domain` is its level's name in the earlier topology, or None if unknown. `message` gives the reason.
     """
 
     subject: KubeObject
@@ -279,7 +278,7 @@ class Dropped(Record):
 
 
 def with_meaning(change: ObjectChange, after: Iterable[KubeObject], refusals: Iterable[Result] = ()) -> ObjectChange:
-    """The change, with what follows from the kind of object it is about; `refusals` are those of the state after."""
+    """Return the change with the consequences for its kind of object. `refusals` are from the state after."""
     rule, counts = _UPDATES.get(identity(change.subject.value)[:2], ("", ()))
     if rule and change.action is Action.CHANGE:
         return _judged_update(change, rule, counts, refusals)
@@ -365,7 +364,9 @@ def _lowest_level(item: KubeObject | None) -> Value:
 
 
 def _count_users(topology: Identity, objects: list[KubeObject]) -> int:
-    """The number of objects whose constraints mean it: by its name, or without one where it is the only topology."""
+    """Return the number of objects with constraints on the topology: by its name, or by default if it is the only
+    one.
+    """
     keys = [identity(item.value) for item in objects]
     only = not any(key[:2] == topology[:2] and key != topology for key in keys)
     named = [(topologies_named(item.value), item) for item in objects]
@@ -373,7 +374,9 @@ def _count_users(topology: Identity, objects: list[KubeObject]) -> int:
 
 
 def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: State) -> Iterator[Dropped]:
-    """The constraints that objects lose which stay, in the changes' order and each object's own; and why."""
+    """Yield the constraints that remaining objects lose, in the order of the changes and of each object, with the
+    reason.
+    """
     old_topologies, judge = _topologies(before), _Judge(after)
     # Objects of the first design name none: there is one only.
     only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
@@ -396,9 +399,9 @@ def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: S
 
 
 def _holds_pods(before: Mapping[str, Value], after: Mapping[str, Value], holder: Steps) -> bool:
-    """True if what the constraint held for is there still: a group that went took its constraint along.
+    """Return True if the constraint's target still exists. A removed group takes its constraint along.
 
-    What groups other groups is there while one of these is.
+    A group of groups exists as long as one of its groups does.
     """
     if _part(after, holder) is not None:
         return True
@@ -421,14 +424,14 @@ def _part(value: Value, path: Steps) -> Value:
 
 
 class _Topology(Record):
-    """A ClusterTopology, or whatever the revision calls it; `levels` are its domains and node label keys."""
+    """A ClusterTopology under the revision's name for it. `levels` are its domains and node label keys."""
 
     kind: str
     levels: tuple[tuple[str, str], ...]
 
 
 class _Wanted(Record):
-    """The level that a constraint was for: its topology's name and kind, and what that called the level."""
+    """The level of a constraint: its topology's name and kind, and the level's name there."""
 
     topology: str | None
     domain: str | None
@@ -535,10 +538,10 @@ def _pods(key: Identity, item: KubeObject) -> _Pods:
 class Difference(Record):
     """The changes between two states, in order of kind, namespace and name.
 
-    `refusals` are what the operator or an API server would refuse in the state after, `unreadable` the errors of the
-    state before; `compared` is whether both states have objects at all. `only_…` are kinds that were left out since the
-    other state, a rendered one, never holds them; `missing_…` are kinds that a found state lacks altogether. `unjudged`
-    are workloads whose updates could not be judged.
+    `refusals` are the operator's or an API server's in the state after. `unreadable` are the errors of the state
+    before. `compared` is true if both states have objects. `only_…` are kinds excluded because the other, rendered
+    state never holds them. `missing_…` are kinds without any object in a found state. `unjudged` are workloads with
+    updates that could not be judged.
     """
 
     changes: tuple[ObjectChange, ...] = ()
@@ -579,7 +582,7 @@ def _foreign(state: State, other: State) -> tuple[str, ...]:
 
 
 def _missing(state: State, other: State) -> tuple[str, ...]:
-    """Kinds of which a found state has no object at all, though the other has: an export may have left them out."""
+    """Return kinds that only the other state has. An export may have omitted them."""
     if state.rendered or not state.objects or not other.objects:
         return ()
     return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
@@ -590,7 +593,7 @@ def _without(objects: Mapping[Identity, KubeObject], kinds: tuple[str, ...]) -> 
 
 
 def json_patch(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[dict[str, Any]]:
-    """The operations that give the object `before` what counts of `after`, and leave alone what does not count."""
+    """Return the operations that turn the object `before` into the comparable part of `after` and keep the rest."""
     # Costs as much at start as the rest of a comparison's imports.
     from jsonpatch import make_patch
 

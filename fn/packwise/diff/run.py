@@ -1,4 +1,4 @@
-"""A comparison as text, Markdown, JSON (docs/reference/diff.md is its schema in words) and JSON Patch."""
+"""A comparison as text, Markdown, JSON (described in docs/reference/diff.md) and JSON Patch."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 class Comparison(Record):
-    """The difference from the state that the user calls `before` to the one called `after`.
+    """The difference from the user's state `before` to the state `after`.
 
-    The two `…_rendered` tell which of them was rendered from sources; `coloured` asks for the colours of a terminal.
-    `unnamed` are the warnings that nothing names the release. `coverage` is what was read of both.
+    The two `…_rendered` are true for states rendered from sources. `coloured` requests terminal colours. `unnamed` are
+    warnings about an unnamed release. `coverage` lists the input of both states.
     """
 
     difference: Difference
@@ -117,7 +117,7 @@ def as_text(compared: Comparison) -> str:
 
 
 def _errors(difference: Difference) -> Iterator[tuple[str, tuple[Result, ...]]]:
-    """The errors of both states, where there are any, and what they are."""
+    """Yield the errors of both states under a title, if any."""
     if difference.unreadable:
         yield "Cannot be rendered, before the change", difference.unreadable
     if difference.refusals:
@@ -146,7 +146,7 @@ def changed_kinds(compared: Comparison) -> Iterator[ChangedKind]:
 
 
 def _refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
-    """The lines of what is refused, with the operator's own text."""
+    """Return the lines of a refusal with the operator's own text."""
     lines = as_lines([result], coloured=coloured)
     if "operatorMessage" in result.tags:
         lines.append(f"  operator: {visible(result.tags['operatorMessage'])}")
@@ -154,7 +154,7 @@ def _refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
 
 
 def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
-    """The lines of each object; of those that are alike, those of the first."""
+    """Yield the lines of each object. Similar objects are shown once."""
     groups: dict[tuple[object, ...], list[_Shown]] = {}
     for entry in shown:
         groups.setdefault(_likeness(entry), []).append(entry)
@@ -237,7 +237,7 @@ def _name(item: KubeObject) -> str:
 
 
 def _digest(change: ObjectChange) -> str:
-    """The meaning of a new object, or of one that goes, to the scheduler."""
+    """Return the meaning of an added or removed object for the scheduler."""
     if change.before is not None and change.after is not None:
         return ""
     value = change.subject.value
@@ -267,7 +267,7 @@ def _is_level(entry: object) -> bool:
 
 
 def _level_list(levels: Sequence[Value]) -> str:
-    """Levels broadest first, as `domain=key`, or the key alone where the object has no domains."""
+    """Return levels broadest first as `domain=key`, or as the key alone in objects without domains."""
     parts: list[str] = []
     for level in levels:
         fields = level if isinstance(level, dict) else {}
@@ -277,7 +277,7 @@ def _level_list(levels: Sequence[Value]) -> str:
 
 
 def summary(compared: Comparison) -> str:
-    """The numbers of changed objects of each kind, of constraints that are lost, and of errors."""
+    """Return the numbers of changed objects by kind, of lost constraints, and of errors."""
     difference = compared.difference
     parts = list(_counts(difference.changes))
     if difference.dropped:
@@ -346,7 +346,7 @@ def _with_sign(line: str) -> str:
 
 
 def as_json(compared: Comparison) -> str:
-    """One object: what was compared, how much differs, and all of it."""
+    """Return one object: the compared states, the counts, and all differences."""
     difference, (before, after) = compared.difference, compared.coverage
     counts = {action.value: sum(1 for change in difference.changes if change.action is action) for action in Action}
     whole = {
@@ -466,7 +466,7 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
 
 
 def _locate(state: State, inputs: Inputs) -> State:
-    """The state with its results at the templates of what is built."""
+    """Return the state with its results moved to the templates of built files."""
     from packwise.build.files import locate_results
 
     return state.replace(results=locate_results(state.results, inputs.files))
@@ -479,7 +479,7 @@ def _names(command: Diff) -> tuple[str, str]:
 
 
 def sorted_state(state: State, group: Group) -> State:
-    """The state of a group, its errors sorted; of variants one says which to name."""
+    """Return the state of a group with sorted errors. If it has variants, one error names the variant to select."""
     return state.replace(results=sort_results(variants_as_one(state.results, group)))
 
 

@@ -1,1 +1,1 @@
-"""Files, commits and stdin as objects, and which configuration judges each."""
+"""Files, commits and stdin as objects, and the configuration for each."""

@@ -1,7 +1,7 @@
-"""Applications of Argo CD over folders that packwise's plugin renders, and whether they name it.
+"""Argo CD Applications over folders that packwise's plugin renders, and a check that they name the plugin.
 
-Argo CD asks its plugins about a folder for which no Application names one. Where that search is cut off, the folder is
-no plugin's, and its files are applied as they stand (argo-cd #24004). Source: spec/gitops.md.
+If no Application names a plugin for a folder, Argo CD asks all plugins. If that search is cut off, no plugin gets the
+folder and its files are applied directly (argo-cd #24004). Source: spec/gitops.md.
 """
 
 from __future__ import annotations
@@ -100,10 +100,9 @@ _EXPLICIT = ("chart", "helm", "kustomize", "directory")
 
 
 class Folders(Record):
-    """Of one repository, the files that hold a TopologyRender (`renders`), by their paths from its top.
+    """The files of one repository with a TopologyRender (`renders`), by their paths from its top.
 
-    `is_kustomization` answers of a folder whether kustomize builds it, `is_here` of a URL whether it is that of the
-    repository.
+    `is_kustomization` returns True if kustomize builds a folder. `is_here` returns True for a URL of this repository.
     """
 
     renders: Collection[str]
@@ -142,7 +141,7 @@ def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Findi
 
 
 def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value], tuple[Value, ...]]]:
-    """The sources of an Application, or of the template of a set, with the generators that fill it in."""
+    """Yield the sources of an Application, or of a set's template with the generators that fill it in."""
     path: FieldPath = ("spec",)
     spec = value.get("spec")
     generators: tuple[Value, ...] = ()
@@ -163,7 +162,9 @@ def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[st
 
 
 def _folders(source: Mapping[str, Value], generators: Iterable[Value], folders: Folders) -> Iterator[str]:
-    """The folders that a source names, from the top of its repository; a template names those it is filled in with."""
+    """Yield the folders of a source from the top of its repository. A template yields the folders that it is filled
+    in with.
+    """
     path = source.get("path")
     if not isinstance(path, str):
         return
@@ -181,7 +182,7 @@ _EXPRESSION = re.compile(r"\{\{ *\.?([\w.]+) *\}\}")
 
 
 def _elements(generator: Value, source: Mapping[str, Value], folders: Folders) -> Iterator[dict[str, str]]:
-    """The parameters that a generator of a list, or of the folders of the same repository, fills in."""
+    """Yield the parameters that a generator fills in from a list or from folders of the same repository."""
     elements = _at(_at(generator, "list"), "elements")
     for element in elements if isinstance(elements, list) else ():
         if isinstance(element, dict):

@@ -1,4 +1,4 @@
-"""The coverage of a run: which workloads were judged, by what, and which were not and why."""
+"""The coverage of a run: the judged workloads with their configuration, and the others with the reason."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _KEYS = frozenset(kind.key for kind in WORKLOADS)
 
 
 class Sources(Record):
-    """The number of sources that are built; and those that are not, each with its title, the kind of the reason in
-    singular and plural, and the reason.
+    """The number of built sources. `unbuilt` holds each other source: its title, its kind of reason in singular and
+    plural, and the reason.
     """
 
     built: int = 0
@@ -56,10 +56,11 @@ class Sources(Record):
 
 
 class Coverage(Record):
-    """`groups` are the numbers of workloads that were judged, each with the words of what they were judged by.
+    """The coverage of a run. `groups` are the numbers of judged workloads, each with a description of its
+    configuration.
 
-    `missed` is how many are there and were not judged, because of errors. `left_out` are the files that are left out,
-    by name. `verb` is what was done with workloads. `sources` are those that are built, if any are.
+    `missed` is the number of workloads not judged because of errors. `left_out` are the skipped files by name. `verb`
+    is the action on workloads. `sources` are the built sources, if any.
     """
 
     groups: tuple[tuple[int, str], ...] = ()
@@ -75,7 +76,9 @@ class Coverage(Record):
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
-        """Why others were not: the noun of a kind of files, with the number of those that hold some; or of errors."""
+        """Return the reasons for other workloads: a kind of files with the number of files, or errors with their
+        number.
+        """
         counted = Counter([each.reason for _, each in self.left_out if each.workloads])
         errors = (("error", self.missed),) if self.missed else ()
         return (*errors, *[(reason.noun, counted[reason]) for reason in Reason if counted[reason]])
@@ -114,14 +117,16 @@ class Coverage(Record):
 
 
 def coverage_of(files: Sequence[InputFile], left_out: tuple[tuple[str, LeftOut], ...], rendered: Rendered) -> Coverage:
-    """The coverage of a render of `files`, beside which others are left out."""
+    """Return the coverage of a render of `files` with the skipped files `left_out`."""
     groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
     missed = _workloads_among(files) - objects_judged(rendered)
     return Coverage(groups, max(missed, 0), left_out)
 
 
 def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
-    """The coverage of the groups of a check: of each so many workloads, by what, how many of them are objects."""
+    """Return the coverage of the groups of a check. `judged` has the number of workloads, the configuration and the
+    number of objects of each.
+    """
     listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
     groups = [(number, judge or "") for _, number, judge, _ in listed if number]
@@ -137,7 +142,7 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
 def files_covered(
     files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
 ) -> Coverage:
-    """The coverage of files that are read, and not judged; configurations are also among those that are `read`."""
+    """Return the coverage of files that are read but not judged. `read` also includes configurations."""
     files = tuple(files)
     items = [item for file in files for item in readable_items(file)]
     names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
@@ -150,14 +155,14 @@ def files_covered(
 
 
 def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
-    """The number of judged workloads that are Kubernetes objects, but for those in `unchanged` files."""
+    """Return the number of judged Kubernetes workloads outside `unchanged` files."""
     workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
     # A place costs a look into the text, and most runs compare no files.
     return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
 
 
 def _workloads_among(files: Iterable[InputFile]) -> int:
-    """The number of workloads in files that are not left out, those that cannot be read too."""
+    """Return the number of workloads in files that are not skipped, including unreadable ones."""
     number = 0
     for file in files:
         for item in file.items if file.left_out is None else ():
@@ -166,12 +171,16 @@ def _workloads_among(files: Iterable[InputFile]) -> int:
 
 
 def _is_workload(item: KubeObject) -> bool:
-    """True if the object is a workload; a template of OSMO's workflows, which nothing parses, is none."""
+    """Return True if the object is a workload. A template of OSMO's workflows does not count because it is not
+    parsed.
+    """
     return is_readable(item) and group_and_kind(item.value) in _KEYS and not is_generated(item.value)
 
 
 def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
-    """True if the object is a workload whose pods KAI groups, by one of its names, or another one queues."""
+    """Return True if the object is a workload with pods that KAI groups under one of its names, or with a queue of
+    another scheduler.
+    """
     kind = WORKLOAD_KINDS.get(group_and_kind(item.value))
     if kind is None or is_generated(item.value):
         return False
@@ -180,7 +189,7 @@ def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
 
 
 def judge_of(rendered: Rendered) -> str | None:
-    """`with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; None where nothing configures a render."""
+    """Return `with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`, or None without a configuration."""
     selection = rendered.selection
     if selection is None:
         return None

@@ -1,6 +1,6 @@
-"""Files as they stand in a commit, read through git itself; the checkout and the index are not touched.
+"""Files in a commit, read through git itself. The checkout and the index are not touched.
 
-The repository may be hostile: docs/explanation/security.md lists what is kept from running, and by what.
+The repository may be hostile: docs/explanation/security.md lists the programs that must not run, and the protection.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
 
 
 class Commit:
-    """The files of a commit by path: `blobs` has git's name of each content. Links are not listed.
+    """The files of a commit by path. `blobs` has git's name of each content. Links are not listed.
 
-    `modules` are the folders of submodules, each with the name of the commit that stands there. Reads through one
-    process of git that lives until `close`. Raises UsageError: no git, no repository, no commit.
+    `modules` maps the folders of submodules to their commits. All reads use one process of git that lives until
+    `close`. Raise UsageError without git, a repository or the commit.
     """
 
     def __init__(self, commit: str, path: str) -> None:
@@ -99,7 +99,7 @@ class Commit:
 
 
 def remote_urls(folder: str) -> list[str]:
-    """Where the repository that `folder` is in was cloned from, and its other remotes; none where git tells none."""
+    """Return the URLs of the remotes of the repository around `folder`, or none if git names none."""
     try:
         output = _git(_top(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$")
     except UsageError:
@@ -108,7 +108,7 @@ def remote_urls(folder: str) -> list[str]:
 
 
 def checkout_names(folder: str) -> list[str]:
-    """Return the names of what is checked out: its branch, its commit and its tags; none if git tells none."""
+    """Return the names of the checkout: its branch, its commit and its tags. Return none if git names none."""
     try:
         top = _top(Path(folder), folder)
         branch = _git(top, "symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").split()
@@ -139,9 +139,9 @@ def work_tree(path: str) -> str:
 
 
 def merge_bases(commit: str, path: str) -> list[str]:
-    """The commits from which `commit` and the checkout around `path` have gone apart; one, but for crossing merges.
+    """Return the merge bases of `commit` and the checkout around `path`. There is one unless merges cross.
 
-    Raises UsageError: no git, no repository, no commit, nothing in common.
+    Raise UsageError without git, a repository, the commit or a common commit.
     """
     top = _top(_nearest_folder(Path(path)), path)
     revision, head = _commit(top, commit), _commit(top, "HEAD")
@@ -155,9 +155,9 @@ def merge_bases(commit: str, path: str) -> list[str]:
 
 
 def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list[tuple[InputPath, bytes]]:
-    """The files that `path` named in `commit`, with their content; none where it was not there yet.
+    """Return the files at `path` in `commit` with their content, or none if it did not exist yet.
 
-    As in a folder on disk, hidden files and links are not listed. Raises UsageError: no git, no repository, no commit.
+    Hidden files and links are not listed, as on disk. Raise UsageError without git, a repository or the commit.
     """
     at = Path(path)
     top = _top(_nearest_folder(at), path)
@@ -209,7 +209,7 @@ def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
 
 
 def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry], list[_Entry]]:
-    """The files at and below `paths` in a commit, without links; and the submodules there, each with its commit."""
+    """Return the files at and below `paths` in a commit, and the submodules with their commits. Links are skipped."""
     output = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *paths)
     entries: list[_Entry] = []
     modules: list[_Entry] = []
@@ -227,7 +227,7 @@ def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry],
 def skip_reasons(
     files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
 ) -> dict[PurePosixPath, LeftOut]:
-    """Those of `files` in the folder `target` that are not judged, as far as paths and the texts of `markers` tell."""
+    """Return the skipped `files` in the folder `target`, as far as paths and the texts of `markers` show."""
     start = "" if str(target) == "." else str(target)
     texts = {str(path): text for path, text in markers.items() if path.name != GITIGNORE}
     ignoring = {
@@ -284,7 +284,7 @@ def _commit(folder: Path, commit: str) -> str:
 
 
 def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
-    """The content of each of `entries`; None where git lacks one. Raises UsageError: one is too large."""
+    """Return the content of each of `entries`, or None if git lacks one. Raise UsageError if one is too large."""
     if not entries:
         return []
     names = "".join([f"{entry.blob}\n" for entry in entries]).encode()
@@ -398,7 +398,7 @@ def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
 
 
 def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Git with open pipes; what it complains of is not read."""
+    """Start git with open pipes. Its error output is discarded."""
     return subprocess.Popen(  # noqa: S603
         [_program(), *_OPTIONS, *words],
         cwd=folder,
@@ -419,7 +419,9 @@ def _program() -> str:
 
 
 def program_on_path(name: str) -> str | None:
-    """Where a program is; what PATH names relative to the current folder may be of the checked package."""
+    """Return the path of a program. Entries of PATH relative to the current folder could belong to the checked
+    package.
+    """
     entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
     program = shutil.which(name, path=os.pathsep.join(entries))
     return program if program is not None and Path(program).is_absolute() else None

@@ -1,7 +1,7 @@
-"""The objects of a run and the configuration that judges each: one for all, or the nearest one to each file.
+"""The objects of a run and the configuration of each: one for all, or the nearest one to each file.
 
-Around them are the nearest configuration above them, and the definitions beside it: a file in an editor is judged as it
-would be in its folder. Of what stands around, nothing is written or judged.
+The surroundings are the nearest configuration above and the definitions beside it. They let a file in an editor be
+judged as in its folder. They are neither written nor judged.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ _DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 
 
 class Surroundings(Record):
-    """The files around, with their definitions alone; `errors` are those of definitions that cannot be read."""
+    """The files around the input, reduced to their definitions. `errors` come from unreadable definitions."""
 
     files: tuple[InputFile, ...] = ()
     errors: tuple[FieldError, ...] = ()
 
 
 def path_of(file: InputFile) -> str:
-    """The real path of a file, which tells it from the others; of stdin, "-"."""
+    """Return the real path of a file as its identity, or "-" for stdin."""
     return file.path.identity
 
 
 def traits_of(file: InputFile) -> Traits:
-    """The traits of a file by which the nearest configuration is looked for; objects that cannot be read have none."""
+    """Return the traits of a file for the search of its configuration. Unreadable objects have none."""
     if is_broken_configuration(file):
         return UNREADABLE
     traits = clusters.traits_of(readable_items(file))
@@ -83,13 +83,13 @@ def traits_of(file: InputFile) -> Traits:
 
 
 def is_broken_configuration(file: InputFile) -> bool:
-    """True if the file holds a configuration that cannot be read: nobody knows how to judge what it would."""
+    """Return True if the file holds an unreadable configuration, so that its effect is unknown."""
     broken = [item.source.text for item in file.items if not is_readable(item)]
     return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
 
 
 def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
-    """The surroundings of `files`, which were read for `paths`; nothing that is among them."""
+    """Return the surroundings of `files`, read for `paths`, without these files."""
     search = _Search(paths, files)
     for path in search.paths:
         search.look_above(path)
@@ -174,7 +174,7 @@ class _Search:
                 self.around[at] = file
 
     def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
-        """Keeps the errors of a file, which is looked at for several reasons, once."""
+        """Keep the errors of a file once, because several searches read it."""
         self.errors.setdefault(path.identity, tuple(errors))
 
 
@@ -215,12 +215,14 @@ def _relative(folder: str) -> str:
 
 
 def definitions_of(file: InputFile, wanted: re.Pattern[bytes] = _DEFINITION) -> tuple[InputFile, list[FieldError]]:
-    """The part of a file around a package by which that is judged, and the errors of what seems to be `wanted`."""
+    """Return the part of a file that configures the package around it, and the errors of text that seems `wanted`."""
     return defining(file), _errors_of(file, wanted)
 
 
 def defining(file: InputFile) -> InputFile:
-    """The file with those documents alone that define what workloads name; all where its configuration is broken."""
+    """Return the file reduced to documents that define names used by workloads, or unchanged if its configuration is
+    broken.
+    """
     if is_broken_configuration(file):
         return file
     return file.replace(documents=tuple(document for document in file.documents if _defines(document)))
@@ -238,7 +240,7 @@ def _is_defining(item: KubeObject) -> bool:
 
 
 def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
-    """The errors of objects that cannot be read, where they seem to be what is wanted."""
+    """Return the errors of unreadable objects that seem to be wanted."""
     errors: list[FieldError] = []
     for item in file.items:
         try:
@@ -269,8 +271,8 @@ COMMIT = "git:"
 
 
 class BuiltInputs(Record):
-    """The files that paths name with all that is built of them, the names of files that are skipped, and the results
-    and numbers of the builds.
+    """The files at the paths with everything built from them, the names of skipped files, and the results and
+    numbers of the builds.
     """
 
     files: tuple[InputFile, ...]
@@ -280,12 +282,12 @@ class BuiltInputs(Record):
 
 
 class Inputs(Record):
-    """The files in their order, what the pipeline is given of them, and what could not be read.
+    """The files in their order, the pipeline's package, and the read errors.
 
-    With an error among `results` the package has the readable rest. `is_lost`: the baseline, the configuration or the
-    CRDs that were asked for could not be read, so that every answer would be a guess. `read` are all files, the
-    configuration's and the baseline's too. `left_out` are the files and folders that are not judged, by name. `applied`
-    is what a client applies together where no kustomization says so.
+    With an error among `results`, the package has the readable rest. `is_lost` is true if the requested baseline,
+    configuration or CRDs are unreadable, so that every answer would be a guess. `read` are all files, including the
+    configuration's and the baseline's. `left_out` are the skipped files and folders by name. `applied` tells which
+    files a client applies together outside kustomizations.
     """
 
     files: tuple[InputFile, ...]
@@ -309,15 +311,15 @@ class Inputs(Record):
 
     @property
     def is_broken(self) -> bool:
-        """True if what was asked about cannot be read; a file of another tool that lies beside it does not count."""
+        """Return True if the requested input is unreadable. Other tools' files beside it do not count."""
         return self.is_lost or has_own_errors(self.results)
 
 
 def read_inputs(named: Named, output: str | None = None) -> Inputs:
-    """The inputs that `named` names. The folder `output` is not read where it stands within another.
+    """Return the inputs of `named`. The folder `output` is not read as part of another folder.
 
-    Where nothing among the files configures a render, the nearest configuration above them does. Raises UsageError
-    where something is not there, or does not go together.
+    If no file configures a render, the nearest configuration above applies. Raise UsageError if a path is missing or
+    options conflict.
     """
     asked = _read_sources(named, output)
     files, reader = asked.files, asked.reader
@@ -341,10 +343,10 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
 
 
 class _SourcesRead(Record):
-    """The files that are named and all that they are to be judged by, as `reader` read them.
+    """The requested files and their whole configuration, as read by `reader`.
 
-    `before` are the files of the baseline. Where it, the configuration or the CRDs that were asked for cannot be read,
-    every answer would be a guess: all `is_lost`.
+    `before` are the files of the baseline. All `is_lost` if the requested baseline, configuration or CRDs are
+    unreadable, because every answer would be a guess.
     """
 
     reader: Reader
@@ -394,7 +396,7 @@ def package_of(
     chosen: Configured,
     crds: tuple[KubeObject, ...],
 ) -> Package:
-    """The package of `files`, which `chosen` or the definitions `around` them configure."""
+    """Return the package of `files`, configured by `chosen` or by the definitions `around` them."""
     files, around = tuple(files), tuple(around)
     before = None if before is None else tuple(before)
     return Package(
@@ -426,7 +428,7 @@ def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 
 def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
-    """Those around that the configuration of the files judges too; not those of other clusters."""
+    """Return the surrounding files with the same configuration as the input, without other clusters' files."""
     if not around:
         return ()
     folders = nearest_folders({path_of(file): traits_of(file) for file in (*files, *around)})
@@ -441,14 +443,14 @@ def _is_unconfigured(named: Named, files: Iterable[InputFile], chosen: Configure
 
 
 def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
-    """The text of the file of that name among `files`, of stdin for None; None where it is not there."""
+    """Return the text of the file `name` among `files`, or of stdin for None. Return None if it is missing."""
     return next((file.text for file in files if file.path.name == name), None)
 
 
 class Sides(Record):
     """The two sides of a comparison: `before` and `after` are files, folders, `-`, `git:COMMIT` or `git:COMMIT:PATH`.
 
-    A commit without a path means the path of the other side, or the current folder where both are commits. With a
+    A commit without a path uses the path of the other side, or the current folder if both are commits. With a
     `builder`, both sides are built.
     """
 
@@ -461,9 +463,9 @@ class Sides(Record):
 
 
 def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
-    """Both sides, entries of Lists as objects of their own. The configuration of a commit is read from that commit.
+    """Return both sides with List entries as separate objects. A commit's configuration is read from that commit.
 
-    Raises UsageError where something is not there, or does not go together.
+    Raise UsageError if a path is missing or options conflict.
     """
     refuse_stdin_twice([each == STDIN for each in (sides.before, sides.after, sides.config, *sides.crds)])
     shared = Reader()
@@ -515,7 +517,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
 
 
 def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> list[InputFile]:
-    """The files of a folder, or a file; or, as `git:COMMIT`, what the inputs' own paths held in that commit."""
+    """Return the files of a baseline: a folder, a file, or for `git:COMMIT` the inputs' own paths in that commit."""
     if not baseline.startswith(COMMIT):
         return reader.read([baseline])
     if STDIN in paths:
@@ -524,7 +526,7 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
 
 
 def _baseline(named: Named, baseline: str, reader: Reader) -> list[InputFile]:
-    """The files of the baseline, built as those of today are."""
+    """Return the files of the baseline, built like today's."""
     own = len(reader.left_out)
     files = baseline_files(baseline, named.paths, reader)
     if named.builder is None:
@@ -549,7 +551,7 @@ def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Read
 
 
 def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, ...]:
-    """The cluster's CRDs in files and folders, those of the kinds that count; none where one cannot be read."""
+    """Return the cluster's relevant CRDs in files and folders, or none if one is unreadable."""
     before = len(reader.results)
     items = items_of(reader.read(paths))
     if not paths or exit_code(reader.results[before:]):
@@ -569,8 +571,9 @@ def choose_configuration(named: Named, files: Iterable[InputFile], reader: Reade
 
 
 def configuration_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
-    """The configuration of the baseline where it stands beside that: the files of `--config`, or those `around`, in
-    the baseline's commit; None where no commit is the baseline, or has them.
+    """Return the baseline's own configuration: the files of `--config` or the files `around`, in the baseline's commit.
+
+    Return None if the baseline is not a commit or lacks them.
     """
     if named.baseline is None or not named.baseline.startswith(COMMIT):
         return None
@@ -593,7 +596,7 @@ def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
 
 
 def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> Configured:
-    """The one configuration in the file `path`, which `read` reads; none where it cannot be read."""
+    """Return the one configuration in the file `path` that `read` reads, or none if it is unreadable."""
     before = len(reader.results)
     items = items_of(read())
     if exit_code(reader.results[before:]):
@@ -612,13 +615,13 @@ _APPLICATIONS = ("Application", "ApplicationSet")
 
 
 class Group(Record):
-    """Files that one configuration judges; `configurations` are the names of its files, empty where there is none.
+    """Files with one configuration. `configurations` are the names of its files, or empty.
 
-    `around` are the names of files that are read for their definitions, and not judged. Of the `files`, those whose
-    names are `unchanged` are judged with the others, and what is said of them counts where it is new to the package as
-    it stood `before` the change.
-    `applied` is what a client applies together where no kustomization says so: "all" of it, each "folder", or each
-    "file"; `kustomizations` are the names of those among the input, of all groups.
+    `around` are the names of files read only for their definitions. `files` with an `unchanged` name are judged too,
+    but their findings count only if the package did not have them `before` the change.
+
+    `applied` tells which files a client applies together outside kustomizations: "all", each "folder" or each "file".
+    `kustomizations` are the names of the input's kustomizations in all groups.
     """
 
     package: Package
@@ -631,14 +634,14 @@ class Group(Record):
     kustomizations: tuple[str, ...] = ()
 
     def after(self, configured: Configured | None) -> Group:
-        """The group, whose baseline was configured so."""
+        """Return the group with this configuration of its baseline."""
         return self.replace(package=self.package.replace(configured_before=configured))
 
 
 class Checkup(Record):
-    """The groups to judge, and what could not be read; the readable rest is judged all the same.
+    """The groups to judge and the read errors. The readable rest is judged in spite of errors.
 
-    `around` are files that are read for their definitions, and not judged.
+    `around` are files read only for their definitions.
     """
 
     groups: tuple[Group, ...]
@@ -701,7 +704,7 @@ def read_groups(named: Named) -> Checkup:
 
 
 def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
-    """The folder whose configuration each of `files` is judged by; where one `is_chosen` for all, none."""
+    """Map each of `files` to the folder of its configuration. If one `is_chosen` for all, map each to None."""
     if is_chosen:
         return dict.fromkeys(files)
     return nearest_folders({path: traits_of(file) for path, file in files.items()})
@@ -765,9 +768,10 @@ def _cluster_of(file: InputFile) -> str:
 def _defined_elsewhere(
     folder: str | None, cluster: str, mine: Mapping[tuple[str | None, str], Sequence[InputFile]]
 ) -> list[InputFile]:
-    """Return what other groups of the same configuration define for the files of one: of each object the first.
+    """Return definitions of other groups with the same configuration for the files of one. The first of each object
+    counts.
 
-    The plain files define for all clusters; a source that nobody names is for any.
+    Plain files define objects for all clusters. A source that no cluster names serves any.
     """
     others = [
         file
@@ -793,7 +797,7 @@ def _defined_elsewhere(
 
 
 def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
-    """The file by its path; what stdin holds by the paths that a client gives its objects."""
+    """Yield the file with its path. Objects from stdin are divided by their path annotations."""
     if file.path.name is not None or not file.documents:
         yield path_of(file), file
         return
@@ -807,7 +811,7 @@ def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
 
 
 def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:
-    """The files of the baseline by the configuration that judges now what stood there."""
+    """Group the files of the baseline by the configuration that applies to their place now."""
     known = {folder for folder in folders.values() if folder is not None}
     only = next(iter(known), None) if len(set(folders.values())) == 1 else None
     by_folder: dict[str | None, list[InputFile]] = {}
@@ -827,7 +831,7 @@ def _group(
     configuring: Iterable[str] = (),
     is_part: bool = False,
 ) -> Group:
-    """The group of `files`, judged by what is `chosen`, or by the files that are `configuring`."""
+    """Return the group of `files` with the configuration `chosen` or the files `configuring`."""
     files, around = list(files), list(around)
     package = package_of(files, around, before, chosen, crds).replace(is_part=is_part)
     settings = (chosen.function_config, *chosen.context)
@@ -837,7 +841,7 @@ def _group(
 
 
 def _by_place(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:
-    """The files of the baseline by where they stood, or would stand, among the named paths."""
+    """Return the files of the baseline by their place among the named paths."""
     if before is None:
         return None
     if named.baseline is not None and named.baseline.startswith(COMMIT):

@@ -1,7 +1,7 @@
-"""A cluster as kubectl lists it: read-only, with kubectl's own credentials, and no client of packwise's own.
+"""A cluster as kubectl lists it: read-only, with kubectl's own credentials and no client in packwise.
 
-Each resource is asked for by itself, so that a kind that the cluster lacks, or that nobody may list, is a note and no
-failure. Source: `kubectl get --help`; kubectl v1.32 and v1.34.
+Each resource is requested separately. A kind that is missing or forbidden is therefore a note and not a failure.
+Source: `kubectl get --help`; kubectl v1.32 and v1.34.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Listed(Record):
 
 
 def list_cluster(context: str, resources: Iterable[Resource]) -> tuple[list[object], list[str]]:
-    """Return the objects of a cluster, and the notes on what it lacks or does not show. Raises UsageError."""
+    """Return the objects of a cluster, and notes on missing and forbidden kinds. Raise UsageError if kubectl fails."""
     program = program_on_path("kubectl")
     if program is None:
         raise UsageError("--cluster needs kubectl, which is not on PATH")

@@ -44,10 +44,11 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class InputPath(Record):
-    """A file to read: `name` is what the user calls it, `target` its place below an output folder.
+    """A file to read. `name` is the user's name for it and `target` its place below an output folder.
 
-    Both are None for stdin. `left_out` is why a file of a folder is not judged, as far as paths tell; a file that the
-    user named `is_named`, and always read. `at` is the real path, where the walk through a folder tells it.
+    Both are None for stdin. `left_out` is the reason to skip a file of a folder, as far as paths show. A file
+    `is_named` if the user passed it, and then it is always read. `at` is its real path if known from walking its
+    folder.
     """
 
     name: str | None = None
@@ -72,7 +73,7 @@ class InputPath(Record):
 
     @property
     def identity(self) -> str:
-        """The real path, which tells the file from others, whatever it is called; of stdin, "-"."""
+        """Return the real path as the identity of the file, or "-" for stdin."""
         if self.at is not None:
             return self.at
         return STDIN if self.name is None else real(self.name)
@@ -85,11 +86,11 @@ class InputPath(Record):
 def find_files(
     path: str, output: str | None = None, exclude: Iterable[str] = (), *, force_exclude: bool = False
 ) -> tuple[list[InputPath], list[Result]]:
-    """The files that `path` names, in order of their paths, and the findings about links and folders.
+    """Return the files at `path` sorted by path, and the findings about links and folders.
 
-    Of a folder, hidden files, the folder `output` within it and links that lead out of it are not listed; an ignored or
-    excluded folder is listed in the place of its files. Raises UsageError where nothing is there, or no YAML. With
-    `force_exclude`, a file is left out as one of a folder is.
+    Hidden files, the folder `output` and links out of the folder are not listed. An ignored or excluded folder is
+    listed instead of its files. Raise UsageError if the path is missing or has no YAML. With `force_exclude`,
+    exclusions also apply to a named file.
     """
     if path == STDIN:
         return [InputPath()], []
@@ -118,13 +119,13 @@ def names_files(path: str) -> bool:
 
 
 def _exclusions(patterns: Iterable[str]) -> Globs | None:
-    """The globs that exclude; None where there are none."""
+    """Return the globs that exclude, or None."""
     listed = tuple(patterns)
     return Globs.read(listed) if listed else None
 
 
 def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
-    """A named file as its folder lists it, by what stands in the folders above it; `at` is its real path."""
+    """Return a named file as listed by its folder, with the rules of the folders above. `at` is its real path."""
     top = top_of(str(Path(at).parent))
     below = _below(top, at)
     texts, ignoring = landmarks_above(at, top)
@@ -162,9 +163,9 @@ def top_of(start: str) -> str:
 
 
 def landmarks_above(start: str, top: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The texts of landmarks and of `.gitignore` files in the folders from `top` to above `start`.
+    """Return the texts of landmarks and of `.gitignore` files in the folders from `top` to above `start`.
 
-    Landmarks are by path, `.gitignore` files by folder, both below `top`.
+    Landmarks are keyed by path and `.gitignore` files by folder, both relative to `top`.
     """
     landmarks: dict[str, str] = {}
     ignoring: dict[str, str] = {}
@@ -187,9 +188,9 @@ _MAX_LANDMARK = 16 * 1024 * 1024
 
 
 def landmark_text(file: Path) -> str | None:
-    """The text of a file that says what others are; None where there is none that can be read.
+    """Return the text of a landmark file, or None if it is missing or unreadable.
 
-    Raises UsageError where it is longer than 16 MiB: a part of it would say something else.
+    Raise UsageError if it is longer than 16 MiB, because a part of it could mislead.
     """
     try:
         if file.is_symlink() or not file.is_file():
@@ -204,7 +205,7 @@ def landmark_text(file: Path) -> str | None:
 
 
 def _below(top: str, path: str) -> str:
-    """`path`, slash-separated, in or below `top`; "" for `top` itself. Both are as `real` gives them."""
+    """Return `path` relative to `top` with slashes, or "" for `top` itself. Both must come from `real`."""
     return path[len(top.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
 
 
@@ -223,7 +224,7 @@ def contains(folder: str, path: str) -> bool:
 
 
 def from_top(path: str, top: str) -> str:
-    """The slash-separated path of a file from `top`, by which a fleet has its files; also of one outside of it."""
+    """Return the path of a file from `top` with slashes, also for a file outside. A fleet keys its files so."""
     at = real(path)
     try:
         return Path(os.path.relpath(at, top)).as_posix()
@@ -233,7 +234,7 @@ def from_top(path: str, top: str) -> str:
 
 
 def folder_of(path: str) -> str:
-    """The folder that `path`, as `real` gives it, stands in."""
+    """Return the folder of `path`. The path must come from `real`."""
     return os.path.dirname(path)  # noqa: PTH120 (a fifth of what pathlib takes, for each file)
 
 
@@ -246,10 +247,10 @@ def exists(path: str) -> bool:
 
 
 class _Walk:
-    """A walk through a folder that meets every file once: under its own name before that of a link.
+    """A walk through a folder that meets every file once. A file's own name wins over a link's.
 
-    `files` are paths below the folder by real path; `pruned` are the ignored and excluded entries, which are not looked
-    into, by path below the folder. Only what links lead to is resolved: any other entry stands where its folder does.
+    `files` maps real paths to paths below the folder. `pruned` maps ignored and excluded entries to the reason, and
+    they are not searched. Only links are resolved: all other entries are where their folder is.
     """
 
     __slots__ = (
@@ -282,7 +283,7 @@ class _Walk:
         return self._prefix + target if target else self._name
 
     def skip_reason_of(self, file: str) -> LeftOut | None:
-        """Why the file, by its real path, is not judged; None where paths do not say so."""
+        """Return the reason to skip the file with this real path, or None if paths show none."""
         if self._landmarks is None:
             self._landmarks = Landmarks.of(self._texts, _below(self._top, self._root))
         return self._landmarks.reason_to_skip(_below(self._top, file))
@@ -302,7 +303,7 @@ class _Walk:
                 self.results.append(Result(message, file=file, tags={"rule": READABLE.name}))
 
     def _folders_in(self, folder: str, at: str, rules: Ignored) -> list[tuple[str, str, Ignored]]:
-        """The folders directly in `folder`, which stands `at` this real path; its files and links are kept."""
+        """Return the folders directly in `folder` at the real path `at`. Its files and links are recorded."""
         below = _below(self._top, at)
         with os.scandir(self._start / folder) as scanned:
             entries = sorted(scanned, key=_name_of)
@@ -341,7 +342,7 @@ class _Walk:
         return rules
 
     def _is_pruned(self, path: str, at: str, below: str, rules: Ignored, *, is_folder: bool) -> bool:
-        """True if the entry is ignored or excluded, which is kept then."""
+        """Return True and record the entry if it is ignored or excluded."""
         by = rules.by(below, is_folder=is_folder)
         if by is not None:
             self.pruned[path] = at, LeftOut(Reason.IGNORED, by)

@@ -1,4 +1,4 @@
-"""The reach of a change: which folders it touches, by the digests of all that they read."""
+"""The reach of a change: the folders that it affects, computed from digests of everything that they read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Reach(Record):
-    """The folders of packages, sorted: reached by the change, new with it, gone with it, and those it cannot touch."""
+    """The sorted folders of packages: affected by the change, added, removed, and unaffected."""
 
     reached: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -19,7 +19,7 @@ class Reach(Record):
 
 
 def reach_of_any(reaches: Sequence[Reach]) -> Reach:
-    """The reach of a change that starts from several commits: what it reaches from any of them."""
+    """Combine the reaches of a change from several start commits."""
     if len(reaches) == 1:
         return reaches[0]
     added = {folder for each in reaches for folder in each.added}
@@ -30,9 +30,10 @@ def reach_of_any(reaches: Sequence[Reach]) -> Reach:
 
 
 def reach(before: Mapping[str, str], after: Mapping[str, str]) -> Reach:
-    """The reach of a change. Both sides have a digest by folder, of all that the package there reads: paths, contents.
+    """Return the reach of a change. Each side maps folders to a digest of all paths and contents that their package
+    reads.
 
-    A file that is new, gone or different reaches every package that reads it on either side.
+    A new, removed or changed file affects every package that reads it on either side.
     """
     both = sorted(before.keys() & after.keys())
     return Reach(

@@ -1,4 +1,4 @@
-"""The files of one run: each read once, its documents, the objects among them, and what is left out or unreadable."""
+"""The files of one run, each read once: its documents and objects, and the skipped or unreadable ones."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 
 
 class Document(Record):
-    """One document of a file, which starts on `line`; `item` is None where it is no Kubernetes object.
+    """One document of a file, starting on `line`. `item` is None if it is not a Kubernetes object.
 
-    `foreign` is what it is then, where packwise reads it: a document of OSMO. `entries` are the objects within a List,
-    which are read in its place; its own bytes stay. Joining `separator + text` of all documents gives the file.
+    `foreign` is the document if it belongs to OSMO. `entries` are the objects of a List, read instead of the List
+    itself, which keeps its bytes. The file is `separator + text` of all documents joined.
     """
 
     separator: str
@@ -64,7 +64,7 @@ class Document(Record):
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
-        """The objects that are read of it."""
+        """Return the objects in the document."""
         return self.entries or (() if self.item is None else (self.item,))
 
     @property
@@ -75,10 +75,10 @@ class Document(Record):
 
 
 class BuiltFrom(Record):
-    """The origin of a file that a build makes: the path of the template or resource, its text, and who has it built.
+    """The origin of a built file: the path of its template or resource, its text, and the owner of the build.
 
-    `cluster` is where that delivers to; `values` are the names of the values files of a chart. `kind` is the kind of
-    source: chart, kustomization, or directory, whose files are as their authors wrote them.
+    `cluster` is the destination of the delivery. `values` are the names of a chart's values files. `kind` is the kind
+    of source: chart, kustomization, or directory with files as their authors wrote them.
     """
 
     template: str
@@ -90,10 +90,10 @@ class BuiltFrom(Record):
 
 
 class InputFile(Record):
-    """One file, at `path`. Where it is a ResourceList, `is_list`, its items are the documents, and have no text yet.
+    """One file at `path`. The items of a ResourceList (`is_list`) are the documents, still without text.
 
-    `function_config` is what a ResourceList brings, `list_text` all of its own text. A file that is `left_out` has no
-    objects. `built` is its origin, if it comes out of a build.
+    `function_config` is from the ResourceList and `list_text` its whole text. A file that is `left_out` has no objects.
+    `built` is its origin if a build made it.
     """
 
     path: InputPath
@@ -121,14 +121,14 @@ class InputFile(Record):
 
 
 def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
-    """The contents of `files`, which are on disk or stdin, as they were read."""
+    """Return the contents of `files` from disk or stdin as they were read."""
     return {Path(file.path.name): encode_text(file.text) for file in files if file.path.name is not None}
 
 
 def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
-    """The text of `file` with each object as `edited` has it by its id, or as it is; None where nothing changes.
+    """Return the text of `file` with its objects replaced by `edited`, keyed by their id, or None without a change.
 
-    Raises UsageError, which names `option`, where the file is a ResourceList.
+    Raise UsageError naming `option` if the file is a ResourceList.
     """
     changed = [item for item in file.items if edited.get(id(item), item) is not item]
     if not changed:
@@ -154,15 +154,15 @@ _LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\
 
 
 def read_file(path: InputPath) -> InputFile:
-    """The file with its documents; one that is no YAML is an item whose `value` raises.
+    """Read the file with its documents. If it is not YAML, the `value` of its item raises.
 
-    Raises FieldError: not readable, too large, not UTF-8, or a ResourceList that is none.
+    Raise FieldError if it is unreadable, too large, not UTF-8, or an invalid ResourceList.
     """
     return decode(content_of(path), path)
 
 
 def decode(data: bytes, path: InputPath) -> InputFile:
-    """The file whose content is `data`. Raises FieldError as `read_file` does."""
+    """Return the file with the content `data`. Raise FieldError as in `read_file`."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -208,7 +208,7 @@ def _refuse(path: InputPath, message: str) -> NoReturn:
 
 
 def _is_list(text: str) -> bool:
-    """True if the text is to be a ResourceList; only what may be one is looked at closely."""
+    """Return True if the text is meant as a ResourceList. Only plausible texts are parsed."""
     if "ResourceList" not in text:
         return False
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
@@ -218,7 +218,7 @@ def _is_list(text: str) -> bool:
 
 
 def _flow_value(text: str) -> Value:
-    """The value of JSON, or of YAML in flow style; None where it is neither."""
+    """Return the value of JSON or of YAML in flow style, or None."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -255,9 +255,9 @@ _TELLING = ("apiVersion", "kind", ENCRYPTION, *document_keys())
 
 
 def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]:
-    """A document with the object that it is, of Kubernetes or of OSMO, and its value; None where it cannot be read.
+    """Return a document with its object of Kubernetes or OSMO and its value. The value is None if it is unreadable.
 
-    The value of a document of another tool, most of some repositories, is an empty mapping instead.
+    It is an empty mapping for a document of another tool. Some repositories consist mostly of such documents.
     """
     if words_in(document.text, _TELLING) == []:
         return Document(document.separator, document.text, line=document.line), {}
@@ -285,7 +285,7 @@ def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]
 
 
 def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Reason | None:
-    """Why a file of a folder is not judged, by what it holds."""
+    """Return the content's reason to skip a file of a folder, or None."""
     values: list[Value] = []
     has_objects = False
     documents = tuple(documents)
@@ -315,9 +315,9 @@ def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Rea
 
 
 def _is_foreign_file(documents: Iterable[Document], error: FieldError, is_kustomization: bool) -> bool:
-    """Return True if a file that cannot be read fails nothing: another tool's, or a kustomization that kustomize reads.
+    """Return True if an unreadable file is no failure: another tool's file, or a kustomization that kustomize can read.
 
-    Of two equal keys kustomize takes the last one.
+    kustomize accepts duplicate keys and uses the last one.
     """
     if is_kustomization and "must stand once in its mapping" in error.message:
         return True
@@ -325,7 +325,7 @@ def _is_foreign_file(documents: Iterable[Document], error: FieldError, is_kustom
 
 
 def _without_objects(text: str, documents: tuple[YamlDocument, ...], path: InputPath, left_out: LeftOut) -> InputFile:
-    """The file as bytes alone, whatever it holds."""
+    """Return the file as bytes without objects."""
     # What a patch changes stands elsewhere, and is judged there.
     workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
     return InputFile(
@@ -368,7 +368,7 @@ def error_result(error: FieldError) -> Result:
 
 
 def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    """The objects of `files`, in their order; those that cannot be read too."""
+    """Return the objects of `files` in order, including unreadable ones."""
     return tuple(item for file in files for item in file.items)
 
 
@@ -387,7 +387,7 @@ def is_readable(item: KubeObject) -> bool:
 
 
 class Reader:
-    """Reads files, and keeps them, what is wrong with them, and the names of what is left out and why."""
+    """Read files and keep them, their errors, and the skipped files with reasons."""
 
     __slots__ = ("_apart", "_exclude", "_force_exclude", "files", "left_out", "results")
 
@@ -430,7 +430,7 @@ class Reader:
         )
 
     def read_contents(self, contents: Mapping[InputPath, bytes | InputFile]) -> list[InputFile]:
-        """Each file of which the content, or what was read of that, is at hand, in their order."""
+        """Return each file with a given content, read or unread, in order."""
         listed = [(path, contents[path]) for path in self._paths_to_read(contents)]
         return self._keep(
             [_decode_or_error(path, held) if isinstance(held, bytes) else (held, None) for path, held in listed]
@@ -465,7 +465,7 @@ class Reader:
         return files
 
     def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]], text: str) -> bool:
-        """True if a configuration excludes the file, which is kept as left out then."""
+        """Return True and record the file as skipped if a configuration excludes it."""
         by = None if path.is_named else _exclusion_of(str(path.name), excluded)
         if by is not None:
             self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by, workloads_in(text))))
@@ -473,7 +473,7 @@ class Reader:
 
 
 def _workloads_at(path: InputPath) -> int:
-    """The number of workloads in a file that is ignored or excluded; 0 for a folder, into which nobody looks."""
+    """Return the number of workloads in an ignored or excluded file, or 0 for a folder, which is not searched."""
     is_copy = path.left_out is not None and path.left_out.reason is Reason.RENDERED
     if is_copy or path.at is None or not Path(path.at).is_file():
         return 0
@@ -500,7 +500,7 @@ def _decode_or_error(path: InputPath, data: bytes) -> _Read:
 
 
 def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
-    """The error, with what to do where `text` does not show that it is of an object that packwise reads."""
+    """Return the error with advice if `text` does not look like an object that packwise reads."""
     place = error.location
     if place.column == 1 and _JOINED.match(error.message):
         return FieldError(error.id, error.path, error.message + _SEPARATE, place)
@@ -535,12 +535,12 @@ _EMPTY = "stdin holds no Kubernetes object; run the command before packwise in t
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:
-    """True if there is an error beside those of files of other tools, which keep nothing from being judged."""
+    """Return True if there is an error outside other tools' files. Errors in those do not prevent judgement."""
     return bool(exit_code([result for result in results if not _is_foreign(result)]))
 
 
 def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
-    """The exclusions of TopologyRenders: the folder, the name of the TopologyRender's file, the globs."""
+    """Return the exclusions of TopologyRenders: the folder, the name of the TopologyRender's file, the globs."""
     exclusions: list[tuple[str, str, Globs]] = []
     for file in files:
         for item in readable_items(file) if file.path.name is not None else ():

@@ -1,4 +1,4 @@
-"""The input that a command is given: paths, the configuration, the state before the change."""
+"""The input of a command: paths, configuration, and the state before the change."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ STDIN = "-"
 
 
 class Named(Record):
-    """The input of a command: `paths` of files and folders or `-`, the TopologyRender's file, the state before the
+    """The input of a command: `paths` of files and folders or `-`, the TopologyRender's file, and the state before the
     change.
 
-    `crds` are files and folders with the cluster's CustomResourceDefinitions; `values` are those of variables in
-    templates of OSMO's workflows, each as `NAME=VALUE`; `exclude` are globs of files that are left out of folders;
-    with `force_exclude`, a file that is named is left out as one of a folder is. `builder` builds charts,
-    kustomizations and what controllers deliver; None if all files are read as they are. `apart` are files and folders
-    that another option reads: a folder around them does not list them.
+    `crds` are files and folders with the cluster's CustomResourceDefinitions. `values` set template variables of OSMO's
+    workflows, each as `NAME=VALUE`. `exclude` are globs of files to skip in folders. With `force_exclude`, they also
+    apply to named files. `builder` builds charts, kustomizations and controllers' sources. It is None if all files are
+    read directly. `apart` are files and folders of another option: a folder around them does not list them.
     """
 
     paths: tuple[str, ...]
@@ -57,9 +56,9 @@ class Verbosity(IntEnum):
 
 
 class UsageError(Exception):
-    """A path that does not exist, or options that do not go together; the arguments alone do not show it.
+    """Raised if a path does not exist or options conflict in a way that the arguments alone do not show.
 
-    The text says what to give instead.
+    The text names the fix.
     """
 
 

@@ -1,4 +1,4 @@
-"""The resources of a cluster that commands list, by what they list them for."""
+"""The resources of a cluster that commands list, by purpose."""
 
 from __future__ import annotations
 

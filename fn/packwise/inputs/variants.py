@@ -1,4 +1,4 @@
-"""Variants of one object: several of its identity, which no client applies together."""
+"""Variants of one object: several objects of one identity that no client applies together."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def has_repeated(results: Iterable[Result]) -> bool:
 
 
 def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
-    """The results; where all of it is asked about at once, its variants are one error, which names one to ask about."""
+    """Return the results. If all variants are requested at once, they become one error that names one to select."""
     results = tuple(results)
     layers = layers_of(group) if has_repeated(results) else []
     if len(layers) < 2:
@@ -70,7 +70,7 @@ def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ..
 
 
 def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[str]:
-    """Where two variants of an object stand: each by its folder, or by its file where the folder has variants too."""
+    """Return the places of two variants of an object: their folders, or their files if the folder has variants too."""
     items = [item for item in items if item.file is not None]
     same = [item for item in items if variant is not None and identity(item.value) == identity(variant.value)]
     places: list[str] = []
@@ -113,9 +113,9 @@ def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
 
 
 def packages_of(package: Package, layers: Sequence[tuple[KubeObject, ...]]) -> list[Package]:
-    """The package with the items of each layer; a later one reads what the first one has of definitions.
+    """Return a package for each layer of items. A later layer also reads the first one's definitions.
 
-    A variant is compared with what its own file held in the baseline.
+    A variant is compared with its own file in the baseline.
     """
     variants = {identity(item.value) for layer in layers[1:] for item in layer}
     first = layers[0]
@@ -149,7 +149,7 @@ def _baseline(
 
 
 def _before(item: KubeObject, baseline: Sequence[KubeObject]) -> KubeObject | None:
-    """Of the objects of one identity in a baseline, the one whose file's path ends as that of `item` does."""
+    """Return the baseline object of this identity with the longest common path end, or None."""
     path = _steps(item.file)
     common = [_common(path, _steps(each.file)) for each in baseline]
     best = max(common, default=0)
@@ -176,7 +176,9 @@ def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:
 
 
 class _Clients:
-    """Who applies the file of an item: each key stands for something that one client applies at once."""
+    """The clients that apply the file of an item. Each key stands for one set of files that a client applies at
+    once.
+    """
 
     def __init__(self, group: Group) -> None:
         self._applied = group.applied
@@ -187,7 +189,7 @@ class _Clients:
         self._reached: dict[str, frozenset[str]] = {}
 
     def keys_of(self, item: KubeObject) -> frozenset[tuple[str, str]]:
-        """The keys of what the item is applied with."""
+        """Return the keys of the sets that include the item."""
         if self._applied == "all" or item.file is None or item.origin.file is None:
             return frozenset({_STREAM})
         if item.file in self._clusters:
@@ -214,7 +216,7 @@ class _Clients:
                 yield "kustomization", kustomization
 
     def _reach(self, kustomization: str, outer: tuple[str, ...]) -> frozenset[str]:
-        """The files that a build reaches whose objects it does not rename before they meet others."""
+        """Return the files in a build with objects that are not renamed before they meet others."""
         if kustomization in self._reached:
             return self._reached[kustomization]
         if kustomization in outer or len(outer) > _MOST_BASES:
@@ -232,7 +234,7 @@ class _Clients:
         return frozenset(reached)
 
     def _bases_of(self, kustomization: str) -> tuple[tuple[str, ...], bool]:
-        """The real paths that a kustomization builds on, and whether it renames what it builds."""
+        """Return the real paths that a kustomization builds on, and True if it renames objects."""
         if kustomization not in self._named:
             value = mapping_in(landmark_text(Path(kustomization)) or "")
             folder = folder_of(kustomization)
@@ -243,7 +245,7 @@ class _Clients:
 
 
 def _folders_up(start: str) -> Iterator[str]:
-    """The folder and those above it, up to the root of its repository where it is in one."""
+    """Yield the folder and the folders above it, up to the root of its repository if it has one."""
     for folder in (start, *map(str, Path(start).parents)):
         yield folder
         if (Path(folder) / ".git").exists():

@@ -1,1 +1,1 @@
-"""Text for people and programs, the standard streams, and files that are replaced whole."""
+"""Text for people and programs, the standard streams, and atomic replacement of files."""

@@ -1,4 +1,4 @@
-"""Findings for people, with the lines of the file, colours and counts; and the last line, on the workloads judged."""
+"""Findings for people: lines of the file, colours and counts, and a last line about the judged workloads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
-    """The lines for stderr at the end of a run: the `last` one, above it where asked for those that list its counts."""
+    """Return the lines for stderr at the end of a run: the `last` line, below the `listed` details if verbose."""
     if verbosity is Verbosity.QUIET or not last:
         return []
     return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
@@ -47,9 +47,9 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
 
 
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
-    """The results for people; all of them where it is verbose, the worst first, each rule's together.
+    """Return the results for people. If verbose, these are all, the worst first and sorted by rule.
 
-    Else of each form the first few; no info; one error about a field that several refuse.
+    Otherwise they are the first few of each form, without infos, and one error about a field that several rules refuse.
     """
     if verbosity is Verbosity.VERBOSE:
         return [Shown(result) for result in _by_rule(results)]
@@ -59,7 +59,7 @@ def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
 
 
 def rest(shown: Shown, *, coloured: bool = False) -> str:
-    """The line after a result that others are like, which are left out."""
+    """Return the line after a result that counts similar hidden ones."""
     word = shown.result.severity.value
     text = visible(rest_line(shown, "-v lists them")).removeprefix(word)
     return tint(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
@@ -113,7 +113,7 @@ def count_of_causes(results: Sequence[Result]) -> str:
 
 
 def sentence(result: Result) -> str:
-    """The object, the field and the message, without the file: `PodCliqueSet team-a/a spec.x: must …`."""
+    """Return the object, the field and the message without the file: `PodCliqueSet team-a/a spec.x: must …`."""
     ref, field = result.resource_ref, result.field
     subject = " ".join(part for part in (str(ref or ""), field.path if field is not None else "") if part)
     return f"{subject}: {result.message}" if subject else result.message
@@ -125,7 +125,7 @@ def tint(text: str, colour: int, *, coloured: bool) -> str:
 
 
 def _by_rule(results: Sequence[Result]) -> list[Result]:
-    """The results by severity, then by rule, so that one is not lost among many of another rule."""
+    """Sort the results by severity, then by rule, so that a rule's single result stays visible."""
     severities = list(_PLURALS)
     first: dict[str, int] = {}
     for place, result in enumerate(results):
@@ -140,12 +140,12 @@ def _line(result: Result, *, coloured: bool) -> Styled:
 
 
 class Checked(Record):
-    """The sorted results of a check of that many `files`.
+    """The sorted results of a check of `files` files.
 
-    `text_of` gives the text of a file by its name, of stdin by None, and None for what was not read. `coloured` asks
-    for the colours of a terminal, where a format has any. `coverage` is what was judged by which configuration and
-    what was left out. `verbosity` is how much of the results people read; `known` counts those that are left out since
-    they were there before. With `changed_since`, files are those that the change since this commit reaches.
+    `text_of` returns the text of a file by its name, or of stdin for None. It returns None for a file that was not
+    read. `coloured` requests terminal colours if a format has them. `coverage` lists judged and skipped workloads.
+    `verbosity` sets how many results people see. `known` counts the results hidden because they predate the change.
+    With `changed_since`, only the files affected since this commit are checked.
     """
 
     results: tuple[Result, ...]
@@ -159,7 +159,7 @@ class Checked(Record):
 
     @property
     def last_line(self) -> str:
-        """The line for stderr: how many results there are, those that are not shown too, and what was judged."""
+        """Return the line for stderr: the number of results, including hidden ones, and the coverage."""
         counted = count_of_causes(self.results) or "no findings"
         if self.known:
             counted += f", {self.known} known"
@@ -194,7 +194,7 @@ _NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
 
 
 class LineAndColumn(Record):
-    """A line of a file and, where it is known, the column; both 1-based."""
+    """A 1-based line of a file and its 1-based column if known."""
 
     line: int
     column: int | None = None
@@ -221,9 +221,9 @@ def excerpt(lines: Sequence[str], place: LineAndColumn, colour: int, *, coloured
 
 
 def _mark_node(text: str, at: int | None) -> tuple[str, str]:
-    """The line as a terminal shows it, and the mark below the node that starts at offset `at`.
+    """Return the line as a terminal shows it, and the mark below the node at offset `at`.
 
-    Of a line that is too long, what stands around the node is shown.
+    A long line is cut around the node.
     """
     start = at or 0
     before, after = _cells(text[max(start - _WIDEST, 0) : start]), _cells(text[start : start + _WIDEST])
@@ -256,7 +256,7 @@ def _cells(text: str) -> list[str]:
 
 
 def _fitting(cells: Iterable[str], room: int) -> int:
-    """The number of `cells`, from the first, that fit into that many columns."""
+    """Return the number of leading `cells` that fit into `room` columns."""
     fitting = 0
     for cell in cells:
         room -= width(cell)
@@ -307,7 +307,7 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
 
 
 def speaker_in(result: Result) -> str:
-    """Return the component whose text a result quotes: `Kueue`, `Jinja`, `API server`, or `operator`."""
+    """Return the component that a result quotes: `Kueue`, `Jinja`, `API server`, or `operator`."""
     return speaker_of(result.tags.get("rule", ""), result.tags.get("stage", ""))
 
 

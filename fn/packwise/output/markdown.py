@@ -54,7 +54,7 @@ class Section(Record):
 
 
 class CommentPart(Record):
-    """One command's part of a comment. `lead` are paragraphs of Markdown, `command` prints what is left out."""
+    """One command's part of a comment. `lead` are paragraphs of Markdown. `command` prints the omitted entries."""
 
     lead: Sequence[str]
     sections: Sequence[Section]
@@ -62,9 +62,9 @@ class CommentPart(Record):
 
 
 def comment(marker: str, parts: Sequence[CommentPart]) -> str:
-    """The whole comment: the parts share its room, and each counts what had to be left out of it.
+    """Return the whole comment. The parts share its space, and each counts its omitted entries.
 
-    `marker` is invisible: by it a bot knows its comment again.
+    `marker` is invisible and lets a bot find its comment again.
     """
     head = f"<!-- {marker} -->\n"
     leads = ["".join([f"{paragraph}\n\n" for paragraph in part.lead]) for part in parts]
@@ -87,7 +87,7 @@ def comment(marker: str, parts: Sequence[CommentPart]) -> str:
 
 
 def _left_out_line(part: CommentPart, count: int) -> str:
-    """The last line of a part of which that many entries are left out."""
+    """Return the last line of a part with `count` omitted entries."""
     if not count:
         return ""
     entries = "1 entry is" if count == 1 else f"{count} entries are"

@@ -1,8 +1,8 @@
-"""An output folder compared with its plan, and changed in one step; other files, each written at once or not at all.
+"""An output folder compared with its plan and changed in one step, and atomic writes of other files.
 
-A folder is resolved once, however many files it has, and a file looked at once: a fleet has hundreds of thousands.
-A process that dies at any time leaves the folder as it was, or as it will be. One run at a time changes a folder.
-What several files hold is never in none of them: see docs/decisions/0007-files-change-by-rename.md.
+Each folder is resolved once and each file read once, because a fleet has hundreds of thousands. A process that dies
+leaves the old or the new folder. Only one run at a time changes a folder. Content that moves between files always
+exists in one of them: see docs/decisions/0007-files-change-by-rename.md.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
 
 
 class FileChange(Record):
-    """A file and what it is to hold; None where it is to go."""
+    """A file and its new content, or None to remove it."""
 
     path: Path
     content: bytes | None
 
 
 def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[Path, bytes]) -> None:
-    """Makes all `changes`, which are in `folder`. Folders that lose their last file go.
+    """Make all `changes` in `folder`. Folders that lose their last file are removed.
 
-    Everything that needs room on the disk comes first, beside the files: where that fails nothing has changed. Then
-    each file takes its new content by a rename, in the order of `changes` but for new files, which come first: they
-    may hold what others are to hold no more. An interruption or a refusal in between leaves each file old or new, and a
-    line says which.
-    `as_read` are files that must still hold what they held when they were read. Raises OSError, which names the file.
+    First, all new content is written beside the files. If the disk is full, nothing has changed. Then a rename gives
+    each file its new content in the order of `changes`. New files come first, because they may take content over from
+    others. An interruption or refusal in between leaves each file old or new, and a line names them.
+
+    `as_read` are files that must still have the content that was read. Raise OSError naming the file.
     """
     root = Path(real(folder))
     with lock_folder(root):
@@ -91,13 +91,13 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def common_folder(paths: Iterable[Path]) -> Path:
-    """The folder that holds all files, under the names that they are given by and under those that links lead to."""
+    """Return the folder above all files, by their given names and by the targets of links."""
     folders = [real(path.parent) for path in paths] + [str(Path(real(path)).parent) for path in paths]
     return Path(os.path.commonpath(folders))
 
 
 def remove_empty(folder: Path, top: Path) -> None:
-    """Removes `folder`, and those above it up to `top`, as long as they are empty. Raises OSError."""
+    """Remove `folder` and the folders above it up to `top` while they are empty. Raise OSError."""
     while folder != top and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent
@@ -118,7 +118,7 @@ def _refuse_changed(as_read: Mapping[Path, bytes]) -> None:
 
 
 class _Staged:
-    """New contents of files, each beside the file whose place it takes: another folder may be of another disk."""
+    """New contents of files, each stored beside its target, because another folder may be on another disk."""
 
     __slots__ = ("_folders", "_made", "_temporary")
 
@@ -128,7 +128,7 @@ class _Staged:
         self._made: list[Path] = []
 
     def add(self, path: Path, content: bytes) -> None:
-        """Writes the content that `path` is to have. Raises OSError, which names `path`."""
+        """Write the future content of `path`. Raise OSError naming `path`."""
         # A link stays: what it leads to is written.
         target = Path(real(path))
         with naming(path):
@@ -142,13 +142,13 @@ class _Staged:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o666)
 
     def put(self, path: Path) -> None:
-        """Puts the content in its place. Raises OSError, which names `path`."""
+        """Move the content to its place. Raise OSError naming `path`."""
         temporary, target = self._temporary[path]
         with naming(path):
             temporary.replace(target)
 
     def remove(self) -> None:
-        """Removes what is in no place yet, and the folders made for it, as far as the disk lets go of them."""
+        """Remove unused contents and the folders made for them, as far as the disk permits."""
         for temporary, _ in self._temporary.values():
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -202,9 +202,9 @@ def lock_folder(folder: Path) -> Generator[None]:
 
 
 def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
-    """Write `text` into the file `name`, as `show` writes it to stdout.
+    """Write `text` into the file `name`, escaped as by `show`.
 
-    Return False if the disk refuses, which stderr reports; the file is as it was then.
+    Return False if the disk refuses. stderr reports that and the file is unchanged.
     """
     path, content = Path(name), encode_text(text if is_data else inert(text))
     try:

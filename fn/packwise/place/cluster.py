@@ -1,4 +1,4 @@
-"""The cluster that gangs come to: nodes and pods from files, those added or taken away before, or a whole scenario.
+"""The cluster for the gangs: nodes and pods from files, changed by options, or a whole scenario.
 
 Source: spec/placement.md.
 """
@@ -61,7 +61,7 @@ _IN_ZIP = "snapshot.json"
 
 
 def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], option: str = "--nodes ") -> Snapshot:
-    """The cluster of `objects`, which stand in the `paths` of the option. Raises UsageError where they show none."""
+    """Return the cluster of `objects` from the option's `paths`. Raise UsageError if they describe none."""
     try:
         return read_snapshot(objects)
     except SnapshotError as error:
@@ -73,7 +73,7 @@ def _quoted_list(paths: Sequence[str]) -> str:
 
 
 def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
-    """The objects in a file, a folder, or on stdin. Raises UsageError."""
+    """Yield the objects in a file, a folder, or on stdin. Raise UsageError if they are unreadable."""
     files, _ = find_files(path)
     for file in files:
         yield from objects_in(_bytes(file.name), file.name or "<stdin>")
@@ -86,9 +86,9 @@ def objects_in(data: bytes, name: str) -> Iterator[Mapping[str, Value]]:
 
 
 def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
-    """The objects of a cluster in files and folders, what topograph writes of it as labels of its nodes.
+    """Return the objects of a cluster in files and folders. topograph's output becomes labels of its nodes.
 
-    Raises UsageError where they show no nodes.
+    Raise UsageError if there are no nodes.
     """
     objects = read_cluster_objects(paths)
     read_cluster(paths, objects)
@@ -96,7 +96,7 @@ def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
 
 
 def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
-    """The same, whatever they show. Raises UsageError where they cannot be read."""
+    """Return the objects of a cluster, with or without nodes. Raise UsageError if they are unreadable."""
     try:
         return with_topology([value for path in paths for value in read_objects(path)])
     except TopographError as error:
@@ -183,7 +183,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 class WhatIfError(Exception):
-    """A question about something that is not there; the text says what it must name."""
+    """Raised if an option names an object that does not exist. The text lists valid names."""
 
 
 def is_count(text: str) -> bool:
@@ -192,10 +192,10 @@ def is_count(text: str) -> bool:
 
 
 def add_copies(objects: Objects, text: str) -> Objects:
-    """The cluster with copies of a node: `4xlabel=value,label=value`. Raises WhatIfError.
+    """Return the cluster with copies of a node for `4xlabel=value,label=value`. Raise WhatIfError.
 
-    Copied is the node that shares most of these labels, the first by name among equals, without its pods, cordon and
-    bad conditions.
+    The model is the node with most of these labels, or the first by name among equals. Its pods, cordon and bad
+    conditions are not copied.
     """
     number, labels = _copies(text)
     nodes = {_name(value): value for value in objects if value.get("kind") == "Node"}
@@ -222,7 +222,7 @@ def _labels(value: Mapping[str, Value]) -> dict[str, str]:
 
 
 def _copies(text: str) -> tuple[int, dict[str, str]]:
-    """The number of added nodes, and the labels in which they differ from the one that they are copies of."""
+    """Return the number of added nodes and the labels that differ from the model's."""
     match = _COUNTED.fullmatch(text)
     labels: dict[str, str] = {}
     for pair in filter(None, match[2].split(",") if match is not None else ()):
@@ -248,9 +248,9 @@ def _copy(model: Mapping[str, Value], name: str, labels: dict[str, str]) -> Mapp
 
 
 def drain(objects: Objects, domain: str) -> Objects:
-    """The cluster without the nodes of a domain, a node's name or `label=value`, and without their pods.
+    """Return the cluster without the nodes of a domain and their pods. A domain is a node's name or `label=value`.
 
-    Raises WhatIfError where there is no such node.
+    Raise WhatIfError if there is no such node.
     """
     key, equals, text = domain.partition("=")
     nodes = {_name(value): _labels(value) for value in objects if value.get("kind") == "Node"}
@@ -294,9 +294,9 @@ _LISTED_PARTS: tuple[tuple[FieldPath, str, FieldPath], ...] = (
 
 
 def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, ...]:
-    """The objects with another number of replicas: `WORKLOAD=N`, or `WORKLOAD/PART=N` of a part of it.
+    """Return the objects with a new number of replicas: `WORKLOAD=N`, or `WORKLOAD/PART=N` for a part.
 
-    Raises WhatIfError where nothing has that name, or more than one workload.
+    Raise WhatIfError if no workload or more than one has that name.
     """
     name, equals, number = text.rpartition("=")
     workload, slash, part = name.partition("/")
@@ -350,7 +350,7 @@ _UNITS = {"gpu": 1, "cpu": 1000, "memoryGi": _GIB}
 
 
 class ScenarioError(Exception):
-    """A field of a scenario that cannot be read; the text says which and what it must be."""
+    """Raised if a field of a scenario is unreadable. The text names the field and the valid values."""
 
 
 def is_scenario(value: object) -> bool:
@@ -529,7 +529,7 @@ def _job(fields: _Fields) -> Job:
 
 
 def _check_tree(job: Job, fields: _Fields) -> None:
-    """The subgroups must be a tree, with pods in its leaves, as KAI's webhook wants them."""
+    """Check that the subgroups form a tree with pods in its leaves, as KAI's webhook does."""
     at = fields.at("subGroups")
     _check_names(at, [group.name for group in job.sub_groups])
     parents = {group.name: group.parent for group in job.sub_groups}

@@ -1,7 +1,7 @@
-"""An exact packing of a gang that does not fit, by OR-Tools CP-SAT, and the smallest change that lets KAI place it.
+"""An exact packing of a gang without room by OR-Tools CP-SAT, and the smallest change that lets KAI place it.
 
-The pods that were placed before the gang's turn stay where KAI put them. The answer is the same on every machine: one
-worker, a fixed seed, a bound on the work instead of the clock.
+Pods placed before the gang's turn stay where KAI put them. The answer is deterministic: one worker, a fixed seed, and a
+limit on work instead of time.
 
 Source: spec/placement.md#4b, #4c, #5 and #6.
 """
@@ -44,7 +44,7 @@ class PackingVerdict(Enum):
 
 
 class Packing(Record):
-    """The verdict, and where it is `FITS`, a node for each pod."""
+    """The verdict, with a node for each pod if it is `FITS`."""
 
     verdict: PackingVerdict
     nodes: Mapping[str, str] = {}
@@ -78,7 +78,7 @@ def exact_packing(turn: Scene) -> Packing:
 
 
 def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Kind] | None:
-    """The pods by kind; None where a constraint cannot be read."""
+    """Return the pods by kind, or None if a constraint is unreadable."""
     chains = dict(_chains(tree.root, ()))
     grouped: dict[tuple[str, object], list[Pod]] = {}
     for pod in due:
@@ -100,7 +100,7 @@ def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Ki
 
 
 def _chains(part: Part, above: tuple[Part, ...]) -> Iterator[tuple[str, tuple[Part, ...]]]:
-    """The parts above each leaf, itself included, by the name of the leaf."""
+    """Yield the name of each leaf with its chain of parts, from the root to the leaf itself."""
     chain = (*above, part)
     if isinstance(part, SetPart):
         for child in part.children:
@@ -110,7 +110,7 @@ def _chains(part: Part, above: tuple[Part, ...]) -> Iterator[tuple[str, tuple[Pa
 
 
 class _Question:
-    """The question to the solver: how many pods of each kind stand on each node, and which domain holds each part."""
+    """The question to the solver: the number of pods of each kind on each node, and the domain of each part."""
 
     def __init__(self, cluster: ClusterState, tree: JobTree, kinds: list[_Kind]) -> None:
         from ortools.sat.python import cp_model
@@ -202,8 +202,8 @@ class Cure(Record):
 class Second(Record):
     """The exact verdict on a gang that KAI leaves pending.
 
-    `hidden_by` is the rule for which KAI does not see the packing, "" where there is none; `change` is the smallest
-    change that cures, "" where none that was tried does.
+    `hidden_by` is the rule that hides the packing from KAI, or "". `change` is the smallest change that helps, or "" if
+    no tried one does.
     """
 
     verdict: PackingVerdict
@@ -212,7 +212,7 @@ class Second(Record):
 
 
 def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> Second:
-    """The verdict on the only job of `turn`, to which KAI gave `answer`. Needs the extra `solver`."""
+    """Return the verdict on the only job of `turn` after KAI's `answer`. It needs the extra `solver`."""
     verdict = exact_packing(turn).verdict
     best = cure(turn, words)
     hidden = hiding_rule(answer) if verdict is PackingVerdict.FITS and answer.errors else ""
@@ -220,7 +220,7 @@ def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> 
 
 
 def hiding_rule(answer: JobAnswer) -> str:
-    """The rule of KAI's search for which it does not see a packing that there is."""
+    """Return the rule of KAI's search that hides an existing packing."""
     shortages = [error.shortage for error in answer.errors if error.shortage is not None]
     if any(not shortage.is_counted for shortage in shortages):
         return (
@@ -235,10 +235,10 @@ def hiding_rule(answer: JobAnswer) -> str:
 
 
 def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
-    """The smallest change of the only job of `turn` after which KAI places it; None where none that is tried helps.
+    """Return the smallest change of the only job of `turn` that lets KAI place it, or None.
 
-    Tried are, in this order: a further preferred level, a broader required level, preferred in the place of required,
-    and fewer pods of one set. `words` are the domains of levels by node label.
+    It tries in this order: an additional preferred level, a broader required level, preferred instead of required, and
+    fewer pods of one set. `words` are the domains of levels by node label.
     """
     for best in _changes(turn, words):
         if allocate(turn.replace(jobs=(best.job,))).jobs[0].state in FITS:

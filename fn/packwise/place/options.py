@@ -18,10 +18,10 @@ PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
 
 
 class PlaceGangs(Record):
-    """`packwise place`; `nodes` are files with a cluster's nodes and pods, empty for a scenario.
+    """`packwise place`. `nodes` are files with a cluster's nodes and pods, or empty for a scenario.
 
-    `add_nodes`, `drain` and `replicas` change what is there before anything is placed. `further`: whether to count how
-    many more replicas fit; `exact`: whether a solver looks at what does not fit.
+    `add_nodes`, `drain` and `replicas` change the input before placement. `further` counts the additional replicas that
+    fit. `exact` asks a solver about gangs without room.
     """
 
     named: Named

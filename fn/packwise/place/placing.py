@@ -1,4 +1,4 @@
-"""The places of the gangs of a render on a cluster, whichever scheduler chooses them, and how two placings differ."""
+"""The places of a render's gangs on a cluster for all schedulers, and the difference between two placings."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Situation(Record):
 
     @property
     def gangs(self) -> tuple[GangOutline, ...]:
-        """The gangs of all schedulers, in the order in which they are placed."""
+        """Return the gangs of all schedulers in the order of placement."""
         return tuple(gang for each in self.simulations for gang in each.gangs)
 
 
 class Placing(Record):
-    """The answers, scheduler by scheduler, and the GPUs of the cluster: all, in use before, in use then."""
+    """The answers by scheduler, and the GPUs of the cluster: all, in use before, in use afterwards."""
 
     gangs: tuple[GangAnswer, ...]
     gpus: tuple[int, int, int]
@@ -54,9 +54,9 @@ class Placing(Record):
 
 
 def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
-    """The gangs of the render on the nodes of the snapshot, whose pods count as they are bound.
+    """Return the gangs of the render on the nodes of the snapshot. Its pods keep their nodes.
 
-    Raises TooManyPodsError.
+    Raise TooManyPodsError if there are too many pods.
     """
     source = rendered.scheduled
     each = () if source is None else simulations(source, rendered.generated, snapshot)
@@ -87,7 +87,7 @@ def not_placed(rendered: Rendered, there: Situation) -> list[str]:
 
 
 def place_gangs(there: Situation) -> Placing:
-    """The answer for every gang: each scheduler finds the nodes as those before it left them."""
+    """Return the answer for every gang. Each scheduler uses the nodes that the earlier ones left free."""
     answers: list[GangAnswer] = []
     taken: list[NodeUse] = []
     for each in there.simulations:
@@ -116,9 +116,9 @@ class Fate(StrEnum):
 
 
 class Move(Record):
-    """A gang whose place the change decides: its answers, None in the state that does not have the gang.
+    """A gang with a place affected by the change, and its answers. An answer is None in the state without the gang.
 
-    `pods` is how many pods stand on another node, or wait that had one.
+    `pods` is the number of pods that move to another node or lose theirs.
     """
 
     fate: Fate
@@ -128,9 +128,9 @@ class Move(Record):
 
 
 def moves(before: Placing, after: Placing) -> tuple[Move, ...]:
-    """The moves between two placings on the same nodes; nothing of a gang that stays where it is.
+    """Return the moves between two placings on the same nodes. Gangs that stay are omitted.
 
-    In the order of the gangs after the change; those that go follow.
+    They are in the order of the gangs after the change, followed by removed gangs.
     """
     old, new = _by_key(before), _by_key(after)
     listed = [_move(old.get(key), gang) for key, gang in new.items()]
@@ -139,7 +139,7 @@ def moves(before: Placing, after: Placing) -> tuple[Move, ...]:
 
 
 def _by_key(placing: Placing) -> dict[tuple[str, Identity], GangAnswer]:
-    """The answers by scheduler and by what a gang is, whatever its epoch."""
+    """Return the answers by scheduler and gang identity without epochs."""
     gangs = [answer.gang for answer in placing.gangs]
     keys = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
     return {(gang.scheduler, key): answer for gang, key, answer in zip(gangs, keys, placing.gangs, strict=True)}
@@ -161,9 +161,9 @@ def _waiting(gang: GangAnswer) -> int:
 
 
 def _elsewhere(before: GangAnswer, after: GangAnswer) -> int:
-    """The number of pods that stand on another node; further pods, and those that are no more, do not count.
+    """Return the number of pods on another node. Added and removed pods do not count.
 
-    Pod sets are told by their names, which no epoch changes.
+    Pod sets are matched by their names, which are the same in all epochs.
     """
     new = {name: Counter(dict(spread)) for name, spread in after.spread}
     number = 0

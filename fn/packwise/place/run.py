@@ -67,9 +67,9 @@ if TYPE_CHECKING:
 
 
 class Baseline(Record):
-    """The state before a change, which the user calls `name`, and what the change moves from there.
+    """The state before a change under the user's `name` for it, and the moves that the change causes.
 
-    If it has errors it is not placed, and `notes` say so.
+    A state with errors is not placed, and `notes` give the reason.
     """
 
     name: str
@@ -79,11 +79,11 @@ class Baseline(Record):
 
 
 class Placed(Record):
-    """The placing, and how many more replicas fit.
+    """The placing, and the number of additional replicas that fit.
 
-    `further` is by namespace and name; None where it was not asked for. `seconds` are exact verdicts by the place of
-    the gang. `baseline` is the state before the change under review, None where nobody named one.
-    `coverage` is what was judged of the input. `not_placed` says of what no scheduler is simulated.
+    `further` is keyed by namespace and name, or None if not requested. `seconds` maps a gang's position to its exact
+    verdict. `baseline` is the state before the change under review, or None. `coverage` lists the judged input.
+    `not_placed` names workloads of schedulers that are not simulated.
     """
 
     situation: Situation
@@ -116,7 +116,7 @@ _FATES = {
 
 
 def as_text(placed: Placed, *, coloured: bool) -> str:
-    """The lines of all gangs, what the cluster has then, and what the change does to places."""
+    """Return the lines of all gangs, of the cluster afterwards, and of the moves."""
     lines: list[str] = []
     for index in range(len(placed.placing.gangs)):
         lines += [*_gang_lines(placed, index, coloured=coloured), ""]
@@ -131,7 +131,7 @@ def as_text(placed: Placed, *, coloured: bool) -> str:
 
 
 def _summary(placed: Placed) -> tuple[str, str]:
-    """The number of gangs that fit, and what the cluster has then."""
+    """Return the number of gangs that fit, and the cluster's GPUs afterwards."""
     placing = placed.placing
     fitting = sum(gang.fits for gang in placing.gangs)
     total, before, after = placing.gpus
@@ -142,7 +142,7 @@ def _summary(placed: Placed) -> tuple[str, str]:
 
 
 def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
-    """The outcome of the gang at `index`: its nodes, or what is in its way."""
+    """Yield the outcome of the gang at `index`: its nodes, or the obstacle."""
     gang = placed.placing.gangs[index]
     outline = gang.gang
     state = tint(
@@ -177,7 +177,9 @@ def _spread(listed: Spread) -> Iterator[str]:
 
 
 def _moves_summary(baseline: Baseline) -> str:
-    """The numbers of gangs that the change adds, removes and moves, and of those that no longer fit or fit now."""
+    """Return the numbers of gangs that the change adds, removes and moves, and of gangs that newly fit or no longer
+    fit.
+    """
     counts = Counter(move.fate for move in baseline.moves)
     words = [count_text(counts[fate], singular, plural) for fate, (singular, plural) in _FATES.items() if counts[fate]]
     return ", ".join(words) or "every gang stays where it is"
@@ -192,7 +194,7 @@ def _move_line(move: Move) -> str:
 
 
 def _where(gang: GangAnswer) -> str:
-    """Where the pods of a gang go, in a few words."""
+    """Return the places of a gang's pods in a few words."""
     if not gang.fits:
         return _STATES[gang.state]
     pods = f"{gang.placed_pods} of {count_text(gang.gang.pods, 'pod')}"
@@ -259,7 +261,7 @@ _LISTED = {
 
 
 def as_markdown(placed: Placed, command: str) -> str:
-    """The whole comment; `command` prints what has no room in it."""
+    """Return the whole comment. `command` prints the omitted rest."""
     return comment("packwise place", [part_of_placing(placed, command)])
 
 
@@ -304,7 +306,7 @@ def _section(title: str, entries: Iterable[list[str]], *, is_open: bool = False)
 
 
 def as_json(placed: Placed) -> str:
-    """One object: whether all gangs fit, the cluster, and what becomes of each gang."""
+    """Return one object: `fits` for all gangs, the cluster, and the outcome of each gang."""
     total, before, after = placed.placing.gpus
     whole: dict[str, Any] = {
         "fits": placed.placing.fits,
@@ -472,9 +474,9 @@ def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
 
 
 def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline:
-    """Return the moves by the change of `package`; none, with a note, if nothing before it can be placed.
+    """Return the moves caused by the change of `package`, or none with a note if its earlier state cannot be placed.
 
-    Raise TooManyPodsError.
+    Raise TooManyPodsError if there are too many pods.
     """
     if package.before is None:
         return Baseline(name, is_placed=False)
@@ -542,7 +544,7 @@ def _more_nodes(path: str) -> list[Mapping[str, Value]]:
 
 
 def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
-    """Raises UsageError where no node says what it has, as in topograph's output: every gang would be pending."""
+    """Raise UsageError if no node states its resources, as in topograph's output: every gang would be pending."""
     if all(node.allocatable.keys() <= {PODS} for node in snapshot.nodes):
         listed = ", ".join([f'"{name}"' for name in nodes])
         raise UsageError(

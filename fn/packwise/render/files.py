@@ -1,8 +1,8 @@
-"""Files of rendered objects, as a stream or a folder: which object goes where, and the list of what was written.
+"""Files of rendered objects as a stream or a folder: the place of each object, and the list of written files.
 
-A path comes from a client's annotation or from an object's name, and both come from whoever wrote the object. By the
-list, packwise later removes its own files and no others. A workload and the topology that it names cannot stand in one
-Kustomization of Flux: folders that GitOps tools apply keep them apart. Source: spec/gitops.md#2.
+A path comes from a client's annotation or an object's name, and both may be hostile. packwise later removes only files
+on its list. One Kustomization of Flux cannot hold a workload and its topology: folders for GitOps tools keep them
+apart. Source: spec/gitops.md#2.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 class RenderedFiles(Record):
-    """`files` are those that were read, with what changed; `emptied` those of which nothing remains.
+    """The read `files` with their changes. `emptied` are files that lost all content.
 
-    `new` are the generated objects that stood in none of them.
+    `new` are the generated objects outside these files.
     """
 
     files: tuple[InputFile, ...]
@@ -54,9 +54,9 @@ class RenderedFiles(Record):
 
 
 def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
-    """The render of `inputs`, its results sorted, with an error where they could not be read whole.
+    """Return the render of `inputs` with sorted results, and an error if they could not be read completely.
 
-    `writes`: whether the objects are written.
+    With `writes`, the objects are written.
     """
     if inputs.is_lost:
         return Rendered(inputs.package.items, (), sort_results(inputs.results))
@@ -93,14 +93,14 @@ def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:
 
 
 def _keys(items: Iterable[KubeObject]) -> list[Identity]:
-    """The identities of the objects: those of gangs without their epoch."""
+    """Return the identities of the objects. Gangs have no epoch in theirs."""
     return stable_identities([item.value for item in items])
 
 
 def without_bookkeeping(item: KubeObject) -> KubeObject:
-    """The object without the annotations by which clients remember where its document stood.
+    """Return the object without annotations in which clients record its document's place.
 
-    Raises FieldError where an anchor is in the way.
+    Raise FieldError if an anchor prevents it.
     """
     annotations = item.get(("metadata", "annotations"))
     if not item.written and isinstance(annotations, dict):
@@ -184,7 +184,7 @@ def stream_of(outcome: RenderedFiles) -> str:
 
 
 def join_streams(texts: Iterable[str]) -> str:
-    """The stream of all `texts`, each of them a stream: what no marker divides gets one."""
+    """Return one stream of all `texts`. A marker is added between texts without one."""
     pieces: list[str] = []
     for text in texts:
         if not text:
@@ -278,13 +278,13 @@ _SHORT = re.compile(r"git~[0-9]+", re.IGNORECASE)
 
 
 class TargetError(ValueError):
-    """A path that no object may be written to; the text says why, and what to do."""
+    """Raised if no object may be written to a path. The text gives the reason and the fix."""
 
 
 def target_path(path: str) -> str:
-    """`path`, slash-separated and relative to the output folder, in its shortest form.
+    """Return `path` in its shortest form, with slashes and relative to the output folder.
 
-    Raises TargetError where it leads out of the folder, is hidden, does not print, or is longer than systems take.
+    Raise TargetError if it leads out of the folder, is hidden, is unprintable, or is too long for some systems.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     got = f"got the path {visible(describe(path))}"
@@ -314,7 +314,7 @@ def target_field(item: KubeObject) -> FieldPath:
 
 
 def alike(path: str) -> str:
-    """One text for all paths that a system without cases, or with one form of each letter, takes for one."""
+    """Return one text for all paths that are equal without case or Unicode normalization."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
@@ -404,10 +404,11 @@ _BUILD = (
 
 
 class FolderPlan(Record):
-    """`contents` by path, slash-separated, below the folder; `generated` are the paths of new objects among them.
+    """`contents` maps paths with slashes below the folder to bytes. `generated` are the paths of new objects among
+    them.
 
-    `loose` are the paths of objects of stdin and of lists: whoever wrote the object chose the path. `emptied` are the
-    paths of which nothing remains. With an error among `results` nothing is to be written.
+    `loose` are the paths of objects from stdin and lists: the author of the object chose the path. `emptied` are the
+    paths that lost all content. With an error among `results`, nothing may be written.
     """
 
     contents: Mapping[str, bytes]
@@ -438,10 +439,11 @@ def _root(path: InputPath) -> str:
 
 
 def plan_folder(outcome: RenderedFiles, *, split: bool = False) -> FolderPlan:
-    """The contents of a folder after `outcome`: files at their own path, other objects where a client or packwise says.
+    """Return the contents of a folder after `outcome`. Files keep their path. A client or packwise chooses the path of
+    others.
 
-    To `split` is to give topologies, workloads and what no cluster takes a folder each. Raises FieldError where an
-    object has no written form.
+    With `split`, topologies, workloads and files that no cluster needs get separate folders. Raise FieldError if an
+    object cannot be written.
     """
     plan = _Plan(split=split)
     loose: list[Document] = []
@@ -535,7 +537,7 @@ class _Plan:
                 self.texts[f"{part}/.keep"] = ""
 
     def refuse_files_in_files(self) -> None:
-        """Says which paths lead through one that is a file already."""
+        """Report paths that lead through a file."""
         files = {alike(path): path for path in self.texts}
         for path in sorted(self.texts):
             for parent in PurePosixPath(path).parents:
@@ -545,7 +547,7 @@ class _Plan:
                     self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
 
     def refuse_alike(self) -> None:
-        """Says which paths some systems take for one; files of one folder stand beside each other already."""
+        """Report paths that are equal on some systems. Files of one folder coexist already and are skipped."""
         seen: dict[str, str] = {alike(LIST): LIST}
         for path in sorted(self.texts):
             first = seen.setdefault(alike(path), path)
@@ -561,7 +563,7 @@ class _Plan:
         return all(isinstance(self._owners.get(path), InputFile) for path in paths)
 
     def _place(self, item: KubeObject, target: str) -> str | None:
-        """Where an object goes whose path is `target`; None where that is no path, which is then a result."""
+        """Return the path of an object with the wanted `target`, or None after reporting an invalid path."""
         try:
             path = target_path(target)
         except TargetError as error:
@@ -570,14 +572,14 @@ class _Plan:
         return path_within(part_of(item), path) if self._split else path
 
     def _refuse_owner(self, new: str, path: str, owner: KubeObject | InputFile) -> None:
-        """Says that the path of a `new` object is taken, and of whose file."""
+        """Report that the path of a `new` object belongs to another file."""
         message = f'must not be where packwise writes {new}, "{path}"; rename this file'
         name = owner.path.name if isinstance(owner, InputFile) else owner.file
         file = ResultFile(name or path)
         self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
 
     def _refuse_content(self, document: Document) -> None:
-        """Says that content which is no object has no file; a comment alone has none and needs none."""
+        """Report content that is not an object and so has no file. Comments need none."""
         if document.is_blank:
             return
         message = "must hold Kubernetes objects to be written to a folder; this document is none: name its file instead"
@@ -594,7 +596,7 @@ def new_path(item: KubeObject) -> str:
 
 
 def _target_of(item: KubeObject) -> str:
-    """The path that a client's annotation gives; else packwise's own for what it generated, kpt's for the rest."""
+    """Return the path in a client's annotation, else packwise's path for generated objects and kpt's for others."""
     if item.path is not None:
         return item.path
     if is_generated(item.value):

@@ -68,10 +68,10 @@ class Changes(Record):
 
 
 def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Changes:
-    """The difference between `plan` and `folder`.
+    """Return the difference between `plan` and `folder`.
 
-    `with_list`: the folder has a list of packwise's own files, and those of them go that the plan has no more. Raises
-    FieldError where that list cannot be read.
+    `with_list` is true if the folder has a list of packwise's files. Listed files outside the plan are then removed.
+    Raise FieldError if the list is unreadable.
     """
     places = _Places(real(folder))
     contents: dict[str, bytes] = {}
@@ -105,9 +105,9 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
 
 
 class _Place(Record):
-    """Where a path below a folder leads: the real path, what stands there, and why nothing can be written there.
+    """The target of a path below a folder: the real path, its status, and the reason why it cannot be written.
 
-    `status` is None where nothing is there. `target` is the real path below the folder where a link is in between.
+    `status` is None if it does not exist. `target` is the real path below the folder if a link is in between.
     """
 
     real: str
@@ -117,9 +117,9 @@ class _Place(Record):
 
 
 class _Places:
-    """The places below a folder, which is given by its real path. A plan's paths have no `.` and no `..` in them.
+    """The places below a folder with this real path. A plan's paths have no `.` and no `..`.
 
-    With each folder it is kept whether anything can stand in it: below one that is not there, nothing is looked for.
+    Each folder's existence is recorded: nothing is looked up below a missing one.
     """
 
     __slots__ = ("_folders", "_root")
@@ -224,7 +224,7 @@ def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[s
 
 
 def _content(folder: Path, path: Path) -> bytes | None:
-    """The content of a file of `folder`; None for a link, for a file of git, and for what cannot be read."""
+    """Return the content of a file of `folder`, or None for a link, a file of git, or an unreadable file."""
     if "\0" in str(path):
         return None
     root, at = real(folder), real(path)
@@ -291,10 +291,10 @@ class SwapError(Exception):
 
 @contextmanager
 def swap_folder(folder: Path) -> Generator[Path]:
-    """A copy of `folder`, empty where there is none, that takes its place at the end of the block.
+    """Yield a copy of `folder`, or an empty folder, that replaces it at the end of the block.
 
-    The copy shares the bytes of its files with the folder: replace files, never write into them. Raises SwapError
-    where the system does not let folders change places; then nothing has changed.
+    The copy shares the bytes of its files with the folder: replace files and never write into them. Raise SwapError
+    without a change if the system cannot exchange folders.
     """
     if sys.platform == "win32":
         raise SwapError("this system lets no folders change places")
@@ -322,7 +322,7 @@ def swap_folder(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def _signals_wait() -> Generator[None]:
-    """Ctrl-C and a polite end wait for the end of the block, which is a matter of milliseconds."""
+    """Delay Ctrl-C and SIGTERM until the end of the block, which takes milliseconds."""
     if sys.platform == "win32":
         yield
         return
@@ -356,7 +356,7 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 def remove_left(folder: Path) -> None:
-    """Removes the copies of `folder` that runs left which were killed."""
+    """Remove the copies of `folder` left by killed runs."""
     target = Path(real(folder))
     for left in _copies(target.parent):
         name, _, owner = left.name[1:].rpartition(_MARK)
@@ -365,7 +365,7 @@ def remove_left(folder: Path) -> None:
 
 
 def folders_with_copies(folder: Path) -> frozenset[str]:
-    """The names of the folders whose copies stand in `folder`: of runs that go on, or were killed."""
+    """Return the names of folders with copies in `folder`, from current or killed runs."""
     return frozenset(copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder))
 
 
@@ -398,7 +398,7 @@ def _system_call() -> Callable[[bytes, bytes], int]:
 
 
 def refuse_no_folder(output: str) -> None:
-    """Raises UsageError where `output`, which -o names, can be no folder."""
+    """Raise UsageError if `output`, the value of -o, cannot be a folder."""
     if not output or (exists(output) and not Path(output).is_dir()):
         raise UsageError(f'-o must name a folder; got "{output}"')
 
@@ -421,11 +421,11 @@ def apply(
     as_read: Mapping[Path, bytes] | None = None,
     look: Callable[[Path], object] | None = None,
 ) -> str | None:
-    """Makes the changes, and folders that lost their last file go.
+    """Make the changes and remove folders that lost their last file.
 
-    `at_once`: whoever looks sees the folder as it was or as it is now; `look` is called with the new state before
-    anyone else sees it. Where the system cannot do that, files change one by one, and the answer says why. Raises
-    OSError where the disk refuses one, or where a file `as_read` holds something else by now.
+    With `at_once`, other processes see only the old or the new folder. `look` is called with the new state before
+    others see it. If the system cannot do that, files change one by one and the reason is returned. Raise OSError if
+    the disk refuses a file or if a file `as_read` has new content.
     """
     if not at_once:
         change_files(folder, _as_list(folder, changes), as_read or {})
@@ -450,7 +450,7 @@ def _as_list(folder: Path, changes: Changes) -> list[FileChange]:
 
 
 def _apply(folder: Path, copy: Path, changes: Changes) -> None:
-    """The changes of `folder` in a copy of it that nobody else sees. Raises OSError that names the file."""
+    """Make the changes of `folder` in a private copy. Raise OSError naming the file."""
     root = Path(real(folder))
     unseen = _Unseen(copy)
     for name, content in changes.contents.items():
@@ -466,7 +466,7 @@ def _apply(folder: Path, copy: Path, changes: Changes) -> None:
 
 
 class _Unseen:
-    """A folder that nobody else writes to. Each folder in it is made, or looked at, once; no link is followed."""
+    """A folder that no other process writes to. Each folder in it is made or checked once, and no link is followed."""
 
     __slots__ = ("_folders", "_top")
 
@@ -475,9 +475,10 @@ class _Unseen:
         self._folders = {""}
 
     def write(self, path: str, content: bytes, seen: Path) -> None:
-        """Makes the file at `path`, never writing into another one: its bytes may be of the folder that is copied.
+        """Make a new file at `path` and never write into an existing one: it may share its bytes with the copied
+        folder.
 
-        Raises OSError, which names the file as it is called in the folder `seen`.
+        Raise OSError with the file's name in the folder `seen`.
         """
         at = f"{self._top}/{path}"
         try:
@@ -510,7 +511,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def _open_anew(path: str) -> int:
-    """A new file in the place of another, with its permissions. What is written is read, and never run."""
+    """Replace a file by a new one with its permissions. Rendered files are read and never executed."""
     mode = stat.S_IMODE(os.lstat(path).st_mode) & 0o666
     os.unlink(path)  # noqa: PTH108
     file = os.open(path, _NEW, mode)

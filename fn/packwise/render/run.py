@@ -1,4 +1,4 @@
-"""A render, printed or written to a folder, and what stderr says of it."""
+"""A render to stdout or a folder, and its report on stderr."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 class RenderReport(Record):
-    """The report of a render on stderr: findings, and a last line of what was done, judged and left out.
+    """The report of a render on stderr: findings, and a last line of actions and coverage.
 
-    `coverage` is what that line says of the latter two.
+    `coverage` is the part of that line about judged and skipped files.
     """
 
     command: Render
@@ -52,13 +52,13 @@ class RenderReport(Record):
         return stderr_lines(results, self.verbosity, coloured=self.is_coloured)
 
     def end(self, results: Iterable[Result], done: str = "") -> list[str]:
-        """Return what was `done`, and the rest of the last line: what is not shown of `results`, what was judged."""
+        """Return the last line: what was `done`, the number of hidden `results`, and the coverage."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
         return ending(last, self.coverage.detail_lines, self.verbosity)
 
     def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> Answer:
-        """Return that nothing was written, and why: the results, and an `error` beside them."""
+        """Return the answer if nothing was written: the results and an `error` as the reason."""
         ordered = sort_results([*results, *([] if error is None else [error_result(error)])])
         refusal = f"{count_of_causes(ordered)}: nothing was written"
         quiet = [refusal] if self.verbosity is Verbosity.QUIET else []
@@ -179,7 +179,7 @@ def _write(
 
 
 def _stale(changes: Changes, folder: Path) -> Iterator[str]:
-    """The lines for what a render would change."""
+    """Yield the lines for files that a render would change."""
     for name in changes.contents:
         path = folder / name
         yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"
