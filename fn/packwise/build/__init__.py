@@ -1,1 +1,1 @@
-"""Sources that controllers build before they deliver them: charts, kustomizations, Applications, HelmReleases."""
+"""Sources that controllers build before delivery: charts, kustomizations, Applications, HelmReleases."""

@@ -67,7 +67,7 @@ def application_owner(value: Mapping[str, Value], file: str, item: KubeObject | 
 
 
 def application_sources(value: Mapping[str, Value], owner: Owner, repository: Repository) -> list[Planned]:
-    """Return what an Application delivers from the repository, and what of it cannot be built."""
+    """Return an Application's deliveries from the repository, and its sources that cannot be built."""
     spec = mapping(value.get("spec"))
     several = mappings_by_place(spec.get("sources"))
     # The one source does not count beside several.
@@ -109,7 +109,7 @@ class _SourceReading:
         self.folder: str | None = None
 
     def delivery(self, source: Mapping[str, Value]) -> Delivery:
-        """Return what the source delivers. Raises SourceError."""
+        """Return the delivery of the source. Raise SourceError if it cannot be built."""
         url = text_at(source, "repoURL")
         if text_at(source, "chart"):
             chart = f"chart {text_at(source, 'chart')} of {url}"
@@ -343,7 +343,7 @@ _APPLIED = frozenset({"crd-install", "pre-install", "pre-upgrade", "post-install
 
 
 def applies_hook(value: Mapping[str, Value]) -> bool:
-    """Return True if Argo CD applies an object at a synchronization, whatever hooks it has.
+    """Return True if Argo CD applies an object during a synchronization, with any hooks.
 
     Source: spec/sources.md#2.9.
     """

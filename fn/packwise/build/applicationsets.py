@@ -1,7 +1,7 @@
 """ApplicationSets of Argo CD: the Applications that list and Git generators make.
 
-Without Go templates, `{{name}}` is a parameter. With them, Helm evaluates the template, which has the same language and
-the same functions of Sprig, without the ones that reach outside. Source: spec/sources.md#2.10; Argo CD 3.6,
+Without Go templates, `{{name}}` is a parameter. With them, Helm evaluates the template: its language is the same and it
+has the same Sprig functions except the ones that reach outside. Source: spec/sources.md#2.10; Argo CD 3.6,
 applicationset/generators (list.go, git.go, matrix.go), applicationset/utils.
 """
 
@@ -50,7 +50,7 @@ def set_owner(value: Mapping[str, Value], file: str, item: KubeObject | None) ->
 def applications_of(
     value: Mapping[str, Value], repository: Repository, evaluate: Evaluate
 ) -> tuple[list[Mapping[str, Value]], list[SourceError]]:
-    """Return the Applications that a set makes, and why generators of it make none."""
+    """Return the Applications of a set, and the errors of its failing generators."""
     spec = mapping(value.get("spec"))
     uses_go = spec.get("goTemplate") is True
     applications: list[Mapping[str, Value]] = []
@@ -333,7 +333,7 @@ def _patch(
     *,
     uses_go: bool,
 ) -> list[Mapping[str, Value]]:
-    """Return the Applications with the patch of the set, which is a template of YAML."""
+    """Return the Applications with the set's patch, a YAML template."""
     if uses_go:
         texts = [each[0] for each in evaluate([patch], parameters)] if parameters else []
     else:

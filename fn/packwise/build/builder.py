@@ -1,4 +1,4 @@
-"""Deliveries built: side by side, each by its program, an unchanged one from a cache."""
+"""Deliveries built in parallel, each by its program. Unchanged ones come from a cache."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Outcome = Built | Unbuilt
 
 
 class Recipe(Record):
-    """All that makes a build: what runs, with which files. Two equal ones make the same."""
+    """Everything that determines a build: program, arguments and files. Equal recipes give equal output."""
 
     program: str
     words: tuple[str, ...]
@@ -79,7 +79,7 @@ class Recipe(Record):
 
 
 class Builder:
-    """Builds deliveries of a tree; what was built before comes from `store`. `advance` is told of each that is done."""
+    """Build deliveries of a tree. Earlier results come from `store`. `advance` is called after each build."""
 
     def __init__(
         self, tree: FileTree, store: Store | None = None, advance: Callable[[int, int], None] | None = None
@@ -90,7 +90,7 @@ class Builder:
         self._done = 0
 
     def build(self, deliveries: Sequence[Delivery]) -> list[Outcome]:
-        """Return what becomes of each delivery, in their order."""
+        """Return the outcome of each delivery in order."""
         prepared = [self._prepare(each) for each in deliveries]
         waiting = {
             recipe.key: recipe

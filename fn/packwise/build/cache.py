@@ -1,7 +1,7 @@
-"""A store of results by their content: what a package becomes is looked up by a digest of all that it is made from.
+"""A store of results by content. The key of a package is a digest of all its inputs.
 
-Entries are bytes, which callers read as JSON; nothing of a cache is ever unpickled. An entry names its key and carries
-a digest: what is cut short, mixed up or not an entry counts as absent, and goes.
+Entries are bytes, read by callers as JSON. No part of a cache is ever unpickled. An entry names its key and carries a
+digest. A truncated, swapped or invalid entry counts as absent and is removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-c
 
 
 class Build(Record):
-    """A packwise: same digest, same code and native core, and same versions of the libraries that output depends on."""
+    """A build of packwise. Equal digests mean equal code, native core, and versions of the libraries that affect
+    output.
+    """
 
     version: str
     digest: str
@@ -82,7 +84,7 @@ NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def name_of(key: str) -> str:
-    """The name of the entry with that key, whatever characters the key has."""
+    """Return the name of the entry with that key. The key may have any characters."""
     return sha256(_HEAD + key.encode()).hexdigest()
 
 
@@ -92,7 +94,7 @@ def entry_of(key: str, value: bytes) -> bytes:
 
 
 def value_of(key: str, entry: bytes) -> bytes | None:
-    """The value of an entry; None where it is not whole, or is the entry of another key."""
+    """Return the value of an entry, or None if it is incomplete or belongs to another key."""
     value = entry[_LENGTH:]
     return value if entry[:_LENGTH] == _HEAD + _digest(key, value) + b"\n" else None
 
@@ -104,7 +106,7 @@ def _digest(key: str, value: bytes) -> bytes:
 
 
 class StoredEntry(Record):
-    """An entry as its store lists it: seconds at which it was last used (of an object: written), bytes, name."""
+    """An entry in its store's listing: seconds of its last use (in a bucket: of its writing), bytes, name."""
 
     used: float
     size: int
@@ -124,10 +126,9 @@ def contents_of(store: Store) -> Contents:
 
 
 def prune(store: Store, size: int) -> Contents:
-    """Removes the entries that were not used for longest, until `size` bytes are left at most; what went.
+    """Remove the least recently used entries until at most `size` bytes are left, and return the removed part.
 
-    Another job may use or remove entries meanwhile: to both, one that is gone is one that was never there. Raises
-    OSError.
+    Another job may use or remove entries meanwhile. Both treat a missing entry as absent. Raise OSError.
     """
     entries = sorted(store.entries(), key=attrgetter("used", "size", "name"))
     excess = _sum(entries).size - size
@@ -167,7 +168,7 @@ _TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: 
 
 
 class Folder:
-    """The store in a folder, which is made when something is written: for its owner alone."""
+    """The store in a folder. The folder is created on the first write, for its owner only."""
 
     is_near = True
 
@@ -219,7 +220,7 @@ class Folder:
         (self._folder / name).unlink(missing_ok=True)
 
     def entries(self) -> list[StoredEntry]:
-        """All entries; what killed runs left goes on the way. Raises OSError."""
+        """Return all entries and remove the remains of killed runs. Raise OSError."""
         entries: list[StoredEntry] = []
         try:
             listing = os.scandir(self._folder)
@@ -270,11 +271,11 @@ def _flag(name: str) -> int:
 
 
 class CacheError(Exception):
-    """A cache that cannot be what was asked for; the text says what to do."""
+    """Raised if a cache cannot be used as requested. The text names the fix."""
 
 
 class Store(Protocol):
-    """Where entries are: a folder, an object store. Errors are OSError, with the place's own text."""
+    """The place of entries: a folder or an object store. Errors are OSError with the place's own text."""
 
     place: str
     """The folder or URL, for messages."""
@@ -283,11 +284,11 @@ class Store(Protocol):
     """True if entries take next to no time, so that a run can look at all; a bucket has rules that keep it small."""
 
     def read(self, name: str) -> bytes | None:
-        """The entry of that name, up to LARGEST bytes and one; None where there is none."""
+        """Return at most LARGEST + 1 bytes of the entry of that name, or None."""
         ...
 
     def write(self, name: str, entry: bytes) -> None:
-        """Writes the entry as a whole: no reader sees a part of it, and the last of several writers counts."""
+        """Write the entry atomically. Of several writers the last one wins."""
         ...
 
     def remove(self, name: str) -> None:
@@ -300,10 +301,10 @@ class Store(Protocol):
 
 
 class Cache:
-    """Values by their keys, in a store. Use it in a `with` block, or close it: that keeps the store to its size.
+    """Values by key in a store. Use it in a `with` block or close it, so that the store keeps its size limit.
 
-    What the store refuses is warned of once, by `warn`; after that, nothing more is read, or written. `dropped` is how
-    many entries were not whole.
+    `warn` is called once if the store fails. After that, nothing is read or written. `dropped` counts incomplete
+    entries.
     """
 
     def __init__(self, store: Store, size: int, warn: Callable[[str], None]) -> None:
@@ -321,7 +322,7 @@ class Cache:
         self.close()
 
     def get(self, key: str) -> bytes | None:
-        """The value that was put under `key`; None where there is none, or it is not whole."""
+        """Return the value stored under `key`, or None if it is absent or incomplete."""
         if not self._reads:
             return None
         name = name_of(key)
@@ -374,11 +375,11 @@ def _reason(error: OSError) -> str:
 
 
 def open_cache(place: str, warn: Callable[[str], None], size: int | None = None) -> Cache:
-    """The cache at a folder, or at an fsspec URL (`s3://BUCKET/PREFIX`), kept to `size` bytes where it is a folder
-    (None: DEFAULT_SIZE).
+    """Open the cache in a folder or at an fsspec URL (`s3://BUCKET/PREFIX`). A folder is limited to `size` bytes (None:
+    DEFAULT_SIZE).
 
-    `warn` gets the lines about what the place refuses. Raises CacheError where the URL needs a library that is not
-    installed, or is none that fsspec knows.
+    `warn` gets a line about each failure of the store. Raise CacheError if the URL needs a missing library or is
+    unknown to fsspec.
     """
     return Cache(open_store(place), DEFAULT_SIZE if size is None else size, warn)
 
@@ -461,7 +462,7 @@ def _time_of_writing(described: dict[str, Any]) -> float:
 
 @contextmanager
 def _as_os_errors() -> Generator[None]:
-    """Every library has errors of its own for a lack of rights, of a network, of credentials."""
+    """Convert errors of libraries to OSError. Each library has its own for permissions, network and credentials."""
     try:
         yield
     except OSError:

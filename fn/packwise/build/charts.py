@@ -59,7 +59,7 @@ class ChartFiles(Record):
 
 
 def chart_value(tree: FileTree, folder: str) -> Mapping[str, Value]:
-    """Return what Chart.yaml holds; an empty mapping if it cannot be read."""
+    """Return the content of Chart.yaml, or an empty mapping if it is unreadable."""
     try:
         return mapping(read(tree.read(posixpath.join(folder, CHART)).decode("utf-8", "replace")))
     except (OSError, YamlError):
@@ -67,9 +67,9 @@ def chart_value(tree: FileTree, folder: str) -> Mapping[str, Value]:
 
 
 def chart_files(tree: FileTree, folder: str) -> ChartFiles:
-    """Return the files of a chart, with those of the charts of the repository that it depends on.
+    """Return the files of a chart and of the charts in the repository that it depends on.
 
-    Raises SourceError: it depends on a remote chart that it does not hold.
+    Raise SourceError if it depends on a remote chart that it does not contain.
     """
     collected = _Collected({}, {})
     _collect(tree, folder, "", collected, 0)
@@ -137,7 +137,7 @@ def is_library(tree: FileTree, folder: str) -> bool:
 
 @cache
 def helm() -> tuple[Program, str]:
-    """Return Helm, confined, and its version. Raises SourceError: it is not there."""
+    """Return confined Helm and its version. Raise SourceError if it is missing."""
     path = program_on_path("helm")
     if path is None:
         raise SourceError(Obstacle.PROGRAM, _ADVICE)
@@ -194,7 +194,7 @@ def _merged_values(tree: FileTree, layers: Sequence[Values]) -> Value:
 
 
 def _refuse_remote_schema(content: bytes, path: str) -> None:
-    """Raise SourceError if a schema of values names a file or an address, which Helm would open."""
+    """Raise SourceError if a values schema refers to a file or address, because Helm would open it."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -207,7 +207,7 @@ def _refuse_remote_schema(content: bytes, path: str) -> None:
 
 
 def _references(value: object) -> Iterator[str]:
-    """Yield the references of a schema. A list of what is left, since schemas nest as deep as their authors want."""
+    """Yield the references of a schema. The walk keeps its own stack because schemas can nest without limit."""
     left = [value]
     while left:
         each = left.pop()
@@ -242,7 +242,7 @@ def _escaped_name(name: str) -> str:
 
 
 def build_chart(contents: Mapping[str, bytes], words: Sequence[str]) -> str:
-    """Return what `helm template` makes of `contents`. Raises SourceError."""
+    """Return the output of `helm template` for `contents`. Raise SourceError if it fails."""
     program, _ = helm()
     try:
         with TemporaryDirectory(prefix="packwise-build-", ignore_cleanup_errors=True) as folder:
@@ -281,9 +281,9 @@ _MOST_TEMPLATES = 2000
 
 
 def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, Value]]) -> list[list[str]]:
-    """Return each Go template with each of `values`, evaluated by Helm, which has the functions of Argo CD's sets.
+    """Return each Go template filled in with each of `values` by Helm. Helm has the functions of Argo CD's sets.
 
-    Raises SourceError: a template is wrong, or uses a function that Helm lacks.
+    Raise SourceError if a template is invalid or uses a function that Helm lacks.
     """
     lacking = [
         each for each in ("slugify", "normalize", "fromYamlArray") if any(each in single for single in templates)

@@ -1,9 +1,9 @@
-"""Programs that build, run so that they reach nothing: no network, no other files, bounded time, memory and output.
+"""Build programs run in isolation: no network, no other files, and limits on time, memory and output.
 
-Landlock takes away files, and TCP since Linux 6.7; it needs no rights and holds for a thread and what that starts. So a
-thread of its own restricts itself and starts the program. A network namespace without any network is `unshare`'s to
-make, which needs root or namespaces of users; some systems and containers allow neither. Source: landlock(7),
-unshare(1), prlimit(2), include/uapi/linux/landlock.h.
+Landlock removes access to files, and to TCP since Linux 6.7. It needs no privileges and applies to a thread and its
+child processes. A separate thread therefore restricts itself and starts the program. `unshare` makes a network
+namespace without a network. It needs root or user namespaces, and some systems and containers allow neither. Source:
+landlock(7), unshare(1), prlimit(2), include/uapi/linux/landlock.h.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ NONE = Confinement()
 
 
 class Program(Record):
-    """A program to run: where it is, the other programs that it may start, and what confines it here."""
+    """A program to run: its path, the programs that it may start, and its confinement on this system."""
 
     path: str
     starts: tuple[str, ...] = ()
@@ -89,7 +89,9 @@ class Program(Record):
 
 
 class ProgramError(Exception):
-    """A program that cannot be started, by `cause`; that exceeds a bound; or that `is_failure`, with its complaint."""
+    """Raised if a program cannot start because of `cause`, exceeds a limit, or fails (`is_failure`) with an error
+    text.
+    """
 
     def __init__(
         self, message: str, complaint: str = "", *, cause: OSError | None = None, is_failure: bool = False
@@ -117,7 +119,7 @@ def confinements() -> list[Confinement]:
 def environment(folder: str | None = None) -> dict[str, str]:
     """Return the environment variables of a confined program.
 
-    It gets none of the user's, an empty home, temporary files in `folder`, and proxies that lead nowhere.
+    It has none of the user's variables, an empty home, temporary files in `folder`, and unreachable proxies.
     """
     at = {} if folder is None else {"TMPDIR": folder}
     return {
@@ -139,9 +141,9 @@ def run(
     cwd: Path | None = None,
     bounds: Bounds = BOUNDS,
 ) -> bytes:
-    """Return the output of a program, which may read files in `reads` and write in `writes` alone.
+    """Return the output of a program that may only read `reads` and write in `writes`.
 
-    Raises ProgramError.
+    Raise ProgramError if it fails.
     """
     env = environment(None if writes is None else str(writes))
     name = Path(program.path).name
@@ -186,7 +188,7 @@ _OUT_OF_MEMORY = (
 
 
 class _Files(Record):
-    """The folders that a program may read, the one that it may write in, and the one that it runs in."""
+    """The folders that a program may read, the folder that it may write, and its working folder."""
 
     reads: tuple[Path, ...]
     writes: Path | None
@@ -227,7 +229,7 @@ def _start(program: Program, words: Sequence[str], folders: _Files, env: Mapping
 
 
 def _limit(process: subprocess.Popen[bytes], bounds: Bounds) -> None:
-    """Bound what the process may take; only Linux sets limits of another process."""
+    """Limit the resources of the process. Only Linux can limit another process."""
     if sys.platform != "linux":
         return
     import resource
@@ -245,7 +247,7 @@ def _limit(process: subprocess.Popen[bytes], bounds: Bounds) -> None:
 
 
 def _communicate(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bytes, str]:
-    """Return what the process writes to stdout and stderr, and the bound that it exceeds."""
+    """Return the process's stdout, its stderr, and the exceeded limit or ""."""
     until = time.monotonic() + bounds.seconds
     output, complaint = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
@@ -278,10 +280,9 @@ def _communicate(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[byte
 
 @cache
 def confine(path: str, version_words: tuple[str, ...], starts: tuple[str, ...] = ()) -> tuple[Program, str]:
-    """Return a program in the tightest confinement in which it tells its version, and what it tells.
+    """Return a program in the tightest confinement that lets it report its version, and that report.
 
-    Its libraries may be elsewhere, or a container may allow no namespaces: then it runs in a looser one. Raises
-    ProgramError.
+    A looser one is used if libraries are elsewhere or a container forbids namespaces. Raise ProgramError if none works.
     """
     for confinement in confinements():
         program = Program(path, starts, confinement)
@@ -302,9 +303,9 @@ def _landlock_version() -> int:
 
 
 def _restrict_thread(files: Sequence[Path], folders: Sequence[Path], written: Path | None) -> None:
-    """Let this thread, and what it starts, execute `files`, read `folders` and libraries, and write in one folder.
+    """Restrict this thread and its child processes: execute `files`, read `folders` and libraries, write in one folder.
 
-    Raises OSError.
+    Raise OSError.
     """
     version = _landlock_version()
     rights = (1 << max(count for since, count in _HANDLED.items() if since <= max(version, 1))) - 1
@@ -335,7 +336,7 @@ def _restrict_thread(files: Sequence[Path], folders: Sequence[Path], written: Pa
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:
-    """Allow what is at `path`, if anything is, and what is below."""
+    """Allow access to `path` and everything below, if it exists."""
     with suppress(FileNotFoundError), _open_path(path) as number:
         _check_answer(_call(_ADD, ruleset, _PATH_BENEATH, pack("=Qi", rights, number), 0))
 

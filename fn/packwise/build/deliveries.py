@@ -1,7 +1,7 @@
-"""Everything that a repository delivers: owners, the sources that they have built, and the owners in these builds.
+"""All deliveries of a repository: owners, the sources that they build, and further owners in the results.
 
-Owners rank before sources that nobody names: a kustomization or chart that an owner builds, or that another one is a
-base of, is not built alone. Source: spec/sources.md#1.
+Owners come before standalone sources. A kustomization or chart that an owner builds or that is another one's base is
+not built alone. Source: spec/sources.md#1.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _MOST_ROUNDS = 20
 
 
 class Found(Record):
-    """An owner as it was found: in a file of the repository, or in what another owner delivers."""
+    """An owner found in a file of the repository or in another owner's delivery."""
 
     owner: Owner
     value: Mapping[str, Value]
 
 
 class Delivered(Record):
-    """All that is built, what is not built, and the paths of the repository that are judged only as they are built."""
+    """The built and unbuilt sources, and the paths of the repository that are judged only in built form."""
 
     built: tuple[Built, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
@@ -110,12 +110,12 @@ def _content(tree: FileTree, path: str) -> bytes:
 
 
 def deliver(repository: Repository, builder: Builder, is_in_scope: Callable[[str], bool]) -> Delivered:
-    """Return what the repository delivers of the paths that are in scope, or by an owner that is."""
+    """Return the repository's deliveries with a path or an owner in scope."""
     return _Delivering(repository, builder, is_in_scope).deliver_all()
 
 
 class _Delivering:
-    """The owners that are met, and what became of their sources."""
+    """The owners found so far and the outcomes of their sources."""
 
     def __init__(self, repository: Repository, builder: Builder, is_in_scope: Callable[[str], bool]) -> None:
         self._repository = repository
@@ -130,7 +130,7 @@ class _Delivering:
         self._owning: set[str] = set()
 
     def deliver_all(self) -> Delivered:
-        """Return what becomes of all owners and sources."""
+        """Return the outcomes of all owners and sources."""
         self._plain = [each for path in _manifests(self._tree) for each in owners_in(self._tree, path)]
         self._owning = {each.owner.file for each in self._plain}
         self._deliver_owners()
@@ -167,7 +167,7 @@ class _Delivering:
                 self._follow(own[at], [hits])
 
     def _follow(self, planned: Sequence[tuple[Planned, frozenset[str]]], owners: Sequence[Found] = ()) -> None:
-        """Build what is planned, and what the owners deliver that come out of it."""
+        """Build the planned sources and the deliveries of owners in the results."""
         self._met.update(each.owner.key for each in owners)
         for _ in range(_MOST_ROUNDS):
             if not planned:
@@ -243,7 +243,7 @@ class _Delivering:
                 yield hits
 
     def _standalone_kustomizations(self, *, owning: bool) -> list[Delivery]:
-        """Return the kustomizations that no other one builds on; `owning`: of which a build reads owners."""
+        """Return the kustomizations that no other one builds on. `owning` selects the ones read for owners."""
         folders = sorted(
             {
                 posixpath.dirname(path)
@@ -279,7 +279,7 @@ class _Delivering:
 
 
 def plan_sources(hits: Found, repository: Repository) -> list[Planned]:
-    """Return what an owner delivers, and what of it cannot be built."""
+    """Return an owner's deliveries, and its sources that cannot be built."""
     owner, value = hits.owner, hits.value
     if owner.kind == "Application":
         return application_sources(value, owner, repository)
@@ -313,7 +313,7 @@ _LACKING = re.compile(r"nil pointer evaluating|required|expected (string|map|sli
 
 
 def _without_blame(outcome: Unbuilt) -> Unbuilt:
-    """Return why a chart is not built that nobody names: its own values may be too few, which is no error."""
+    """Return the outcome of a failed standalone chart. Its own values may be insufficient, so this is no error."""
     if outcome.owner.kind != "chart":
         return outcome
     lacks_values = outcome.obstacle is Obstacle.FAILED and _LACKING.search(outcome.reason) is not None
@@ -322,7 +322,7 @@ def _without_blame(outcome: Unbuilt) -> Unbuilt:
 
 
 def _objects_of(built: Built, wanted: re.Pattern[bytes]) -> Iterator[KubeObject]:
-    """Yield the objects of a build whose texts have the words that are wanted, in the namespace of the delivery."""
+    """Yield the objects of a build with the wanted words in their text, in the delivery's namespace."""
     for each in built.objects:
         if not wanted.search(each.text.encode()):
             continue

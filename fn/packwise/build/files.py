@@ -1,7 +1,7 @@
-"""Built objects as files to judge: their names, the configuration above them, and the places of findings in them.
+"""Built objects as files to judge: their names, their configuration, and the places of their findings.
 
-A built file is called by the template or resource that it is made of, with its owner. Findings about it are put back to
-the template: to its line if that can be told, with the values files that were used.
+A built file is named after its template or resource and its owner. Findings are moved back to the template, if possible
+to the line, with the values files used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/
 
 
 def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callable[[str], str]) -> list[InputFile]:
-    """Return the files to judge of all that is built; `shown` is what the user calls a path of the repository."""
+    """Return all built objects as files to judge. `shown` returns the user's name of a repository path."""
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
     for number, each in reversed(list(enumerate(built))):
@@ -97,7 +97,7 @@ def _files_of(built: Built, number: int, tree: FileTree, top: str, shown: Callab
 
 
 def _file_of_source(delivery: Delivery, tree: FileTree) -> str:
-    """Return the file that stands for objects of which nobody tells where they come from."""
+    """Return the file for objects of unknown origin."""
     folder = delivery.source.folder
     names = ("Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization")
     hits = [path for name in names if tree.is_file(path := posixpath.join(folder, name))]
@@ -105,7 +105,7 @@ def _file_of_source(delivery: Delivery, tree: FileTree) -> str:
 
 
 def _configured_folder(delivery: Delivery, tree: FileTree) -> str:
-    """Return the folder whose nearest configuration judges the delivery: the owner's, else the source's."""
+    """Return the folder that selects the delivery's configuration: the owner's, else the source's."""
     folder = posixpath.dirname(delivery.owner.file)
     above = folder
     while True:
@@ -185,7 +185,7 @@ class _Places(Record):
 
 
 def locate_results(results: Iterable[Result], files: Iterable[InputFile]) -> list[Result]:
-    """Return results with those about built files put back to what these are made of."""
+    """Return the results. The ones about built files are moved to the sources of these files."""
     by_name = {str(file.path.name): file for file in files if file.built is not None}
     if not by_name:
         return list(results)
@@ -241,7 +241,7 @@ def _built_line(built: BuiltFrom, output: str, line: int) -> int | None:
 
 
 def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
-    """Return the line, and the column if it is the author's own, of what a result is about."""
+    """Return the line of a result's subject, and its column if the author wrote it."""
     built, line = file.built, result.tags.get("line", "")
     if built is None or not line.isdigit():
         return None, None

@@ -1,4 +1,4 @@
-"""Kustomizations of Flux: the folder of each, and what Flux changes of it.
+"""Flux's Kustomizations: the folder of each and Flux's changes to it.
 
 Source: spec/sources.md#3.7 and #3.8; kustomize-controller v1.9.4; fluxcd/pkg, kustomize generator and variables.
 """
@@ -43,7 +43,7 @@ def kustomization_owner(value: Mapping[str, Value], file: str, item: KubeObject 
 
 
 def kustomization_sources(value: Mapping[str, Value], owner: Owner, repository: Repository) -> list[Planned]:
-    """Return what a Kustomization delivers from the repository, or why it cannot be built."""
+    """Return a Kustomization's deliveries from the repository, or the reason why it cannot be built."""
     spec, notes = mapping(value.get("spec")), list[str]()
     folder: str | None = None
     try:

@@ -59,7 +59,7 @@ def release_name(value: Mapping[str, Value]) -> str:
 
 
 def release_sources(value: Mapping[str, Value], owner: Owner, repository: Repository) -> list[Planned]:
-    """Return what a HelmRelease delivers from the repository, or why it cannot be built."""
+    """Return a HelmRelease's deliveries from the repository, or the reason why it cannot be built."""
     folder: list[str] = []
     try:
         return [_delivery(value, owner, repository, folder)]

@@ -1,9 +1,8 @@
-"""Kustomizations: every file that a build of one reads, and the problems that keep a fleet from building it.
+"""Kustomizations: all files that a build reads, and the problems that prevent a build in a fleet.
 
-Nothing is fetched and no function runs: a fleet builds with kustomize's own transformers alone, from a copy of exactly
-these files. In the copy, kustomizations and the configurations of plugins are written out again as they were
-understood here, with each path in a form that kustomize can take for nothing but a path. Source: kustomize v5.8.2,
-types.Kustomization, loader, internal/git; spec/clients.md#2a.
+No file is fetched and no function runs: a fleet uses only kustomize's own transformers on a copy of exactly these
+files. The copy contains kustomizations and plugin configurations rewritten as understood here. kustomize can read each
+path in them only as a path. Source: kustomize v5.8.2, types.Kustomization, loader, internal/git; spec/clients.md#2a.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ HELM_PLUGIN = "HelmChartInflationGenerator"
 
 
 class LeafShape(Enum):
-    """A single value; those after NUMBER are texts that kustomize reads files by."""
+    """A single value. The shapes after NUMBER are texts that name files for kustomize."""
 
     TEXT = auto()
     FLAG = auto()
@@ -78,7 +77,7 @@ class ListShape:
 
 @dataclass(frozen=True, slots=True)
 class NamedShape:
-    """A mapping whose keys are the user's."""
+    """A mapping with the user's keys."""
 
     of: Shape
 
@@ -209,7 +208,7 @@ OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()
 
 
 def near(name: str, known: Collection[str]) -> str:
-    """`; did you mean "x"?` for the known name that is the same but for case, else for the nearest one, or nothing."""
+    """Return `; did you mean "x"?` for the known name that differs only in case, else for the nearest one, or ""."""
     same = same_name(name, known)
     return closest(name, known) if same is None else f'; did you mean "{same}"?'
 
@@ -263,9 +262,9 @@ _CHART_HOME = "charts"
 
 
 class BuildInputs(Record):
-    """The sorted paths of the files that a build reads, and what keeps a fleet from it.
+    """The sorted paths of the files that a build reads, and the problems that prevent it in a fleet.
 
-    `reads` is how many files it reads, each as often as kustomize does.
+    `reads` is the number of reads, counting a file as often as kustomize reads it.
     """
 
     files: tuple[str, ...] = ()
@@ -298,12 +297,10 @@ class PluginEntry(Record):
 
 
 class BuildCopy(Record):
-    """The files that kustomize gets in the place of a tree, by path, and the problems that keep a fleet from building
-    them.
+    """The files for kustomize in place of a tree, by path, and the problems that prevent the build in a fleet.
 
-    `kustomization` is the outermost one, that of `file`, without packwise; `kustomizations` are all that are written
-    out. `data` are the files that become the data of
-    ConfigMaps and Secrets, byte for byte.
+    `kustomization` is the outermost one (of `file`) without packwise. `kustomizations` are all rewritten ones. `data`
+    are the files that become the data of ConfigMaps and Secrets unchanged.
     """
 
     contents: Mapping[str, bytes]
@@ -315,12 +312,12 @@ class BuildCopy(Record):
 
 
 def file_of(tree: FileTree, folder: str) -> str | None:
-    """The kustomization in a folder; None where there is none."""
+    """Return the kustomization in a folder, or None."""
     return next((path for name in KUSTOMIZATIONS if tree.is_file(path := posixpath.join(folder, name))), None)
 
 
 def copy_of(tree: FileTree, folder: str, *, helm: bool = False) -> BuildCopy:
-    """The copy that kustomize gets to build the kustomization in `folder`, which must be there; `helm`: with charts."""
+    """Return kustomize's copy for the existing kustomization in `folder`. `helm` includes charts."""
     walked = Kustomizations(tree, keeps=True, helm=helm)
     inputs = walked.inputs(folder)
     file = file_of(tree, folder) or folder
@@ -396,10 +393,10 @@ def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[Client
 
 
 class _PluginFiles:
-    """The files that an entry of a list of plugins leads to.
+    """The files of an entry in a list of plugins.
 
-    A folder there is built too, and its output is what configures the plugins: it may list files and folders alone,
-    since what else would make of them is known only after kustomize read what they name.
+    A folder is built too and its output configures the plugins. It may only list files and folders, because the effect
+    of other fields is known only after kustomize has read the files.
     """
 
     __slots__ = ("_tree", "_visited", "files", "folders", "problems", "read")
@@ -413,7 +410,7 @@ class _PluginFiles:
         self.problems: list[ClientProblem] = []
 
     def add(self, name: str, entry: str, target: str) -> None:
-        """Adds what stands at `target`, which the kustomization `name` calls `entry`."""
+        """Add the content at `target`. The kustomization `name` calls it `entry`."""
         if self._tree.is_file(target):
             objects, problems = _objects(text_at(self._tree, target), target)
             self.read.append(target)
@@ -458,11 +455,11 @@ class _PluginFiles:
 
 
 class Kustomizations:
-    """The kustomizations of a tree; what others build on is looked at once, however many do.
+    """The kustomizations of a tree. A base is read once even if many build on it.
 
-    `data` are the files among these that become the data of ConfigMaps and Secrets, byte for byte. With `keeps`,
-    `rewritten` has the documents of kustomizations and of plugins' configurations as they are written out again.
-    `helm`: charts that the repository holds are built too.
+    `data` are the files that become the data of ConfigMaps and Secrets unchanged. With `keeps`, `rewritten` has the
+    rewritten documents of kustomizations and plugin configurations. With `helm`, charts in the repository are built
+    too.
     """
 
     __slots__ = ("_bases", "_heaviest", "_helm", "_keeps", "_plugged", "_tree", "data", "rewritten")
@@ -496,7 +493,7 @@ class Kustomizations:
         return ClientProblem(file_of(self._tree, folder) or folder, message)
 
     def _chain(self, folder: str) -> str:
-        """The folders of which each is the one that the folder before reads most through."""
+        """Return the chain of folders that contributes most reads at each step."""
         chain = [folder]
         while chain[-1] in self._heaviest and len(chain) <= _MOST_BASES:
             chain.append(self._heaviest[chain[-1]])
@@ -590,7 +587,7 @@ class _KustomizationWalk:
         self.reads = 1
 
     def add(self, inputs: BuildInputs) -> None:
-        """Adds the files and the problems of what the kustomization builds on."""
+        """Add the files and problems of the kustomization's bases."""
         self.files.update(inputs.files)
         self.problems += inputs.problems
 
@@ -666,7 +663,7 @@ class _KustomizationWalk:
         return value if shape is LeafShape.TEXT else self._copy_entry(shape, value, path)
 
     def _copy_entry(self, shape: LeafShape, entry: str, path: FieldPath) -> str:
-        """The entry as it is written out; what it names is added to the files and the bases."""
+        """Return the rewritten entry and add its target to the files or bases."""
         if shape is LeafShape.MERGE and "\n" in entry:
             self._refuse_no_objects(entry, path)
             return entry
@@ -695,7 +692,7 @@ class _KustomizationWalk:
         return f"{key}{separator}{_spelt(self._folder, target)}"
 
     def _helm_field(self, value: Value, path: FieldPath) -> Value:
-        """The charts that kustomize builds as they are written out; their files are added to those that it reads."""
+        """Return the rewritten charts for kustomize and add their files to its reads."""
         if path[0] == "helmGlobals":
             return self._copy_value(_HELM_GLOBALS, value, path)
         copied: list[Value] = []
@@ -842,7 +839,9 @@ def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem |
 
 
 def _spelt(folder: str, target: str) -> str:
-    """The path from `folder` to `target`, which starts with "./" or "../": no address does, and no YAML mapping."""
+    """Return the path from `folder` to `target` beginning with "./" or "../", so that it is no address and no YAML
+    mapping.
+    """
     path = posixpath.relpath(f"/{target}", f"/{folder}")
     return path if path == ".." or path.startswith("../") else f"./{path}"
 

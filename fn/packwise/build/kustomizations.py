@@ -1,7 +1,7 @@
-"""Kustomizations of the repository, built by `kustomize build` in a copy that it can only read.
+"""Kustomizations of the repository, built by `kustomize build` in a read-only copy.
 
-Each object comes with the file that it is made of: kustomize notes that in an annotation, which is taken off again.
-Source: spec/sources.md#2.8, #3.7, #3.8, #4.6; kustomize v5.8.2, buildMetadata, api/resource origin.
+kustomize records the source file of each object in an annotation, which is removed again. Source: spec/sources.md#2.8,
+#3.7, #3.8, #4.6; kustomize v5.8.2, buildMetadata, api/resource origin.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _ORIGIN = "config.kubernetes.io/origin"
 
 
 class BuiltObject(Record):
-    """The text of an object that a build makes, and the file in the repository that it is made of, if that is known."""
+    """The text of a built object and its source file in the repository, if known."""
 
     text: str
     file: str | None = None
 
 
 class _ChangedTree:
-    """A tree in which one file has another content, or is there in addition."""
+    """A tree with one changed or added file."""
 
     def __init__(self, tree: FileTree, path: str, content: bytes) -> None:
         self._tree = tree
@@ -122,7 +122,7 @@ def _refusal(problems: Sequence[ClientProblem], source: KustomizationSource) -> 
 
 @cache
 def kustomize() -> tuple[Program, str]:
-    """Return kustomize, confined, and its version. Raises SourceError: it is not there."""
+    """Return confined kustomize and its version. Raise SourceError if it is missing."""
     path = program_on_path("kustomize")
     if path is None:
         raise SourceError(Obstacle.PROGRAM, _ADVICE)
@@ -139,7 +139,7 @@ def _kustomize_with(helm_path: str) -> Program:
 
 
 def with_origins(kustomization: Value) -> Value:
-    """Return a kustomization whose build notes of each object the file that it is made of."""
+    """Return a kustomization that records the source file of each built object."""
     value = mapping(kustomization)
     listed = entries(value.get("buildMetadata"))
     return {**value, "buildMetadata": [*listed, *([] if _ORIGINS in listed else [_ORIGINS])]}
@@ -153,7 +153,9 @@ def build_kustomization(
     runs_helm: bool = False,
     unrestricted: bool = False,
 ) -> str:
-    """Return what `kustomize build` makes of `contents`, in which `kustomization` is at `path`. Raises SourceError."""
+    """Return the output of `kustomize build` for `contents` with `kustomization` at `path`. Raise SourceError if it
+    fails.
+    """
     if runs_helm:
         command = helm()[0].path
         program, words = _kustomize_with(command), ["build", "--enable-helm", f"--helm-command={command}"]
@@ -228,7 +230,7 @@ def _is_disabled(document: str) -> bool:
 
 
 def post_rendered(output: str, patches: Sequence[Mapping[str, Value]]) -> str:
-    """Return what a HelmRelease's postRenderers make of the output of a chart. Raises SourceError."""
+    """Return a chart's output changed by a HelmRelease's postRenderers. Raise SourceError if they fail."""
     for each in patches:
         if any("path" in mapping(patch) for patch in entries(each.get("patches"))):
             raise SourceError(Obstacle.UNSUPPORTED, "postRenderers with a patch in a file are not supported")

@@ -1,7 +1,7 @@
-"""Lines of templates and resources that built lines are made of, as far as they can be told.
+"""The source lines of built lines in templates and resources, if they can be found.
 
-Helm writes no places. A line of a template that has text of its own matches the lines that it makes: what stands
-between braces may have become anything. Of several, the one counts whose line above, by indentation, matches too.
+Helm records no positions. A template line with text of its own matches the lines that it makes, with any text in place
+of its braces. If several match, the one with a matching parent line by indentation counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sources that named paths deliver, built: their files beside the plain ones, and what is said of them."""
+"""The built sources of named paths: their files beside the plain ones, and their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def build_named(
     *,
     requires: bool = False,
 ) -> BuiltInputs:
-    """Return the files that paths name, on disk or in a commit, with all that is built of them. Raises UsageError."""
+    """Return the files at paths, on disk or in a commit, with everything built from them. Raise UsageError if a path
+    is missing.
+    """
     named = [real(path) for path in paths]
     tops = dict.fromkeys([top_of(_nearest_folder(path)) for path in named])
     kept, sources, skipped = list(files), Sources(), list(left_out)
@@ -61,7 +63,7 @@ def build_named(
 
 
 def _nearest_folder(path: str) -> str:
-    """Return the folder at a path, or above it: what a commit holds may be gone."""
+    """Return the nearest existing folder at or above a path, because a commit's folder may be gone."""
     folder = Path(path)
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -139,7 +141,7 @@ def _path_shower(top: str, commit: str | None) -> Callable[[str], str]:
 def _without_reads(
     files: Iterable[InputFile], reads: set[str], commit: str | None
 ) -> tuple[list[InputFile], list[tuple[str, LeftOut]]]:
-    """Return the files that no build reads, and those that one does; what configures packwise stays."""
+    """Return the files that no build reads, and the others. packwise's configuration stays in the first part."""
     kept: list[InputFile] = []
     passed: list[tuple[str, LeftOut]] = []
     for file in files:

@@ -1,4 +1,4 @@
-"""Files by which clients run functions, and the problems that keep a client from doing what they say."""
+"""Files that make clients run functions, and the problems that prevent it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ KPTFILE = "Kptfile"
 
 
 class ClientProblem(Record):
-    """Why a client would pass over packwise, or fail by it; the message says what to do.
+    """The reason why a client would ignore packwise or fail with it. The message names the fix.
 
-    Line and column count from 1; 0 where it is about the whole file.
+    Line and column count from 1. They are 0 for the whole file.
     """
 
     file: str

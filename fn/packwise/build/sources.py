@@ -1,6 +1,6 @@
-"""Owners, the sources that they have built and delivered, and why a source is not built.
+"""Owners, their built and delivered sources, and the reasons for unbuilt sources.
 
-Pure values: the modules of the controllers make them, `charts` and `kustomizations` build them.
+Pure values: the controllers' modules make them, and `charts` and `kustomizations` build them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Owner(Record):
-    """The one that has a source delivered: an Application, a HelmRelease, a Kustomization of Flux, a TopologyRender.
+    """The owner of a delivery: an Application, a HelmRelease, a Flux Kustomization or a TopologyRender.
 
-    It is the source itself if `item` is None.
+    `item` is None for a source without an owner.
 
-    `file` is where it is, from the top of the repository. `cluster` is where it delivers to; "" is the cluster that the
-    repository is for.
+    `file` is its path from the top of the repository. `cluster` is its destination, or "" for the repository's own
+    cluster.
     """
 
     kind: str
@@ -60,10 +60,10 @@ class Values(Record):
 
 
 class ChartSource(Record):
-    """A chart to build, as `helm template` gets it.
+    """A chart to build, as passed to `helm template`.
 
-    `values` rank from the weakest on. `base` is what replaces the chart's own values.yaml, None if it stays. `lists`
-    are its options `--set`, `--set-string` and the like. `patches` are kustomizations that change what the chart makes.
+    `values` are ordered from the weakest. `base` replaces the chart's own values.yaml, or is None to keep it. `lists`
+    are the options `--set`, `--set-string` and the like. `patches` are kustomizations for the chart's output.
     """
 
     folder: str
@@ -105,7 +105,7 @@ class KustomizationSource(Record):
 
 
 class DirectorySource(Record):
-    """Files that are delivered as they are. `excluded` are those below it that are not delivered."""
+    """Files that are delivered unchanged. `excluded` are the files below the folder that are not delivered."""
 
     folder: str
     files: tuple[str, ...]
@@ -116,7 +116,7 @@ Source = ChartSource | KustomizationSource | DirectorySource
 
 
 class Delivery(Record):
-    """A source that an owner has delivered, into a namespace. `notes` are what had to be assumed for it.
+    """A source with its owner and namespace. `notes` are the assumptions made for it.
 
     `path` is the field of the owner that names the source.
     """
@@ -158,7 +158,7 @@ Planned = Delivery | Unbuilt
 
 
 class SourceError(Exception):
-    """A source that cannot be planned or built, and why; the arguments are those of `Unbuilt`."""
+    """Raised if a source cannot be planned or built. The arguments are the fields of `Unbuilt`."""
 
     def __init__(self, obstacle: Obstacle, reason: str, *, is_wrong: bool = False, path: FieldPath = ()) -> None:
         super().__init__(reason)
@@ -187,10 +187,10 @@ def address(url: str) -> tuple[str, str] | None:
 
 
 class Repository(Record):
-    """The repository whose sources are built: its files, the URLs of its remotes, and the names of the checkout.
+    """The repository to build: its files, the URLs of its remotes, and the names of the checkout.
 
-    `revisions` are the names of what is checked out: branches and the like. `texts` are the objects in it that owners
-    refer to.
+    `revisions` are the names of the checked-out commit, such as branches. `objects` are the objects that owners refer
+    to.
     """
 
     tree: FileTree
@@ -205,7 +205,7 @@ class Repository(Record):
         return address(url) in known if known else None
 
     def is_checked_out(self, revision: str) -> bool:
-        """Return True if a revision that an owner names is what is checked out, as far as names tell."""
+        """Return True if an owner's revision is the checked-out one, as far as names show."""
         return revision in _NEWEST or revision.removeprefix("refs/heads/") in self.revisions
 
     def has(self, path: str) -> bool:
@@ -219,9 +219,9 @@ ELSEWHERE = SourceError(Obstacle.REMOTE_SOURCE, "the source is another repositor
 
 
 def local_path(repository: Repository, url: str, path: str, notes: list[str]) -> str:
-    """Return the path in the repository of a source at `url`; what is assumed for that is added to `notes`.
+    """Return the path in the repository of a source at `url`. Assumptions are added to `notes`.
 
-    Raises SourceError: it is in another repository, or not there.
+    Raise SourceError if it is in another repository or missing.
     """
     here = repository.is_here(url)
     inside = path_from_top(path)
@@ -239,7 +239,7 @@ def local_path(repository: Repository, url: str, path: str, notes: list[str]) ->
 
 
 def path_from_top(path: str) -> str | None:
-    """Return a path from the top of the repository, "" for the top; None if it leads out of it."""
+    """Return a path from the top of the repository, or "" for the top. Return None if it leads outside."""
     joined = posixpath.normpath(path.strip().lstrip("/") or ".")
     if joined == ".." or joined.startswith("../"):
         return None
@@ -272,7 +272,7 @@ def merge_patch(base: Value, patch: Value) -> Value:
 
 
 def overlay_values(base: Value, over: Value) -> Value:
-    """Return values with those `over` them, as Helm merges them: mappings by key, all else replaced.
+    """Return `base` merged with `over` as in Helm: mappings by key, other values replaced.
 
     Source: Helm, pkg/chart/loader MergeMaps.
     """
@@ -297,7 +297,7 @@ def _is_named(metadata: Value, namespace: str, name: str) -> bool:
 
 
 def first_line(text: str, most: int = 2000) -> str:
-    """Return what a program complains of, on one line of bounded length."""
+    """Return a program's error text on one line of limited length."""
     line = " ".join(text.split())
     # The cause is at the end of what Helm says of nested templates.
     return line if len(line) <= most else f"{line[: most // 2]}…{line[-most // 2 :]}"
@@ -311,10 +311,10 @@ _MOST_ALTERNATIVES = 100
 
 
 def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
-    """Return True if a glob matches a path; one that is no glob matches nothing.
+    """Return True if a glob matches a path. An invalid glob matches no path.
 
-    `*` and `?` cross no "/", and `**` does; with `crosses`, all of them do. The time is proportional to both lengths:
-    a glob is a stranger's. Source: bmatcuk/doublestar; gobwas/glob without separators.
+    `*` and `?` stop at "/" and `**` does not. With `crosses`, none of them stops. The time is proportional to both
+    lengths, because globs are untrusted. Source: bmatcuk/doublestar; gobwas/glob without separators.
     """
     if max(len(path), len(glob)) > _LONGEST_PATH:
         return False
@@ -340,7 +340,7 @@ def _alternatives(glob: str) -> list[str]:
 
 
 def _tokens(glob: str, *, crosses: bool) -> list[re.Pattern[str] | str]:
-    """The glob as classes, characters (`=a`), and `*`, `**` and `**/` for runs of any length."""
+    """Return the glob as classes, characters (`=a`), and `*`, `**` and `**/` for runs of any length."""
     tokens: list[re.Pattern[str] | str] = []
     at = 0
     while at < len(glob):

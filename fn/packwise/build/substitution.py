@@ -1,4 +1,4 @@
-"""Variables that Flux puts into what a Kustomization builds: `${name}`, as the shell's envsubst spells it.
+"""Flux's variables in the output of a Kustomization: `${name}`, in the syntax of the shell's envsubst.
 
 Source: spec/sources.md#3.8; fluxcd/pkg, envsubst (parse, funcs.go, eval.go), kustomize/kustomize_varsub.go.
 """

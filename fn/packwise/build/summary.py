@@ -1,4 +1,4 @@
-"""Results about builds: those that fail, those that are not made, and assumptions."""
+"""Results about builds: failures, skipped builds and assumptions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RULES = (FAILED, NOT_BUILT, ASSUMED)
 
 
 def results_of(delivered: Delivered, shown: Callable[[str], str], *, requires: bool) -> list[Result]:
-    """Return what is reported of builds: those that fail, with `requires` those that are not made, what is assumed."""
+    """Return the results about builds: failures, assumptions, and with `requires` also skipped builds."""
     results: list[Result] = []
     for each in delivered.unbuilt:
         if each.is_wrong:

@@ -1,8 +1,8 @@
-"""Trees of files by their paths: in memory, in a folder on disk, in a commit; and the documents in them.
+"""Trees of files by path, in memory, in a folder on disk or in a commit, and the documents in them.
 
-Paths are slash-separated below the top of the repository; "" is the top.
+Paths use slashes below the top of the repository. "" is the top.
 
-Clusters are alike, and each file is asked about several times: the texts that were read last are not read again.
+Clusters are similar and read each file several times, so the last texts are cached.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class FileTree(Protocol):
     """Files by their paths."""
 
     def is_file(self, path: str) -> bool:
-        """True if a file, and no link, stands at `path`."""
+        """Return True if `path` is a file and not a link."""
         ...
 
     def is_folder(self, path: str) -> bool:
-        """True if a folder, and no link, stands at `path`."""
+        """Return True if `path` is a folder and not a link."""
         ...
 
     def read(self, path: str) -> bytes:
@@ -54,9 +54,9 @@ class FileTree(Protocol):
         ...
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """The paths of all files in a folder and in its folders, sorted.
+        """Return the paths of all files in a folder and its folders, sorted.
 
-        Hidden ones are left out, but for those that say what other files are.
+        Hidden files are skipped unless they describe other files.
         """
         ...
 
@@ -70,7 +70,7 @@ class FileTree(Protocol):
 
 
 class MemoryTree:
-    """A tree whose files are in memory."""
+    """A tree of files in memory."""
 
     __slots__ = ("_contents", "_folders", "_paths")
 
@@ -105,13 +105,13 @@ class MemoryTree:
 
 
 def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
-    """Those of the `paths` that stand directly in the folder, sorted, without hidden files."""
+    """Return the sorted `paths` directly in the folder, without hidden files."""
     inside = [path for path in paths if posixpath.dirname(path) == folder]
     return sorted(path for path in inside if not posixpath.basename(path).startswith("."))
 
 
 def below(paths: Sequence[str], folder: str) -> Sequence[str]:
-    """Those of the sorted `paths` that are in `folder` or in its folders."""
+    """Return the sorted `paths` within `folder` at any depth."""
     if not folder:
         return paths
     # "0" is the character after "/".
@@ -143,14 +143,14 @@ def mapping_at(tree: FileTree, path: str) -> Mapping[str, Value]:
 
 
 def objects_at(tree: FileTree, path: str) -> Iterator[KubeObject]:
-    """The mappings among the documents of a file; what is no YAML is left out."""
+    """Return the mappings among the documents of a file. Invalid YAML is skipped."""
     return (each for each in documents_in(text_at(tree, path), path) if isinstance(each, KubeObject))
 
 
 def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
-    """The documents of `text`, which stands in the file at `path`: mappings, and why others are none.
+    """Yield the documents of `text` in the file at `path`: mappings, or the error of a document that is not one.
 
-    Documents that hold nothing are left out.
+    Empty documents are skipped.
     """
     for each in _kept_documents(text) if len(text) <= _LONGEST else _documents(text):
         if isinstance(each, YamlError):
@@ -161,7 +161,7 @@ def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
 
 
 def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[ClientProblem]:
-    """The documents of a file that are no YAML, have one of the words, and are no templates."""
+    """Return the documents of a file that are invalid YAML, have one of the words, and are not templates."""
     text, problems = text_at(tree, path), list[ClientProblem]()
     for document in split_documents(text):
         try:
@@ -174,7 +174,7 @@ def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[Cli
 
 
 def text_at(tree: FileTree, path: str) -> str:
-    """The text of a file; "" where it cannot be read, which whoever renders the package reports."""
+    """Return the text of a file, or "" if it is unreadable. The package's render reports that."""
     try:
         return tree.read(path).decode("utf-8", "replace")
     except OSError:
@@ -236,7 +236,7 @@ def _content(path: str) -> bytes:
 
 
 class RecentContents:
-    """The contents that were read last, by path, up to a number of bytes."""
+    """The contents read last, by path, up to a number of bytes."""
 
     __slots__ = ("_kept", "_size")
 
@@ -252,7 +252,7 @@ class RecentContents:
         return data
 
     def keep(self, path: str, data: bytes) -> bytes:
-        """Keeps `data`, and lets go of what was not asked for longest. Returns `data`."""
+        """Keep `data` and drop the least recently used contents. Return `data`."""
         self._kept[path] = data
         self._size += len(data)
         while self._size > _BYTES_KEPT:
@@ -261,10 +261,10 @@ class RecentContents:
 
 
 class DiskTree:
-    """The files below `top`, the top of a repository; those in the folder `root` of it are listed.
+    """The files below `top`, the top of a repository. Only files in its folder `root` are listed.
 
-    The folder `output`, hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises OSError
-    where a folder cannot be read.
+    The folder `output`, hidden files, ignored files and the globs `exclude` are not listed. Raise OSError if a folder
+    is unreadable.
     """
 
     def __init__(self, top: str, root: str, output: str | None = None, exclude: Sequence[str] = ()) -> None:
@@ -316,7 +316,7 @@ class DiskTree:
         return self._contents.keep(path, data)
 
     def digest(self, path: str) -> bytes:
-        """A digest of what the file held when it was read last. Raises OSError where it cannot be read."""
+        """Return a digest of the file's content at its last reading. Raise OSError if it is unreadable."""
         at = self._place(path)
         known = None if at is None else bytes(self._digests[at : at + _SIZE])
         return known if known is not None and any(known) else sha256(self.read(path)).digest()
@@ -326,7 +326,7 @@ class DiskTree:
         return blob_of(self.read(path), name)
 
     def _place(self, path: str) -> int | None:
-        """Where the digest of the file stands; None for one that is not listed."""
+        """Return the position of the file's digest, or None if it is not listed."""
         at = bisect_left(self._files, path)
         return at * _SIZE if at < len(self._files) and self._files[at] == path else None
 
@@ -393,9 +393,9 @@ class DiskTree:
 
 
 class CommitTree:
-    """The files of `commit`, of which those in the folder `root` are listed; `disk` is the checkout beside it.
+    """The files of `commit`. Only files in the folder `root` are listed. `disk` is the checkout.
 
-    Hidden files, what `.gitignore` names and the globs `exclude` are not listed. Raises UsageError where git fails.
+    Hidden files, ignored files and the globs `exclude` are not listed. Raise UsageError if git fails.
     """
 
     def __init__(self, commit: Commit, root: str, disk: DiskTree, exclude: Sequence[str] = ()) -> None:
@@ -445,7 +445,7 @@ class CommitTree:
         return self._contents.keep(path, self._commit.content(blob))
 
     def digest(self, path: str) -> bytes:
-        """A digest of what the file holds."""
+        """Return a digest of the file's content."""
         return sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:  # noqa: ARG002
@@ -453,7 +453,7 @@ class CommitTree:
         return self._commit.blobs[path]
 
     def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:
-        """The files in the root, as those of a folder on disk are listed."""
+        """Return the files in the root, listed like a folder on disk."""
         paths = [path for path in below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
         folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}
         texts = {folder: self.read(path).decode("utf-8", "replace") for folder, path in folders.items()}
@@ -463,7 +463,7 @@ class CommitTree:
 
 
 def folders_above(paths: Iterable[str]) -> set[str]:
-    """The folders that hold these files, and the folders that hold those."""
+    """Return all folders above these files."""
     folders: set[str] = set()
     for path in paths:
         folder = posixpath.dirname(path)

@@ -1,1 +1,1 @@
-"""Findings: judged by group, fixed, and reported in the format that is asked for."""
+"""Findings judged by group, fixed, and reported in the requested format."""

@@ -1,6 +1,6 @@
-"""The state before a change: files of a commit or folder, and what changed since.
+"""The state before a change: files of a commit or folder, and the changes since then.
 
-Each file has a digest of all that it is judged by, before the change and after it, as packages of a fleet have.
+Each file has a digest of its complete input before and after the change, as packages of a fleet have.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 
 class Before(Record):
-    """The files of a commit, by real path: `files` were judged, `around` stood around these.
+    """The files of a commit by real path: `files` were judged and `around` surrounded them.
 
-    `around_now` are files that stand around those of today, where they differ. `same` are the real paths of all files
-    that hold today what they held in the commit.
+    `around_now` are different files that surround the current ones. `same` are the real paths of all files that are
+    unchanged since the commit.
     """
 
     files: dict[str, InputFile]
@@ -58,9 +58,9 @@ class Before(Record):
 
 
 class Base:
-    """A commit and its files by real path, those of submodules that are checked out too.
+    """A commit and its files by real path, including files of checked-out submodules.
 
-    A submodule whose commit git does not have here has no files. Raises UsageError as `Commit` does.
+    A submodule has no files if git lacks its commit. Raise UsageError as in `Commit`.
     """
 
     def __init__(self, name: str, path: str) -> None:
@@ -101,11 +101,11 @@ class Base:
         return any(contains(path, each) for each in self._blobs)
 
     def has_same(self, path: str) -> bool:
-        """True if the file holds on disk what it held in the commit."""
+        """Return True if the file on disk has the commit's content."""
         return path in self._blobs and path in self.same([path])
 
     def same(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of `paths` that hold on disk what they held in the commit; no link, and nothing below one, does."""
+        """Return the `paths` with the commit's content on disk. Links and paths below them are excluded."""
         folders: dict[str, bool] = {}
         same: set[str] = set()
         for path in paths:
@@ -120,9 +120,9 @@ class Base:
 
 
 def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
-    """The commits from which the checkout and `reference` have gone apart; `git:` before that says nothing more.
+    """Return the merge bases of the checkout and `reference`. A prefix `git:` is optional.
 
-    Raises UsageError: stdin, no repository or several, no such commit, or nothing in common with it.
+    Raise UsageError for stdin, no repository or several, an unknown commit, or no common commit.
     """
     named = list(paths)
     if STDIN in named:
@@ -142,7 +142,9 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
 
 
 def read_before(base: Base, named: Named, files: Iterable[InputFile], around: Iterable[InputFile]) -> Before:
-    """The files that `named` named in the commit, and those around them; `files` and `around` are those of today."""
+    """Return the commit's files for the paths in `named` and the files around them. `files` and `around` are the
+    current ones.
+    """
     own = {path_of(file): file for file in files}
     beside = {path_of(file): file for file in around}
     markers = [path for path in base.paths if Path(path).name in MARKERS]
@@ -176,7 +178,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
 
 
 def differs(base: Base, paths: Iterable[str]) -> bool:
-    """True if the files that `paths` name within the repository differ from those in the commit."""
+    """Return True if files at `paths` within the repository differ from the commit."""
     for path in paths:
         at = real(path)
         if path == STDIN or not contains(base.top, at):
@@ -189,7 +191,9 @@ def differs(base: Base, paths: Iterable[str]) -> bool:
 
 
 def _target(path: str, targets: Iterable[str]) -> str | None:
-    """The first of `targets`, real paths, that names the file: itself, or a folder in which it is not hidden."""
+    """Return the first of `targets` (real paths) that includes the file: itself, or a folder in which it is not
+    hidden.
+    """
     above = {path, *map(str, Path(path).parents)}
     return next((target for target in targets if target in above and not _is_hidden(path, target)), None)
 
@@ -201,9 +205,9 @@ def _is_hidden(path: str, target: str) -> bool:
 def _inputs(
     named: Named, target: InputPath, paths: Iterable[str], top: str, texts: Mapping[PurePosixPath, str]
 ) -> Iterable[InputPath]:
-    """The files `paths` as `target`, which is among what is `named`, named them in the commit.
+    """Return the files `paths` in the commit as inputs of `target`, one of the paths in `named`.
 
-    `texts` are those of the files below `top` that say which others are judged.
+    `texts` are the files below `top` that select others.
     """
     name, at = Path(str(target.name)), target.identity
     by_part = {str(_below(at, path)): path for path in paths}
@@ -220,7 +224,7 @@ def _inputs(
 
 
 def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
-    """Keeps what the file defines for others; nothing where that is nothing, or no text."""
+    """Keep the definitions in the file. Skip files without any and files that are not text."""
     try:
         file = defining(decode(data, InputPath(path, Path(path).name, is_named=False, at=path)))
     except FieldError:
@@ -230,7 +234,7 @@ def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
 
 
 def _content(path: str) -> bytes | None:
-    """The content of a regular file; None where there is none, and for what cannot be read."""
+    """Return the content of a regular file, or None if it is missing or unreadable."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INPUT:
@@ -249,10 +253,10 @@ def _below(top: str, path: str) -> PurePosixPath:
 
 
 def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
-    """The files that `named` names, of which only those are judged that the change since `reference` reaches.
+    """Return the files of `named`. Only files affected by the change since `reference` are judged.
 
-    A path that the change took away names nothing; `nodes` are files of the cluster's nodes. Raises UsageError as
-    `read_groups` does, and where git does not know what changed.
+    A path removed by the change is empty. `nodes` are files of the cluster's nodes. Raise UsageError as in
+    `read_groups`, and if git cannot determine the change.
     """
     bases = bases_of(reference, named.paths)
     try:
@@ -299,7 +303,7 @@ def _read(named: Named, bases: Iterable[Base]) -> Checkup:
 
 
 class _Then(Record):
-    """The state before, by the folder of the configuration that judges now: its files, and whether some are lost."""
+    """The state before, by the folder of the current configuration: its files, and the folders with lost files."""
 
     files: Mapping[str | None, list[InputFile]]
     lost: frozenset[str | None]
@@ -378,7 +382,7 @@ def _is_new(name: str, befores: Iterable[Before]) -> bool:
 def _results_of_change(
     results: Iterable[Result], now: Mapping[str, InputFile], folders: Mapping[str, str | None], reached: set[str]
 ) -> Iterable[Result]:
-    """Those of the results on what cannot be read that are about the change, or keep it from being judged."""
+    """Yield the results about unreadable files that concern the change or prevent its judgement."""
     judging = {folders[path] for path in reached if path in folders}
     passed: set[str] = set()
     for path, file in now.items():

@@ -1,7 +1,7 @@
-"""The results of a check for programs and forges: JSON, GitHub, GitLab, JUnit, SARIF, and a comment in Markdown.
+"""The results of a check for programs and forges: JSON, GitHub, GitLab, JUnit, SARIF, and a Markdown comment.
 
-An error is a failure. A warning fails nothing, so its case passes, and its text stands in the case's output. Source:
-the Ant task's format, as github.com/windyroad/JUnit-Schema has it.
+In JUnit an error is a failure. A warning is in the output of a passing case. Source: the Ant task's format in
+github.com/windyroad/JUnit-Schema.
 
 Source: docs.github.com "Workflow commands for GitHub Actions"; what is escaped: actions/toolkit, core/src/command.ts;
 docs.gitlab.com "Code Quality", "Code Quality report format"; docs.oasis-open.org SARIF v2.1.0 errata 01;
@@ -136,7 +136,7 @@ _NOWHERE = "."
 
 
 def as_gitlab(checked: Checked) -> str:
-    """A list of violations, each with a file and a line, as GitLab demands."""
+    """Return a list of violations, each with a file and a line, as GitLab requires."""
     hashes = fingerprints(checked.results)
     violations = [_violation(result, fingerprint) for result, fingerprint in zip(checked.results, hashes, strict=True)]
     return json_text(violations)
@@ -285,7 +285,7 @@ def _message(result: Result) -> str:
 
 
 def _physical(result: Result) -> dict[str, Any]:
-    """Where in which file; nothing for stdin, which has no address."""
+    """Return the file and position, or an empty mapping for stdin, which has no address."""
     if result.file is None:
         return {}
     physical: dict[str, Any] = {"artifactLocation": _artifact(result.file.path)}
@@ -303,7 +303,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _logical(result: Result) -> dict[str, Any]:
-    """The resource, and the field of it."""
+    """Return the resource and its field."""
     ref, field = result.resource_ref, result.field
     locations: list[dict[str, str]] = []
     if ref is not None:

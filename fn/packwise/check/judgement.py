@@ -1,8 +1,8 @@
-"""The groups of a check judged one by one, each by the layers that one client applies together.
+"""The groups of a check judged one by one. Each is divided into the layers that one client applies together.
 
-Together are: one file; what a kustomization reaches; a package of kpt; stdin; and, below a configuration of packwise, a
-folder that holds no kustomization, as Argo CD and `kubectl apply -f` take it. Where nothing says so, two files of one
-folder are variants of a recipe, of which somebody applies one. Source: spec/gitops.md; spec/clients.md#2a and #3.
+A layer is one file, the files of a kustomization, a kpt package, or stdin. Below a configuration of packwise it is also
+a folder without a kustomization, as in Argo CD and `kubectl apply -f`. Otherwise, two files of one folder are variants
+of a recipe, and users apply one of them. Source: spec/gitops.md; spec/clients.md#2a and #3.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _NAMES = frozenset(kind.name for kind in WORKLOADS)
 
 
 def is_of_release(result: Result) -> bool:
-    """True if a result says that nobody names the release: what else a command says rests on the assumed one."""
+    """Return True if a result reports an unnamed release. All other output rests on the assumed one."""
     return result.tags.get("rule") == UNNAMED.name
 
 
 class Judgement(Record):
-    """The sorted `results` of all groups, and what was judged; whether a workload `is_new`: it has no status."""
+    """The sorted `results` of all groups and their coverage. `is_new` is true if a workload has no status."""
 
     results: tuple[Result, ...]
     coverage: Coverage = Coverage()
@@ -50,7 +50,7 @@ class Judgement(Record):
 
 
 class Layer(Record):
-    """The `group` with the items of one of its layers, the render of that, and the layer's own `files`."""
+    """The `group` with the items of one layer, the render of it, and the layer's own `files`."""
 
     files: frozenset[str | None]
     group: Group
@@ -58,11 +58,10 @@ class Layer(Record):
 
 
 class _Verdict(Record):
-    """The verdict of a render on one group: the results that are reported, and how many `workloads` it judged.
+    """The verdict of a render on one group: the reported results and the number of judged `workloads`.
 
-    `judge` says by what they were judged, None where nothing configures a render. Whether a workload `is_new`: it has
-    no status. `objects` are the workloads that are Kubernetes objects. It `has_plans` where workloads need a release of
-    Grove or KAI.
+    `judge` describes the configuration, or is None without one. `is_new` is true if a workload has no status. `objects`
+    counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or KAI.
     """
 
     results: tuple[Result, ...]
@@ -150,7 +149,9 @@ def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[La
 
 
 def results_of(layers: Sequence[Layer]) -> list[Result]:
-    """The results of all layers; of the later ones those about their own files, and what is said once is said once."""
+    """Return the results of all layers. Later layers add those about their own files, and rules of packages appear
+    once.
+    """
     results = list(layers[0].rendered.results)
     for layer in layers[1:]:
         known = {result.tags.get("rule") for result in results} & rules_of_packages()
@@ -163,7 +164,7 @@ def results_of(layers: Sequence[Layer]) -> list[Result]:
 
 
 def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
-    """The results; that there is no workload is said with what was passed over, for formats without a last line."""
+    """Yield the results. A missing workload is reported with the skipped files, for formats without a last line."""
     over = count_unjudged(coverage.reasons)
     for result in results:
         is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
@@ -171,9 +172,9 @@ def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Res
 
 
 def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
-    """Those of the results of a group that are about what the user named, or keep it from being judged.
+    """Return the results of a group that concern the user's files or prevent their judgement.
 
-    `obstacles` are those about what objects are judged by.
+    `obstacles` are results about configurations and CRDs.
     """
     # There can be a hundred thousand of each: looked up, not compared with one another.
     preventing = {repr(result) for result in obstacles if result.severity is Severity.ERROR}
@@ -185,7 +186,7 @@ def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], gro
 
 
 def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
-    """The results but for those on unchanged files that were there before; what keeps others from being judged stays.
+    """Remove findings on unchanged files that predate the change. Results that prevent judgement stay.
 
     A change can break a file that it does not touch: a second object of a name is reported at either.
     """
@@ -202,7 +203,7 @@ def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
 
 
 def _is_reported(result: Result, group: Group) -> bool:
-    """True if a result is about a file that is judged, or an error of what configures it."""
+    """Return True if a result is about a judged file or an error in its configuration."""
     file = None if result.file is None else result.file.path
     if file not in group.around:
         return True

@@ -24,7 +24,7 @@ class Output(Record):
 
 
 class Fix(Record):
-    """Options of `--fix`: `unsafe` fixes change what is meant; to `show` is to print a diff, and write nothing."""
+    """Options of `--fix`. `unsafe` fixes change the meaning. `show` prints a diff and writes no file."""
 
     unsafe: bool = False
     show: bool = False
@@ -45,10 +45,10 @@ class FindingChoice(Record):
 
 
 class CheckOptions(Record):
-    """`packwise check`; `fix` is None where nothing is mended.
+    """`packwise check`. `fix` is None without fixes.
 
-    `changed_since` is a commit: only what the change since then reaches is reported. Where it `requires_workloads`, one
-    must be judged.
+    `changed_since` is a commit: only findings affected by the change since then are reported. With
+    `requires_workloads`, at least one must be judged.
     """
 
     named: Named

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
-    """Return what is wrong, and fix files if that is asked for. Raise UsageError."""
+    """Return the findings, and fix files if requested. Raise UsageError if an option is wrong."""
     if command.choice != FindingChoice():
         _refuse_unknown(command.choice)
     fixed, lines = None, list[str]()
@@ -151,7 +151,7 @@ def _show(fixed: _Fixed) -> Answer:
 
 
 def _unsafe_note(fixed: _Fixed) -> list[str]:
-    """The note on objects that could be mended too, and are not since that changes what is meant."""
+    """Return the note on objects with further unsafe fixes, because these change the meaning."""
     if not fixed.hidden:
         return []
     return [
@@ -161,7 +161,7 @@ def _unsafe_note(fixed: _Fixed) -> list[str]:
 
 
 class _Chosen(Record):
-    """`results` are reported; `known` counts those that a file knows, `gone` what it knows and is there no longer."""
+    """`results` are reported. `known` counts the results in the file of known ones, `gone` its obsolete entries."""
 
     results: tuple[Result, ...]
     known: int = 0
@@ -169,7 +169,7 @@ class _Chosen(Record):
 
 
 def _refuse_unknown(choice: FindingChoice) -> None:
-    """Raises UsageError where a rule is named that there is not, or one is to be ignored whose findings are errors."""
+    """Raise UsageError if a named rule is unknown, or if an ignored rule reports errors."""
     # Only whoever names rules pays for the table of all.
     from packwise.rules.run import rule_named
 
@@ -199,7 +199,7 @@ def _findings_text(results: Sequence[Result]) -> str:
 
 
 def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Those of `results` that may be known, and errors that never are: with these, nothing else is judged."""
+    """Divide `results` into findings that may be known, and errors that never are because they prevent judgement."""
     known: list[Result] = []
     never: list[Result] = []
     for result in results:
@@ -230,7 +230,7 @@ def _read_known(name: str) -> frozenset[str]:
 
 
 class _Fixed(Record):
-    """The files that mending changes: name, text before, text after. `hidden` counts objects that need unsafe fixes."""
+    """The changed files: name, text before, text after. `hidden` counts objects that need unsafe fixes."""
 
     texts: tuple[tuple[str, str, str], ...] = ()
     hidden: int = 0
@@ -267,16 +267,16 @@ def _texts(inputs: Inputs, mended: Mended) -> list[tuple[str, str, str]]:
 
 
 class Mended(Record):
-    """The items with what can be mended, in their order; `hidden` of them could be mended further by a decision."""
+    """The fixed items in order. `hidden` counts items with further unsafe fixes."""
 
     items: tuple[KubeObject, ...]
     hidden: int
 
 
 def mend(package: Package, *, unsafe: bool = False) -> Mended:
-    """The items, mended where only one thing can be meant; `unsafe`: also where that is a decision.
+    """Return the items with all unambiguous fixes. With `unsafe`, fixes that change the meaning are applied too.
 
-    Those that need none come back as they are, and so do those where an anchor or alias is in the way.
+    Items without fixes are returned unchanged, also if an anchor or alias prevents a fix.
     """
     inventory, selection = read_package(package)
     try:
@@ -304,7 +304,7 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
 
 
 def _mend_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-    """The item in other words, which say what its author can only have meant."""
+    """Return the item rewritten where the author's meaning is unambiguous."""
     for front_end in workload_front_ends():
         item = front_end.mend(item, cluster.revision, settings)
     return item

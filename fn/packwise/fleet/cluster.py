@@ -1,6 +1,6 @@
-"""A pool of Dask workers: `distributed` hands tasks out, and runs those of lost workers again.
+"""A pool of Dask workers: `distributed` hands out tasks and reruns the tasks of lost workers.
 
-The scheduler and the workers are trusted as this process is: what they send is unpickled here.
+The scheduler and the workers are trusted like this process, because their messages are unpickled here.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _ADDRESS = re.compile(r"(?P<protocol>tcp|tls|wss?)://(?P<host>.+):\d{1,5}")
 
 
 def is_exposed(scheduler: str) -> bool:
-    """True if what goes to and from the scheduler at this address crosses a network without TLS.
+    """Return True if traffic with the scheduler at this address crosses a network without TLS.
 
-    A name is not looked up: what it stands for may change.
+    Names are not resolved, because their addresses may change.
     """
     match = _ADDRESS.fullmatch(scheduler)
     if match is None or match["protocol"] in ("tls", "wss") or match["host"] == "localhost":
@@ -57,9 +57,9 @@ def is_exposed(scheduler: str) -> bool:
 
 
 class ClusterPool(Generic[T, R]):
-    """The workers of the Dask cluster whose scheduler is at an address.
+    """The workers of the Dask cluster of the scheduler at an address.
 
-    Raises WorkersError where distributed is not installed, no scheduler answers, or it is of another version.
+    Raise WorkersError if distributed is not installed, no scheduler answers, or its version differs.
     """
 
     def __init__(self, scheduler: str, work: Callable[[T], R]) -> None:
@@ -108,7 +108,7 @@ class ClusterPool(Generic[T, R]):
             return [(number, answer[0])]
 
     def close(self) -> None:
-        """Takes back what has no answer yet; what runs on a worker comes to its end there, and goes nowhere."""
+        """Cancel tasks without an answer. Running tasks finish on their workers and their answers are discarded."""
         with suppress(Exception):
             self._client.cancel(list(self._futures.values()), force=True)
         with suppress(Exception):
@@ -121,7 +121,7 @@ class ClusterPool(Generic[T, R]):
         self._futures[number].add_done_callback(note)
 
     def _answer(self, future: Any) -> tuple[R | Lost] | None:
-        """The answer; None if it is gone with its worker, in which case the scheduler has the task run again."""
+        """Return the answer, or None if it was lost with its worker. The scheduler then reruns the task."""
         from distributed import KilledWorker
 
         if future.status == "cancelled":
@@ -177,7 +177,7 @@ class ClusterPool(Generic[T, R]):
 
 
 def _connect(scheduler: str) -> Any:
-    """A client of the scheduler, which keeps its own messages to itself."""
+    """Return a client of the scheduler without the client's own log messages."""
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
     if _ADDRESS.fullmatch(scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
@@ -207,8 +207,8 @@ _ONE_AT_A_TIME = Lock()
 
 
 def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
-    """The function that a worker runs, shipped by value, as functions within functions are: it also runs where no
-    packwise is.
+    """Return the function that a worker runs. As a nested function it is sent by value, so it runs without packwise
+    installed.
     """
 
     def call(task_as_bytes: bytes) -> tuple[object] | str:

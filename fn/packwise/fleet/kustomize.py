@@ -1,8 +1,8 @@
-"""kustomize, run for a fleet where it reaches nothing, from a copy of exactly the files that a kustomization names.
+"""kustomize in isolation for a fleet, on a copy of exactly the files that a kustomization names.
 
-The copy is in a folder of its own, without links. Functions and plugins are switched off, PATH is empty, so that no git
-is there to fetch with, and HTTP goes to a proxy that does not exist. If the system can, the program is also confined:
-it has no network, and may read nothing else.
+The copy is in a separate folder without links. Functions and plugins are disabled. PATH is empty, so that there is no
+git for fetching, and HTTP uses a proxy that does not exist. If the system permits, the program is also confined: it has
+no network and can read only the copy.
 
 Source: kustomize v5.8.2, `build --help`, internal/loader; net/http, ProxyFromEnvironment.
 """
@@ -56,10 +56,10 @@ def kustomize_version() -> str:
 
 
 def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Collection[str] = ()) -> bytes:
-    """The output of kustomize for `files`, in which `kustomization` takes the place of the one at `path`.
+    """Return kustomize's output for `files`. `kustomization` replaces the one at `path`.
 
-    `data` are the paths of files whose content goes into ConfigMaps and Secrets, and so into their names. Objects that
-    a build would drop last, those of local configuration, are among the answer. Raises KustomizeError.
+    `data` are the paths of files with content for ConfigMaps and Secrets and so for their names. The output includes
+    objects of local configuration that a build would drop at the end. Raise KustomizeError if it fails.
     """
     program = kustomize_program()
     confinement = confinement_of(program)
@@ -94,9 +94,9 @@ def confinement_of(program: str) -> Confinement:
 
 
 def try_out(program: str) -> tuple[str, Confinement]:
-    """The version of the program, and the tightest confinement in which it tells that. Raises KustomizeError.
+    """Return the program's version and the tightest confinement in which it reports it. Raise KustomizeError.
 
-    Its libraries may stand elsewhere, or a container may allow no namespaces: then it must run without.
+    It runs unconfined if its libraries are elsewhere or a container forbids namespaces.
     """
     for confinement in confinements():
         try:

@@ -22,14 +22,14 @@ FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
 
 
 class Fleet(Record):
-    """`packwise fleet VERB ROOT`; `folder` is what a render writes to.
+    """`packwise fleet VERB ROOT`. A render writes to `folder`.
 
-    With `changed_since`, only what differs from that commit is looked at. `baseline` is the state before the change.
-    `nodes` are those of the clusters, `crds` files and folders with their CustomResourceDefinitions. `jobs` is the
-    number of processes, `scheduler` the address of Dask's in their place. `cache` is where answers are kept, None for
-    the user's own folder, unless nothing `is_cached`; a folder keeps to `cache_size` bytes. With `exit_code`, a change
-    counts as an error does. `prunes`: what an earlier run wrote to `folder` for packages that are gone is removed.
-    `values` are those of variables in templates. Where it `requires_workloads`, one must be judged in each package.
+    With `changed_since`, only packages that differ from that commit are processed. `baseline` is the state before the
+    change. `nodes` are the clusters' nodes and `crds` files and folders with their CustomResourceDefinitions. `jobs` is
+    the number of processes, or `scheduler` the address of a Dask scheduler instead. `cache` is the place of cached
+    answers: None is the user's own folder, unless `is_cached` is false. A folder is limited to `cache_size` bytes. With
+    `exit_code`, a change counts as an error. With `prunes`, output of an earlier run for removed packages is deleted
+    from `folder`. `values` set template variables. With `requires_workloads`, each package needs a judged workload.
     """
 
     verb: FleetVerb

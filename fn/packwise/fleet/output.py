@@ -1,7 +1,7 @@
-"""The output folder of a fleet: its files, orphans, and the evidence that it is up to date.
+"""The output folder of a fleet: its files, orphans, and the evidence that it is current.
 
-As git's index, this goes by the times, the size, the number (inode) and the permissions of each file. It is kept in the
-cache: it differs from machine to machine, and an output must not.
+Like git's index, it compares the times, size, inode and permissions of each file. The evidence is in the cache because
+it differs between machines, and outputs must not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class OutputFolder:
-    """The folder `folder`, in which each package has one at the path that `below` gives for its own."""
+    """The output folder `folder`. Each package has its folder at the path that `below` returns."""
 
     __slots__ = ("_below", "_copied_in", "_evidence", "_folder")
 
@@ -101,7 +101,7 @@ class OutputFolder:
             remove_left(folder)
 
     def _apply(self, folder: Path, changes: Changes) -> Look | None:
-        """Writes the folder; a look at what it is then, from before anyone else could change it."""
+        """Write the folder, and return its look from before other processes could change it."""
         looks: list[Look | None] = []
         one_by_one = apply(folder, changes, at_once=True, look=lambda copy: looks.append(self._evidence.look(copy)))
         return looks[0] if looks and one_by_one is None else None
@@ -131,9 +131,9 @@ _NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
 
 
 def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> list[str]:
-    """The folders below `output`, by path, that have a list of packwise's own files and are not `known`.
+    """Return the folders below `output`, by path, that have a list of packwise's own files and are not `known`.
 
-    What `evidence` has of a folder is not looked for again.
+    Folders in `evidence` are not searched again.
     """
     written: set[str] = set()
     left = ["."]
@@ -154,10 +154,10 @@ def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> li
 
 
 def prune(output: Path, name: str) -> list[Result]:
-    """Removes what an earlier run wrote to the folder `name` of `output`, and folders that are empty then.
+    """Remove an earlier run's files from the folder `name` of `output`, and folders that become empty.
 
-    A file that was changed since stays, as do files of others: a warning names it. Errors are among the results where
-    the folder cannot be changed; it is as it was then.
+    Changed files and other tools' files stay, and a warning names them. If the folder cannot be changed, it is left
+    unchanged and the results have an error.
     """
     folder = output / name
     try:
@@ -184,9 +184,9 @@ _REST = 2 * _SECOND
 
 
 class Look(Record):
-    """The files and folders in a folder, with what tells a change of each. `at` is when they were looked at.
+    """The files and folders in a folder, with the data that reveals a change of each. `at` is the time of the look.
 
-    They are in the order of the file system, which keeps it as long as nothing changes.
+    They are in the order of the file system, which is stable while the folder is unchanged.
     """
 
     entries: Mapping[str, bytes]
@@ -208,7 +208,7 @@ class Look(Record):
         return all(_time(entry) + _REST < self.at for entry in self.entries.values())
 
     def is_after(self, before: Look | None, written: Collection[str]) -> bool:
-        """True if this is the look `before` with the files `written`, to which nobody else had access yet."""
+        """Return True if this look equals `before` plus the files `written`, from before other processes had access."""
         kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
         if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
             return False
@@ -216,7 +216,7 @@ class Look(Record):
         return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
 
     def has(self, entries: Mapping[str, bytes]) -> bool:
-        """True if these are among its files, whatever happened to their names: a link made and removed is no change."""
+        """Return True if these files are included under any names, because adding and removing a link is no change."""
         return all(
             path in self.entries and self.entries[path][:_OF_CONTENT] == entry[:_OF_CONTENT]
             for path, entry in entries.items()
@@ -244,7 +244,7 @@ def _is_hidden(folder: str) -> bool:
 
 
 def look_at(folder: str) -> Look | None:
-    """A look at a folder; None where not all of it can be seen. No link is followed, and `.git` is left out."""
+    """Return a look at a folder, or None if a part is unreadable. Links are not followed and `.git` is skipped."""
     at = time_ns()
     entries: dict[str, bytes] = {}
     folders = [""]
@@ -278,7 +278,7 @@ def _open_folder(folder: str) -> Generator[int | str]:
 
 
 class FolderEvidence:
-    """Looks at folders that held what an answer has to write, in a cache that is near; nothing, where there is none."""
+    """Looks at folders with the output of an answer, stored in a near cache. Without one it stays empty."""
 
     __slots__ = ("_cache", "_written")
 
@@ -291,7 +291,7 @@ class FolderEvidence:
         return None if self._cache is None else look_at(os.fspath(folder))
 
     def is_held(self, folder: Path, plan: bytes) -> bool:
-        """True if the folder looks as it did when it held what `plan` is the digest of."""
+        """Return True if the folder is unchanged since it had the content with the digest `plan`."""
         known = None if self._cache is None else self._cache.get(_key(folder, plan))
         if known is None:
             return False
@@ -302,7 +302,7 @@ class FolderEvidence:
         return True
 
     def package_folders_in(self, folder: str) -> tuple[str, ...] | None:
-        """The folders in a folder that is held, "" for itself, which have a list of packwise's own files."""
+        """Return the folders with a list of packwise's own files in an unchanged folder. "" is the folder itself."""
         return self._written.get(folder)
 
     def keep(self, folder: Path, plan: bytes, look: Look) -> None:

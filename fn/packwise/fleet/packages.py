@@ -1,4 +1,4 @@
-"""The packages of a fleet, and those that a change can reach."""
+"""The packages of a fleet, and the ones that a change can affect."""
 
 from __future__ import annotations
 
@@ -70,17 +70,16 @@ class PackageClient(StrEnum):
 
 
 class FunctionConfiguration(Record):
-    """The configuration by which a client runs packwise, None without one, and whether packwise only validates."""
+    """The configuration in a client's call of packwise, or None, and True if packwise only validates."""
 
     item: KubeObject | None
     validates: bool = False
 
 
 class FleetPackage(Record):
-    """A folder that is rendered by itself, the sorted paths of all that this reads, and what is in the way.
+    """A separately rendered folder, the sorted paths of all its inputs, and its problems.
 
-    Of the `files`, those `around` hold configurations and definitions that judge what is rendered, and are not rendered
-    themselves.
+    Of the `files`, the ones `around` hold configurations and definitions for it and are not rendered themselves.
     """
 
     folder: str
@@ -91,7 +90,9 @@ class FleetPackage(Record):
 
 
 def function_configuration(tree: FileTree, folder: str, client: PackageClient) -> FunctionConfiguration | None:
-    """The configuration in `folder` that the client sends along; None where it runs no packwise. Raises YamlError."""
+    """Return the configuration in `folder` that the client passes, or None if it does not run packwise. Raise
+    YamlError.
+    """
     if client is PackageClient.KUSTOMIZE:
         return _of_kustomization(tree, folder)
     return _of_kptfile(tree, folder) if client is PackageClient.KPT else None
@@ -144,7 +145,9 @@ class Packages:
         self._folders = list(self.clients)
 
     def _traits_outside(self, root: str) -> dict[str, Traits]:
-        """The traits of the files of the nearest configuration above the root, and of those that may complete it."""
+        """Return the traits of the files of the nearest configuration above the root, and of files that may complete
+        it.
+        """
         above = nearest_folder(root, lambda folder: bool(self._configuring(self._tree.files_in(folder))))
         if above is None:
             return {}
@@ -155,7 +158,7 @@ class Packages:
         return traits | self._configuring([path for path in paths if not _is_within_folder(path, root)])
 
     def _configuring(self, paths: Iterable[str]) -> dict[str, Traits]:
-        """The traits of those of the files that hold a configuration."""
+        """Return the traits of the files with a configuration."""
         configuring: dict[str, Traits] = {}
         for path in paths:
             if path.endswith(SUFFIXES) and _holds(self._tree, path, _CONFIGURATION):
@@ -166,9 +169,10 @@ class Packages:
         return configuring
 
     def _is_used(self, folder: str, configured: Mapping[str, int], root: str) -> bool:
-        """True if a workload has no nearer configuration than those of the folder; `configured` counts those of each.
+        """Return True if a workload has no nearer configuration than the folder's. `configured` counts each folder's.
 
-        The one above the root is asked about for what is in the root, and several beside a kustomization for its build.
+        The configuration above the root is used if the root needs it. Several beside a kustomization are used by its
+        build.
         """
         if _is_below(root, folder) or (configured[folder] > 1 and file_of(self._tree, folder) is not None):
             return True
@@ -227,9 +231,10 @@ class Packages:
     def _with_builds_below(
         self, clients: dict[str, PackageClient], kustomizations: Sequence[str]
     ) -> dict[str, PackageClient]:
-        """The packages, and the outermost kustomizations below a configuration: it is theirs, as `check` has it.
+        """Return the packages and the outermost kustomizations below a configuration, which includes them as in
+        `check`.
 
-        A folder of which nothing is left then is no package of its own.
+        A folder without other files is not a package then.
         """
         configured = self._configurations
         bounds = configured.keys() | {folder for folder, client in clients.items() if client is PackageClient.KPT}
@@ -248,19 +253,19 @@ class Packages:
         }
 
     def _is_package(self, root: str, clients: Mapping[str, PackageClient]) -> bool:
-        """True if files of the root that no client builds hold workloads, for which the configuration above is."""
+        """Return True if files of the root outside clients' builds hold workloads for the configuration above."""
         names = kai_names([item for path in self._outer for item in objects_at(self._tree, path)])
         words = (*_WORKLOAD, *[name.encode() for name in names])
         return any(path.endswith(SUFFIXES) and _holds(self._tree, path, words) for path in self._unbuilt(root, clients))
 
     def _unbuilt(self, root: str, clients: Iterable[str]) -> list[str]:
-        """The files of the root but for those of the packages in it, and what kustomizations of these reach."""
+        """Return the files of the root without its packages' files and without files that their kustomizations read."""
         own = self._own_files(root, [folder for folder in clients if folder != root])
         built = {path for folder in self._built for path in self._built[folder].files}
         return [path for path in own if path not in built]
 
     def _has_more(self, folder: str, clients: Mapping[str, PackageClient]) -> bool:
-        """True if the folder has more to render than its configuration, and what kustomize builds below it."""
+        """Return True if the folder has more to render than its configuration and the kustomize builds below it."""
         if clients[folder] is not PackageClient.FOLDER:
             return True
         own = self._own_files(folder, [other for other in clients if other != folder and _is_below(other, folder)])
@@ -269,7 +274,7 @@ class Packages:
         )
 
     def _own_files(self, folder: str, inner: Iterable[str]) -> list[str]:
-        """The files of a folder without those of the packages in it, and without what these build on."""
+        """Return the files of a folder without the files and bases of the packages in it."""
         others = {path for other in inner for path in self._tree.files_below(other)}
         for other in self._above:
             if _is_below(other, folder):
@@ -315,9 +320,10 @@ class Packages:
         )
 
     def _around(self, folder: str, above: str, own: Collection[str]) -> list[str]:
-        """The files by which the package in `folder` is judged, as the configuration in `above` is; not its `own`.
+        """Return the files that configure the package in `folder` through the configuration in `above`, without its
+        `own`.
 
-        Definitions of another client's folder are those of another package.
+        Definitions in another client's folder belong to another package.
         """
         if above not in self._definitions:
             self._definitions[above] = list(self._definitions_below(above))
@@ -325,7 +331,9 @@ class Packages:
         return [path for path in dict.fromkeys([*self._configurations[above], *definitions]) if path not in own]
 
     def _definitions_below(self, above: str) -> Iterator[tuple[str, str]]:
-        """The files that may define what workloads name, each with the nearest folder of a configuration or client."""
+        """Yield the files that may define names used by workloads, each with the nearest folder of a configuration
+        or client.
+        """
         paths, left_out = list(below(self._defining, above)), self._left_out
         configured = set(self._configurations)
         if not _is_within_folder(above, self._root):
@@ -365,7 +373,7 @@ class Packages:
         return UNREADABLE if not traits.configures and unreadable_at(self._tree, path, _CONFIGURATION) else traits
 
     def _named_by_kustomization(self, folder: str) -> set[str]:
-        """The files by which the kustomization of a folder runs packwise; its own for a configuration in it."""
+        """Return the files in which the kustomization of a folder configures packwise."""
         file = file_of(self._tree, folder)
         try:
             if file is None or not _PLUGIN.search(self._tree.read(file)):
@@ -378,7 +386,9 @@ class Packages:
         return {path for entry in entries for path, _ in entry.files}
 
     def _named_by_kptfile(self, path: str) -> set[str] | None:
-        """The file that configures packwise in the pipeline of a Kptfile; None where that does not run packwise."""
+        """Return the file that configures packwise in the pipeline of a Kptfile, or None if it does not run
+        packwise.
+        """
         functions = [entry for _, entry in _functions(self._tree, path) if _is_packwise(entry)]
         if not functions:
             # One that cannot be read and speaks of packwise is an error of its package.
@@ -389,7 +399,7 @@ class Packages:
 
 
 def _left_out_in(paths: Iterable[str]) -> tuple[set[str], set[str]]:
-    """The folders among `paths` that packwise wrote, and those of charts."""
+    """Return the folders among `paths` that packwise wrote, and the folders of charts."""
     folders: dict[str, set[str]] = {RENDERED_LIST: set(), _CHART: set()}
     for path in paths:
         folder, name = posixpath.split(path)
@@ -399,7 +409,7 @@ def _left_out_in(paths: Iterable[str]) -> tuple[set[str], set[str]]:
 
 
 def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
-    """True if a folder is of what packwise wrote, or holds the templates of a chart."""
+    """Return True if packwise wrote the folder or a chart has its templates there."""
     if not rendered and not charts:
         return False
     inner = ""
@@ -423,7 +433,7 @@ def _beside(tree: FileTree, folder: str) -> list[str]:
 
 
 def _above(tree: FileTree, folder: str) -> Iterator[str]:
-    """The files above a folder that say what is in it."""
+    """Yield the files above a folder that describe its content."""
     while folder:
         folder = posixpath.dirname(folder)
         for name in sorted({*LANDMARKS, GITIGNORE} - {RENDERED_LIST}):
@@ -442,7 +452,7 @@ def _holds(tree: FileTree, path: str, words: tuple[bytes, ...]) -> bool:
 
 
 def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
-    """Programs are nobody's concern here: packwise is what runs."""
+    """Ignore programs, because only packwise runs here."""
     return True
 
 
@@ -471,7 +481,7 @@ def _has_workloads(tree: FileTree, path: str) -> bool:
 
 
 def _unfit(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
-    """Why packwise after a build of kustomize would not give what it gives within one."""
+    """Yield the reasons why packwise after a kustomize build would differ from packwise within the build."""
     file = file_of(tree, folder) or folder
     try:
         value = mapping_at(tree, file)
@@ -534,7 +544,7 @@ def _of_kptfile(tree: FileTree, folder: str) -> FunctionConfiguration:
 
 
 def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[ClientProblem]:
-    """Why packwise alone would not give what the pipeline of a Kptfile gives."""
+    """Return the reasons why packwise alone would differ from the pipeline of a Kptfile."""
     path = posixpath.join(folder, KPTFILE)
     unreadable = unreadable_at(tree, path, (b"packwise",))
     if unreadable:

@@ -30,7 +30,7 @@ _WORDS = {PackageStatus.ADDED: "new", PackageStatus.REMOVED: "gone"}
 
 
 class Orphans(Record):
-    """Folders of a render's output that are of no package any more; `are_pruned`: what packwise wrote is removed."""
+    """Folders of a render's output without a package. `are_pruned` is true if packwise's files were removed."""
 
     folders: tuple[str, ...]
     are_pruned: bool = False
@@ -39,9 +39,8 @@ class Orphans(Record):
 class FleetReport(Record):
     """A run of `verb` through the packages below `root`.
 
-    `results` are in order of their folders; they are left out where the format needs the summary alone. `since` is the
-    state that was compared with, "" where there was none. `orphans` is None where nothing was written. Paths are those
-    of the user's folder.
+    `results` are in order of their folders, or empty if the format needs only the summary. `since` is the state of the
+    comparison, or "". `orphans` is None without written output. Paths are relative to the user's folder.
     """
 
     verb: str
@@ -60,7 +59,7 @@ class FleetReport(Record):
 
 
 def with_user_paths(result: PackageResult, top: str) -> PackageResult:
-    """The result by paths from the current folder; it has those below `top`."""
+    """Return the result with paths relative to the current folder. Its own are below `top`."""
 
     def path(below: str) -> str:
         return Path(os.path.relpath(Path(top) / below)).as_posix()
@@ -80,7 +79,7 @@ def headline(report: FleetReport) -> str:
 
 
 def word_of(status: PackageStatus) -> str:
-    """The word by which a summary calls packages of this status."""
+    """Return the summary's word for packages of this status."""
     return _WORDS.get(status, status.value)
 
 
@@ -204,7 +203,9 @@ def _entry(group: PackageGroup) -> list[str]:
 
 
 def as_json(report: FleetReport) -> Iterator[str]:
-    """The summary, and each package in order of its folder; a piece for each, since there may be thousands."""
+    """Yield the summary and each package in order of its folder. Each is a separate piece because there may be
+    thousands.
+    """
     summary = report.summary
     head, _, foot = json_text({
         "verb": report.verb,

@@ -1,6 +1,6 @@
-"""Requests for the work on a package, their keys and answers, as values and as bytes.
+"""Requests for the work on a package, with their keys and answers, as values and as bytes.
 
-An answer has two parts, of which most runs read the first one alone: the result, and what a render writes.
+An answer has two parts: the result, and the files of a render. Most runs read only the first.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL
 
 
 class PackageSide(Record):
-    """A package as one tree has it: all that it reads, and what keeps a fleet from rendering it.
+    """A package in one tree: everything that it reads, and the problems that prevent its render in a fleet.
 
-    Of the `files`, those `around` hold configurations and definitions that judge what is rendered, and are not rendered
-    themselves.
+    Of the `files`, the ones `around` hold configurations and definitions for it and are not rendered themselves.
     """
 
     folder: str
@@ -58,12 +57,11 @@ class PackageSide(Record):
 
 
 class Request(Record):
-    """A package and what to do with it: `before` is its state before the change, `nodes` the file of its cluster's
-    nodes.
+    """A package and its task. `before` is its state before the change. `nodes` is the file of its cluster's nodes.
 
-    `kustomize` is the version that the answer must come from. `crds` are those of its cluster, packed; `values` set
-    the variables of its templates. `verb` is that of `packwise fleet`. With `writes`, the answer has the contents of
-    the files to write.
+    `kustomize` is the version that the answer must come from. `crds` are its cluster's, packed. `values` set the
+    variables of its templates. `verb` is the verb of `packwise fleet`. With `writes`, the answer includes the files to
+    write.
     """
 
     key: str
@@ -171,10 +169,10 @@ _FORMAT = 2
 
 
 class BlobTree(FileTree, Protocol):
-    """A tree that knows digests of its contents, and what git calls them."""
+    """A tree with digests of its contents and git's names of them."""
 
     def digest(self, path: str) -> bytes:
-        """A digest of what the file held when it was read last. Raises OSError where it cannot be read."""
+        """Return a digest of the file's content at its last reading. Raise OSError if it is unreadable."""
         ...
 
     def blob(self, path: str, name: str = "") -> str:
@@ -183,7 +181,7 @@ class BlobTree(FileTree, Protocol):
 
 
 class Rooted(Record):
-    """The packages in the folder `root` of a tree; `beside` are files that hold for all, with what git calls each."""
+    """The packages in the folder `root` of a tree. `beside` are files used by all of them, with git's name of each."""
 
     tree: BlobTree
     root: str
@@ -210,9 +208,9 @@ class Rooted(Record):
 
 
 class Nodes:
-    """The nodes of each cluster: one file for all, or in a folder one for each package, named as this is.
+    """The nodes of each cluster: one file for all, or a folder with a file per package under the package's name.
 
-    The files are known by their paths from `top`.
+    The paths of the files are relative to `top`.
     """
 
     __slots__ = ("_folder", "_top", "_whole")
@@ -228,7 +226,7 @@ class Nodes:
         self._top = top
 
     def of(self, below: str, root: str) -> tuple[str, bytes] | None:
-        """The file for a package, which stands at `below` in the root, and its content; None where there is none."""
+        """Return the file and its content for a package at `below` in the root, or None."""
         if self._folder is None:
             return self._whole
         name = posixpath.basename(root) if below == "." else below
@@ -265,7 +263,7 @@ def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
 
 
 class _Outline(Record):
-    """A side of a package by the digests of its files, which is what an answer depends on."""
+    """A side of a package with the digests of its files. The answer depends only on these."""
 
     folder: str
     client: PackageClient
@@ -275,7 +273,7 @@ class _Outline(Record):
     around: tuple[str, ...] = ()
 
     def parts(self) -> list[object]:
-        """All of it, as JSON has values."""
+        """Return all parts as JSON values."""
         problems = [[each.file, each.message, each.line, each.column] for each in self.problems]
         return [self.folder, self.client.value, self.paths, self.digests.hex(), problems, self.around]
 
@@ -307,14 +305,14 @@ class Requests:
         self._crds_digest = sha256(crds).hexdigest()
 
     def key(self, below: str) -> str:
-        """The key of the answer for the package at `below`, by what its files held when they were read last."""
+        """Return the key of the answer for the package at `below`, from its files as read last."""
         after = _outline(self.after, below)
         before = None if self._before is None else _outline(self._before, below)
         version, complaint = _kustomize(after, before)
         return self._key(below, _with_complaint(after, complaint), before, version)
 
     def request(self, below: str) -> Request:
-        """The request for the package at `below`, with the key of its answer, by what its files hold now."""
+        """Return the request for the package at `below` and its key, from its current files."""
         after = _side(self.after, below)
         before = None if self._before is None else _side(self._before, below)
         version, complaint = _kustomize(after, before)
@@ -366,7 +364,7 @@ def _with_complaint(side: S | None, complaint: str) -> S | None:
 
 
 def _outline(rooted: Rooted, below: str) -> _Outline | None:
-    """The package, none of whose files is read that was read before; None where the tree has none there."""
+    """Return the package, or None if the tree lacks it. Files read before are not read again."""
     package = _package(rooted, below)
     if package is None:
         return None
@@ -391,7 +389,7 @@ def _outline_of(side: PackageSide | None) -> _Outline | None:
 
 
 def _side(rooted: Rooted, below: str) -> PackageSide | None:
-    """The package with the contents of its files; None where the tree has none there."""
+    """Return the package with the contents of its files, or None if the tree lacks it."""
     package = _package(rooted, below)
     if package is None:
         return None

@@ -1,4 +1,4 @@
-"""The result of each package of a fleet, the rules that it may break, and the summary of all."""
+"""The result of each package of a fleet, the rules about packages, and the summary of all."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class PackageStatus(StrEnum):
 class PackageResult(Record):
     """The outcome for the package in `folder`.
 
-    `workloads` and `objects` are how many it has, the latter with what was generated. `recreated` are the topologies
-    that must be deleted and created, the four numbers of gangs those of a comparison; `dropped` is how many constraints
-    are lost. `pending` are the gangs that do not fit on the nodes, `no_longer_fits` those that did before the change,
-    `noted` those whose answer leaves something out of account.
-    `placed` tells that there were nodes to ask. `digest` is that of the output, "" where there is none. `written` is
-    how many files of a render changed on disk. `passed_over` is why workloads were not judged, with a number each.
+    `workloads` and `objects` are its numbers, the latter including generated ones. `recreated` are topologies that must
+    be deleted and created. The four numbers of gangs belong to a comparison. `dropped` counts lost constraints.
+    `pending` are the gangs that do not fit on the nodes and `no_longer_fits` the ones among them that fitted before the
+    change. `noted` are gangs with an answer that ignores a fact. `placed` is true if there were nodes. `digest` is the
+    output's, or "". `written` counts changed files on disk. `passed_over` has the reasons for unjudged workloads with
+    numbers.
     """
 
     folder: str
@@ -88,7 +88,7 @@ class PackageResult(Record):
 
 
 def kept_findings(results: Iterable[Result]) -> tuple[int, int, tuple[Result, ...]]:
-    """The numbers of errors and warnings among `results`, and those that a summary keeps, errors first; no infos."""
+    """Return the numbers of errors and warnings in `results`, and the results for a summary: errors first, no infos."""
     errors: list[Result] = []
     warnings: list[Result] = []
     for result in results:
@@ -98,7 +98,7 @@ def kept_findings(results: Iterable[Result]) -> tuple[int, int, tuple[Result, ..
 
 
 class PackageGroup(Record):
-    """Packages of which the same is to be said, by their folders; `example` is the worst finding of the first."""
+    """Packages with the same report, by folder. `example` is the worst finding of the first."""
 
     status: PackageStatus
     says: tuple[str, ...]
@@ -109,8 +109,8 @@ class PackageGroup(Record):
 class Summary(Record):
     """The numbers of a fleet, and its groups: the worst status first, then the largest group.
 
-    `statuses` has the number of packages of each status there is. `with_…` are numbers of packages. `passed_over` is
-    why workloads were not judged.
+    `statuses` counts the packages of each status. `with_…` count packages. `passed_over` has the reasons for unjudged
+    workloads.
     """
 
     packages: int
@@ -142,7 +142,7 @@ class Summary(Record):
 
 
 class Tally:
-    """Results summed up as they come, in any order. Of a package of which nothing is to be said, nothing is kept."""
+    """Results summed up in any order. Packages without a report are only counted."""
 
     __slots__ = ("_groups", "_packages", "_passed_over", "_statuses", "_sums")
 
@@ -175,7 +175,7 @@ class Tally:
 
 
 class _Alike:
-    """Packages of which the same is to be said, and the worst finding of the one whose folder comes first."""
+    """Packages with the same report, and the worst finding of the first folder."""
 
     __slots__ = ("_example", "_first", "_folders", "_says", "_status")
 
@@ -196,7 +196,7 @@ class _Alike:
 
 
 def _numbers(result: PackageResult) -> dict[str, int]:
-    """The numbers that a package adds to those of a summary, by their names."""
+    """Return the numbers that a package adds to the summary, by name."""
     return {
         "errors": result.errors,
         "warnings": result.warnings,

@@ -1,4 +1,4 @@
-"""A run through a fleet: what a change reaches, handed to workers, and the answers in sum."""
+"""A run through a fleet: the change's reach, the work of all workers, and the total."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal = PLAIN) -> int:
-    """Run the verb on all packages that are to be looked at, and return the exit code. Raise UsageError.
+    """Run the verb on all relevant packages and return the exit code. Raise UsageError if an option is wrong.
 
-    `deliver` gets the answer while the results, of which there may be hundreds of thousands, are still on the disk.
+    `deliver` gets the answer while the results are still on disk, because there may be hundreds of thousands.
     """
     if not Path(command.root).is_dir():
         raise UsageError(f'"{command.root}" must be a folder with packages')
@@ -164,7 +164,7 @@ def _run(
     take: Callable[[PackageResult], None],
     warn: Callable[[str], None],
 ) -> FolderEvidence:
-    """Hand the result of every package to `take`, in no order; return what was seen of the output folder."""
+    """Pass the result of every package to `take` in any order, and return the evidence about the output folder."""
     after = requests.after
     names = after.names()
     if befores and (command.verb == "diff" or command.changed_since is not None):
@@ -215,7 +215,7 @@ def _cache_place(command: Fleet) -> str | None:
 
 
 def _cache_of(command: Fleet, warn: Callable[[str], None]) -> AbstractContextManager[Cache | None]:
-    """Where answers are kept; None where they are not. Raises UsageError."""
+    """Return the cache of answers, or None without caching. Raise UsageError if the place is unusable."""
     place = _cache_place(command)
     if place is None:
         return nullcontext()
@@ -302,7 +302,7 @@ class _Run:
         self.done = 0
 
     def tasks(self, names: Sequence[str]) -> Iterator[Request]:
-        """The requests that the cache has no answer to; what it has becomes a result at once."""
+        """Yield the requests without a cached answer. Cached answers become results at once."""
         number = 0
         for name in names:
             key = "" if self._cache is None else self._requests.key(name)
@@ -317,7 +317,7 @@ class _Run:
             yield request
 
     def take_answer(self, index: int, answer: PackageAnswer | Lost) -> None:
-        """Takes what a worker answers."""
+        """Record a worker's answer."""
         folder, client = self._waiting.pop(index)
         if isinstance(answer, Lost):
             self._add(lost_result(folder, client, answer.reason))
@@ -327,7 +327,7 @@ class _Run:
         self._finish(answer.payload)
 
     def _is_known(self, key: str) -> bool:
-        """True if the cache has the answer, which is a result then."""
+        """Return True and record the result if the cache has the answer."""
         payload = None if self._cache is None else self._cache.get(key)
         if payload is None:
             return False
@@ -355,7 +355,7 @@ _IN_MEMORY = 1 << 20
 
 
 class Spool:
-    """Results, which come back in order of their folders, as often as asked. Close it: the file goes then."""
+    """Results, readable repeatedly in order of their folders. Close it to delete its file."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)

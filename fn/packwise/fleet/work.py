@@ -1,7 +1,6 @@
-"""A request to an answer, in whatever process: the package read, rendered, judged.
+"""The work on one request in any process: the package read, rendered, judged.
 
-Nothing is read but what the request brings, so that the answer is the same in this process, in another, on another
-machine.
+Only the request's content is read, so that the answer is the same in every process and on every machine.
 """
 
 from __future__ import annotations
@@ -73,10 +72,10 @@ _KEPT = 64
 
 
 class SideRead(Record):
-    """A side, read. `is_kept` is whether a cache may keep an answer to it.
+    """A read side. `is_kept` is true if a cache may keep its answer.
 
-    `around` are the files that judge it and are not rendered themselves. `crds` are those of its cluster; `values` set
-    the variables of its templates.
+    `around` are files that configure it and are not rendered themselves. `crds` are its cluster's. `values` set the
+    variables of its templates.
     """
 
     side: PackageSide
@@ -92,7 +91,7 @@ class SideRead(Record):
 
 
 def read_side(side: PackageSide, kustomize: str) -> SideRead:
-    """The side, built where kustomize renders it, which must have the version `kustomize`."""
+    """Return the side, built by version `kustomize` if kustomize renders it."""
     if side.problems:
         return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))
@@ -188,7 +187,7 @@ def package_of_side(read: SideRead, before: SideRead | None) -> Package:
 
 
 def locate(result: Result, read: SideRead | None) -> Result:
-    """The result, at the kustomization where it is about what that builds: no line of a file has it."""
+    """Return the result at the kustomization if it is about the build's output, because no file has that line."""
     if result.file is not None or read is None or read.side.client is not PackageClient.KUSTOMIZE:
         return result
     path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
@@ -197,7 +196,7 @@ def locate(result: Result, read: SideRead | None) -> Result:
 
 
 class Crds(Record):
-    """CRDs as a request brings them: `packed` is b"" where none are named. `results` say what cannot be read."""
+    """CRDs for a request. `packed` is b"" if none are named. `results` report unreadable ones."""
 
     packed: bytes = b""
     results: tuple[Result, ...] = ()
@@ -218,7 +217,7 @@ def read_crds(paths: tuple[str, ...], top: str) -> Crds:
 
 
 def blobs_of(paths: Iterable[str], top: str, commit: CommitTree) -> tuple[Blobs, Blobs]:
-    """The files that `paths` name below `top`, with what git calls each: those of a commit, and those of today."""
+    """Return the files at `paths` below `top` with git's names of them: the commit's and the current ones."""
     before: list[tuple[str, str]] = []
     after: list[tuple[str, str]] = []
     for path in [from_top(path, top) for path in paths if path != STDIN]:
@@ -252,7 +251,7 @@ def _source(fields: list[Any]) -> Source:
 
 
 def work(request: Request) -> PackageAnswer:
-    """The answer to a request. What fails is an answer too: one package never stops a fleet."""
+    """Return the answer to a request. Failures are answers too, so that one package never stops a fleet."""
     try:
         # Its answer depends on no other package.
         with one_account():
@@ -307,7 +306,7 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
 
 
 def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> tuple[PackageResult, FolderPlan | None]:
-    """The result of a render, and what is to be written; nothing is where there are errors."""
+    """Return the result of a render and the files to write, or None with errors."""
     package = package_of_side(after, before)
     rendered = render_inputs(Inputs(after.files, package, after.results, after.files), writes=True)
     coverage = coverage_of(after.files, after.left_out, rendered)
@@ -331,7 +330,7 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
 
 
 def _as_built(file: InputFile) -> InputFile:
-    """The file without what kustomize leaves out of a build."""
+    """Return the file without objects that kustomize excludes from a build."""
     kept = [document for document in file.documents if document.item is None or not _is_local(document.item)]
     return InputFile(file.path, tuple(kept))
 
@@ -398,9 +397,9 @@ def _place(blank: PackageResult, after: SideRead, before: SideRead | None, reque
 def _with_places(
     result: PackageResult, after: SideRead, before: SideRead | None, nodes: tuple[str, bytes], *, judges: bool
 ) -> PackageResult:
-    """The result with the gangs that do not fit on the nodes, and those that did before.
+    """Return the result with the gangs that do not fit on the nodes, now and before.
 
-    With `judges`, the findings of the render are those of the result.
+    With `judges`, the render's findings are included.
     """
     from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 
@@ -426,7 +425,7 @@ def _with_places(
 
 
 def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[str, GangAnswer]]:
-    """The render on the nodes, and what becomes of each gang by its name. Raises UsageError, TooManyPodsError."""
+    """Return the render on the nodes and the outcome of each gang by name. Raise UsageError or TooManyPodsError."""
     from packwise.place.cluster import objects_in, read_cluster
     from packwise.place.placing import place_gangs, situation
 
@@ -441,7 +440,7 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
 
 
 def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
-    """The result with what was judged; a package in which nothing was is not a passing one."""
+    """Return the result with its coverage. A package without judged workloads does not count as passing."""
     is_idle = result.status is PackageStatus.PASSING and not coverage.number
     return result.replace(
         status=PackageStatus.IDLE if is_idle else result.status,

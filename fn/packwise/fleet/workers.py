@@ -1,7 +1,7 @@
-"""Tasks through a function: in this process, by processes of this machine, or by a Dask cluster (`cluster.py`).
+"""Tasks run through a function: in this process, in processes of this machine, or on a Dask cluster (`cluster.py`).
 
-`run` is all that callers need: the one loop that hands tasks out, collects answers, and runs again what was lost. The
-answers are the same wherever the function runs; a lost worker loses no task.
+Callers need only `run`. Its single loop hands out tasks, collects answers and reruns lost tasks. The answers are the
+same wherever the function runs, and a lost worker loses no task.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Lost(Record):
 
 
 class WorkersError(Exception):
-    """No worker can run anything; the text says which address or library that is about, and what to do."""
+    """Raised if no worker can run. The text names the address or library and the fix."""
 
 
 class WorkerPool(Protocol):
@@ -53,14 +53,14 @@ class WorkerPool(Protocol):
         ...
 
     def wait(self) -> list[tuple[int, Any]]:
-        """The answers that are there, at least one: the result of the function, or Lost.
+        """Return the available answers, at least one: the function's result, or Lost.
 
-        Blocks until a submitted task has one. Raises what the function raised; WorkersError.
+        Block until a submitted task has one. Raise the function's exceptions or WorkersError.
         """
         ...
 
     def close(self) -> None:
-        """Ends what still runs, and every process of the pool."""
+        """End all running tasks and every process of the pool."""
         ...
 
 
@@ -85,14 +85,14 @@ Workers = Processes | DaskCluster
 
 
 def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generator[tuple[int, R | Lost]]:
-    """The index of each task and its result, as they complete.
+    """Yield the index of each task and its result as they complete.
 
-    Tasks and results are pickled where they leave this process, and `work` is by its name. `tasks` is read no further
-    than there are workers, so that memory does not grow with its length. A task whose worker is lost (killed by the
-    kernel where memory runs out, say) runs once more at the end, with no other beside it; where that worker is lost
-    too, its answer is Lost. The caller closes the iterator, or comes to its end: no process outlives it.
+    Tasks and results are pickled between processes, and `work` by its name. `tasks` is read only as far as there are
+    workers, so that memory stays bounded. A task whose worker is lost, for example killed for lack of memory, runs
+    again at the end without others. If that worker is lost too, the answer is Lost. The caller must close or exhaust
+    the iterator, so that no process outlives it.
 
-    Raises what `work` raises; WorkersError where no worker can run.
+    Raise the exceptions of `work`, or WorkersError if no worker can run.
     """
     # The command line does without, since a usual run makes little garbage. This one is long.
     gc.enable()
@@ -154,7 +154,7 @@ class _Here(Generic[T, R]):
             return [(number, Lost(OUT_OF_MEMORY))]
 
     def close(self) -> None:
-        """Nothing runs beside the caller."""
+        """Do nothing, because no task runs beside the caller."""
 
 
 # A pool of processes of this machine. Each runs a task at a time, so that a process that dies names its task. By pipes
@@ -180,10 +180,10 @@ class _Worker(Record):
 
 
 class ProcessPool(Generic[T, R]):
-    """Up to `count` processes, started when there is a task for them.
+    """Up to `count` processes, each started for a task.
 
-    Each leads a group of processes: what it starts itself (kustomize, say) ends with it. Ctrl-C reaches this process
-    alone, which ends the others; where this process dies without a chance to, they end when their task is done.
+    Each leads a process group, so that its own processes such as kustomize end with it. Ctrl-C reaches only this
+    process, which ends the others. If this process dies without that chance, they end after their task.
     """
 
     def __init__(self, count: int, work: Callable[[T], R]) -> None:
@@ -247,7 +247,7 @@ class ProcessPool(Generic[T, R]):
 
 
 def _context() -> ForkContext | SpawnContext:
-    """Forking is quickest, and safe as long as no other thread holds a lock, of Python or of a library."""
+    """Return the context for processes. Forking is fastest, and safe if no other thread can hold a lock."""
     alone = sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
     return multiprocessing.get_context("fork") if alone else multiprocessing.get_context("spawn")
 
@@ -310,7 +310,7 @@ def _signals_wait() -> Generator[None]:
 
 
 def _lead_group(process: int) -> None:
-    """Makes the process (0: this one) lead a group of its own. Both sides ask for it: neither knows who is first."""
+    """Let the process lead its own group. 0 is this process. Both sides call it because either may be first."""
     if sys.platform != "win32":
         with suppress(OSError):
             os.setpgid(process, process)
@@ -326,7 +326,7 @@ def _end(process: BaseProcess, number: signal.Signals) -> None:
 
 
 def _discard(worker: _Worker) -> str:
-    """Ends what is left of a worker; in words, how its process ended."""
+    """End a worker's processes and describe how its process ended."""
     worker.pipe.close()
     _end(worker.process, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
     worker.process.join()

@@ -1,1 +1,1 @@
-"""Places in objects, the origin of what is made from one, and the objects that a render makes."""
+"""Places in objects, the origins of derived objects, and the objects that a render makes."""

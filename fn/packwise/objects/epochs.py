@@ -49,9 +49,9 @@ _KINDS = frozenset(kind.key for kind in GANGS)
 
 
 def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
-    """The identities; those of gangs with an epoch under a name without it, which no object has.
+    """Return the identities. Gangs with an epoch get a name without it that no object has.
 
-    Several anchors of one replica are numbered in the order of their epochs.
+    Several anchors of one replica are numbered by epoch.
     """
     values = list(values)
     if not any(map(has_epoch, values)):
@@ -71,7 +71,7 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
 
 
 def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[Identity]:
-    """The identities without an epoch of gangs, of which namespace, name and labels are given."""
+    """Return the identities of gangs without epochs. Each gang is given by namespace, name and labels."""
     return stable_identities(
         [
             {

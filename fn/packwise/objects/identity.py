@@ -37,7 +37,7 @@ def identity(value: Mapping[str, Value]) -> Identity:
 
 
 def group_and_kind(value: Mapping[str, Value]) -> tuple[str, str]:
-    """API group and kind of an object, whatever the version; parts that are absent or no strings are ""."""
+    """Return API group and kind of an object in any version. Absent parts and parts that are not strings are ""."""
     kind, version = value.get("kind"), value.get("apiVersion")
     group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
     return group if slash else "", kind if isinstance(kind, str) else ""
@@ -58,7 +58,7 @@ def format_object(value: Mapping[str, Value]) -> str:
 
 
 def is_placeholder(text: str) -> bool:
-    """True if the text, or a part of it, is still to be filled in: `${NAME}`, `{{ name }}`, `<your-name>`."""
+    """Return True if the text contains a placeholder: `${NAME}`, `{{ name }}`, `<your-name>`."""
     return "${" in text or "{{" in text or ("<" in text and _has_words_in_angles(text))
 
 

@@ -1,4 +1,4 @@
-"""The items of an input by kind and identity, and those of the baseline beside them."""
+"""The items of an input by kind and identity, and the baseline's items."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _GANG_KINDS = frozenset(kind.name for kind in GANGS)
 
 
 class Index(Record):
-    """`users` are the users' own objects, `generated` those that an earlier render wrote.
+    """`users` are the users' own objects and `generated` the objects of an earlier render.
 
-    `findings` are about the items that could not be read; those are in neither. `gangs` are the gangs with an epoch by
-    the identity that they have whatever it is; generated ones count before others. `malformed` are users' objects whose
-    names, labels or annotations are not strings. `by_kind` lacks these, so that no step reads one, but for the kinds
-    whose decoders report them field by field.
+    `findings` are about unreadable items, which are in neither. `gangs` are gangs with an epoch by their identity in
+    all epochs. Generated ones win. `malformed` are users' objects with names, labels or annotations that are not
+    strings. `by_kind` lacks these, so that no step reads them, unless a decoder of their kind reports them field by
+    field.
     """
 
     users: Mapping[Identity, KubeObject] = {}
@@ -110,7 +110,7 @@ def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
 
 
 def are_strings(metadata: Mapping[str, Value]) -> bool:
-    """Return True if names, labels and annotations are strings. The API server decodes those of every kind alike."""
+    """Return True if names, labels and annotations are strings. The API server decodes them in every kind alike."""
     texts = [metadata.get(name) for name in _TEXTS]
     for name in _MAPPINGS:
         entries = metadata.get(name)
@@ -133,9 +133,9 @@ def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
 
 
 class Inventory(Record):
-    """The items by what they are; `baseline` those before the change, None where nobody gave any.
+    """The items of the input. `baseline` are the items before the change, or None without a baseline.
 
-    `documents` are documents of other tools, which are no Kubernetes objects, `documents_before` those of the baseline.
+    `documents` are other tools' documents and not Kubernetes objects. `documents_before` are the baseline's.
     """
 
     items: Index
@@ -144,7 +144,7 @@ class Inventory(Record):
     documents_before: tuple[KubeObject, ...] = ()
 
     def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """The object as it was in the baseline, whoever wrote it and whatever its epoch; None where there is none."""
+        """Return the object in the baseline with any author and epoch, or None."""
         if self.baseline is None:
             return None
         key = identity(value)

@@ -23,5 +23,5 @@ def json_object(fields: Mapping[str, str]) -> str:
 
 
 def json_list(entries: Iterable[str]) -> str:
-    """A JSON array of these entries, which are JSON already."""
+    """Return a JSON array of entries in JSON."""
     return "[" + ",".join(entries) + "]"

@@ -1,7 +1,7 @@
-"""The kinds of objects that packwise reads and writes: one table, in the order in which a reader needs them.
+"""The kinds of objects that packwise reads and writes: one table in the order of a reader's needs.
 
-Near misses of them are told, and workloads in texts that nothing parses are counted.
-Source: spec/packwise.md#1, spec/gitops.md, spec/kai.md, spec/kueue.md#5, spec/grove.md#9 and #10.
+It also finds misspelt kinds and counts workloads in unparsed texts. Source: spec/packwise.md#1, spec/gitops.md,
+spec/kai.md, spec/kueue.md#5, spec/grove.md#9 and #10.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FixedLevels(Record):
 
 
 class GangFields(Record):
-    """The fields in which objects of a kind of gang say what commands ask of every gang; lists are below `spec`."""
+    """The fields of a gang kind with the data that commands need of every gang. Lists are below `spec`."""
 
     rank: int | None = None
     """Place among the kinds of gangs, None of others: a gang of several schedulers is counted by the first."""
@@ -148,7 +148,7 @@ class Kind(Record):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Group and name, by which objects of all versions are the same kind."""
+        """Return group and name. They identify the kind in all versions."""
         return self.group, self.name
 
 
@@ -437,7 +437,7 @@ def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iter
 
 
 def is_nearly_known(value: Value) -> bool:
-    """True if a mapping that is no object, for want of its kind or API version, was meant to be one that is read."""
+    """Return True if a mapping without kind or API version was meant as an object that packwise reads."""
     if not isinstance(value, dict):
         return False
     kind, version = value.get("kind"), value.get("apiVersion")
@@ -451,7 +451,7 @@ def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
 
 
 def _right(group: str, kind: str) -> _Right | None:
-    """The kind that was meant; None where it is known, or is nobody's near miss."""
+    """Return the intended kind, or None if the kind is known or has no near miss."""
     if (group, kind) in _VERSIONS or (group in _NEIGHBOURS and group not in _KINDS_BY_GROUP):
         return None
     if kind in _RENAMED:
@@ -471,7 +471,7 @@ def _right(group: str, kind: str) -> _Right | None:
 
 
 def _elsewhere(kind: str, kinds: tuple[str, ...]) -> _Right | None:
-    """The kind of that name, or nearly, in the group that has it."""
+    """Return the kind of this or a similar name in another group."""
     name = _nearest(kind, kinds)
     return None if name is None else _Right(_groups_of(name)[0], name, "apiVersion")
 
@@ -486,7 +486,7 @@ def _is_near_group(group: str, right: str) -> bool:
 
 
 def _nearest(name: str, known: tuple[str, ...] | list[str]) -> str | None:
-    """The one of `known` that differs from `name` in letters' case, or in a few letters."""
+    """Return the `known` name that differs from `name` in case or a few letters, or None."""
     for each in known:
         if name.casefold() == each.casefold():
             return each

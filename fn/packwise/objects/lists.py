@@ -20,9 +20,9 @@ def taken_apart(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
 
 
 def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
-    """Of `items`, each List as it is, and for the others what a render kept of them, of which `kept` are the answers.
+    """Return `items` with each List as it is and other items replaced by the render's `kept` objects.
 
-    A render keeps nothing of what an earlier one wrote.
+    A render drops the objects of an earlier one.
     """
     answers = iter([item for item in kept if not item.source.entry])
     return tuple(item if entries_of(item) else next(answers) for item in items if not is_generated(item.value))
@@ -35,9 +35,9 @@ def is_list(item: KubeObject) -> bool:
 
 
 def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
-    """The objects within a List, also within one that is an entry of it; nothing for anything else.
+    """Return the objects in a List, also in a List within it, or none for other objects.
 
-    Entries of a list of one kind need not repeat what they are.
+    Entries of a list of one kind need not state their kind.
     """
     kind = item.value.get("kind")
     if not isinstance(kind, str) or not kind.endswith("List"):
@@ -59,7 +59,9 @@ def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
 
 
 def _sources(item: KubeObject, number: int) -> list[Source]:
-    """Where each entry of a List stands: a text of its own, where the list can be cut, so that no look reads it all."""
+    """Return the source of each entry of a List. Each gets its own text if the list can be cut, so that no lookup
+    reads it all.
+    """
     source = item.source
     places: list[FieldPath] = [(*source.entry, "items", index) for index in range(number)]
     pieces = _pieces(item.text)

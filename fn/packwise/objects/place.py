@@ -1,6 +1,6 @@
 """Kubernetes objects: places within them, their identity, and the items of an input by kind.
 
-Those of the baseline stand beside them, and the entries of Lists are items of their own.
+The baseline's items are kept separately. The entries of Lists are separate items.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def place_text(item: KubeObject) -> str:
-    """Where the object stands as a message names it; a line of stdin, of which nobody has the text, with the object."""
+    """Return the place of the object for a message. A line of stdin also names the object because its text is not at
+    hand.
+    """
     return _with_object(item.location(), item)
 
 
@@ -36,9 +38,9 @@ def _with_object(at: Location, item: KubeObject) -> str:
 
 
 class Derived(Record):
-    """A text made from the document that stands in the file, as a filled-in template is.
+    """A text made from the document in the file, such as a filled-in template.
 
-    `lines` are, for each line of `text`, the 1-based line of the document that it comes from; none: the same one.
+    `lines` maps each line of `text` to its 1-based line of the document. If it is empty, the lines are the same.
     """
 
     text: str
@@ -46,10 +48,10 @@ class Derived(Record):
 
 
 class Place(Record):
-    """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that is, or holds, it.
+    """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that contains it.
 
     `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
-    text: the data of a ConfigMap. Where the document is read from a text made of it, that is `derived`.
+    text, as in a ConfigMap's data. If the document was read from a text made from it, `derived` is that text.
     """
 
     item: KubeObject
@@ -71,7 +73,7 @@ class Place(Record):
 
     @property
     def description(self) -> str:
-        """The place as a message names it: file, line, column and field; in stdin the object too."""
+        """Return the place for a message: file, line, column and field. In stdin it names the object too."""
         return f"{_with_object(self.location(), self.item)} {self.field}".rstrip()
 
     @property
@@ -95,7 +97,7 @@ class Place(Record):
         return self.about(problem, rule, severity=severity, order=order)
 
     def about(self, problem: Problem, rule: Rule, *, severity: Severity | None = None, order: int = 0) -> Finding:
-        """`problem`, whose path is below this place, as a finding by `rule`."""
+        """Return `problem`, with a path below this place, as a finding of `rule`."""
         place, message = self.below(*problem.path) if problem.path else self, problem.message
         if place.embedded and place.inner:
             message = f"{format_path(place.inner)} {message}"
@@ -109,7 +111,9 @@ class Place(Record):
         )
 
     def location(self, *, key: bool = False) -> Location:
-        """Where the place is, or with `key` its key; within an embedded document, where that can be told."""
+        """Return the location of the place or, with `key`, of its key. It is inside an embedded document if
+        possible.
+        """
         if not self.embedded and self.derived is None:
             return self.item.location(self.path)
         from krmfn.yamltext.places import nearest
@@ -125,7 +129,8 @@ class Place(Record):
         return self.location_of(line, column)
 
     def location_of(self, line: int, column: int = 1) -> Location:
-        """Where that line of the document stands in the file; the text that holds it where no line of it stands alone.
+        """Return the location in the file of a line of the document, or of the whole text if its lines cannot be
+        located.
 
         Line and column are 1-based.
         """
@@ -153,16 +158,16 @@ _LINE = re.compile(r"\n([^\S\n]*+\S.*)")
 
 
 def _first_line(text: str, start: int) -> str:
-    """The first line after that of `start` which is not blank; "" where there is none."""
+    """Return the first non-blank line after the line at `start`, or ""."""
     line = _LINE.search(text, start)
     return line[1] if line else ""
 
 
 class Origin(Record):
-    """Where in the input a node is written, and the rule that makes the node from it.
+    """The place in the input from which a node is made, and the rule that makes it.
 
-    `rule` names a section of the operator's specification. `fields` maps a field of the node to the path, below the
-    place, of the field it is read from; or to the place of that field, where it stands elsewhere.
+    `rule` names a section of the operator's specification. `fields` maps a field of the node to its source: a path
+    below the place, or another place.
     """
 
     place: Place
@@ -178,14 +183,13 @@ class Origin(Record):
 
 
 class Generated(Record):
-    """An object to write: `value` is the manifest without packwise's own annotations.
+    """An object to write. `value` is the manifest without packwise's own annotations.
 
-    `source` says in words what it is rendered from, `subject` is that object (None: the configuration has none);
-    `notes` are further annotations, their keys without the prefix `packwise.dev/`. `recreate`: the API server changes
-    no such object, deleting and creating it is the only way, and this one keeps every rule of its CRD.
-    `emit_by_default`: written where `spec.emit` is not set, whatever kinds are the default. `judged`: the cluster's CRD
-    has judged it already. `preview`: for review only, since somebody in the cluster makes and owns it. `origins`
-    computes the origin of each part of the manifest.
+    `source` describes its origin in words and `subject` is that object, or None without a configuration. `notes` are
+    further annotations without the prefix `packwise.dev/`. With `recreate`, the API server refuses updates. The object
+    must be deleted and created, and it satisfies every rule of its CRD. With `emit_by_default`, it is written even if
+    `spec.emit` is not set. `judged` is true if the cluster's CRD has judged it already. A `preview` is for review only:
+    a component of the cluster makes and owns the object. `origins` computes the origin of each part of the manifest.
     """
 
     value: Mapping[str, Value]

@@ -1,4 +1,4 @@
-"""Groups as the default scheduler reads them: templates and objects, the trees that they are, the pods that name them.
+"""Groups as the default scheduler reads them: templates and objects, their trees, and the pods that name them.
 
 Source: spec/kubernetes-gangs.md#3, #5, #8.
 """
@@ -59,7 +59,7 @@ class Group(Record):
 
     @property
     def key(self) -> str:
-        """The node label within one value of which its pods are placed, "" for none."""
+        """Return the node label of its domain, or "". Its pods are placed within one value of the label."""
         constraints = mappings_by_place(value_at(self.value, "schedulingConstraints", "topology"))
         return text(constraints[0][1].get("key")) if constraints else ""
 
@@ -90,7 +90,7 @@ class Group(Record):
 
 
 def templates_of(item: KubeObject, spec: Mapping[str, Value]) -> list[Group]:
-    """Return the templates of a Workload, parents before children; `spec` is what its API server keeps."""
+    """Return the templates of a Workload, parents before children. `spec` is the part stored by its API server."""
     return list(_templates(item, spec, ("spec",), None, 1))
 
 
@@ -110,7 +110,7 @@ def _templates(
 
 
 class Pods(Record):
-    """Pods of one template that name a group: `spec` at `path` of `item`, `count` of them, None where nobody knows.
+    """Pods of one template that name a group: `spec` at `path` of `item`. `count` is their number, or None if unknown.
 
     `holders` are the paths of the metadata of the workload and of its pods.
     """
@@ -148,7 +148,7 @@ FIELD = "schedulingGroup"
 
 
 def pods_of(item: KubeObject) -> Iterator[Pods]:
-    """Yield the pods of an object that name a group, template by template, whatever its kind."""
+    """Yield the pods of an object of any kind that name a group, template by template."""
     for path, spec in _specs(item.value, (), 0):
         name = text_at(spec, FIELD, "podGroupName")
         own = path[:-1]
@@ -230,7 +230,7 @@ def is_controlled(item: KubeObject) -> bool:
 
 
 def link(groups: Iterable[Group]) -> list[Group]:
-    """Return the objects, each with the one that it names as its parent, and with the number of its children."""
+    """Return the objects, each with its parent and its number of children."""
     by_name = {(identity(each.item.value)[2], each.name, each.is_composite): each for each in groups}
     children: dict[tuple[str, str], int] = {}
     for (namespace, _, _), group in by_name.items():
@@ -244,7 +244,7 @@ def link(groups: Iterable[Group]) -> list[Group]:
 
 
 def _with_ancestors(key: tuple[str, str, bool], groups: Mapping[tuple[str, str, bool], Group]) -> Group:
-    """The group with those above it. Groups that name one another have no root: the chain ends where it closes."""
+    """Return the group with its ancestors. In a cycle of groups the chain ends where it closes."""
     chain = [key]
     above = (key[0], _parent_name(groups[key]), True)
     while above in groups and above not in chain and len(chain) < _MOST_DEPTH:

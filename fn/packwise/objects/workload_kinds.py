@@ -1,8 +1,8 @@
-"""The kinds of workloads that KAI groups or Kueue queues: a row each, with all that differs between kinds.
+"""The kinds of workloads that KAI groups or Kueue queues. Each has one row with all its differences.
 
-Its API versions, pod templates and metadata; the rule by which KAI's pod-grouper groups its pods, and the integration
-of Kueue that makes its pod sets. What another version of a kind, or a kind of no row, becomes is the default rule's.
-Source: spec/podgrouper.md#1 and #4, spec/kueue.md#3.
+A row holds its API versions, pod templates and metadata, the grouping rule of KAI's pod-grouper, and Kueue's
+integration. Other versions of a kind and kinds without a row follow the default rule. Source: spec/podgrouper.md#1 and
+#4, spec/kueue.md#3.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 
 
 class Grouping(Enum):
-    """The rule by which KAI makes groups of the pods of a kind."""
+    """KAI's rule for grouping the pods of a kind."""
 
     POD = auto()
     """A bare pod is a group."""
@@ -110,7 +110,7 @@ class Metadata(Record):
 
     @property
     def spec(self) -> tuple[str, ...]:
-        """Of pods: the steps to the spec beside them."""
+        """Return the path of the matching pod spec, for metadata of pods."""
         return (*self.path[:-1], "spec")
 
 
@@ -154,7 +154,7 @@ class WorkloadKind(Record):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Group and name, by which objects of all versions are the same kind."""
+        """Return group and name. They identify the kind in all versions."""
         return self.group, self.name
 
     @property
@@ -164,7 +164,7 @@ class WorkloadKind(Record):
 
     @property
     def owner(self) -> Metadata:
-        """Those of the object that is grouped and queued: of a CronJob the Job, of Knative the revision."""
+        """Return the metadata of the object that is grouped and queued: a CronJob's Job, or Knative's revision."""
         is_made = self.metadata[0].role is Role.ABOVE and self.grouping is not Grouping.UNREAD
         return self.metadata[1 if is_made else 0]
 
@@ -201,9 +201,9 @@ def _mappings_at(value: Value, steps: tuple[str, ...]) -> Iterator[Mapping[str, 
 
 
 def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """The pod templates anywhere in an object, in their order: what has a spec with containers.
+    """Yield the pod templates anywhere in an object, in order. A template has a spec with containers.
 
-    What is a manifest of its own within the object, or becomes a workload that KAI knows, is left alone.
+    Manifests within the object and parts that become a workload known to KAI are skipped.
     """
     nodes: list[tuple[FieldPath, Value]] = []
     nodes += [((field,), value[field]) for field in value if field != "status"][::-1]
@@ -220,7 +220,7 @@ def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Ma
 
 
 def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
-    """The row of an object's kind; of a kind without one, that of what KAI may not read."""
+    """Return the row of an object's kind. A kind without one gets the row for kinds that KAI may not read."""
     group, slash, version = str(value.get("apiVersion")).rpartition("/")
     name = str(value.get("kind"))
     known = WORKLOAD_KINDS.get((group if slash else "", name))
@@ -286,7 +286,7 @@ def _of_default_rule(
     members: tuple[str, ...] = (),
     without_members: str = "",
 ) -> WorkloadKind:
-    """A kind of the default rule whose pod templates are found where they stand."""
+    """Return a kind of the default rule with pod templates at any place."""
     own, pods = _own(_article(name)), _pods(f"pods of {_article(name)}", ANYWHERE)
     return WorkloadKind(
         group, name, (version,), Grouping.OWNER, (own, pods),
@@ -337,7 +337,7 @@ def _replica_types(
 def _ray(
     name: str, integration: Integration, *body: str, submitter: tuple[str, ...] = (), suspended: tuple[str, ...] = ()
 ) -> WorkloadKind:
-    """A kind that has, or is, a Ray cluster; `submitter` are the steps to the template of a further pod."""
+    """Return a kind that has or is a Ray cluster. `submitter` is the path to the template of a further pod."""
     groups = (
         _pods(f"the head of a {name}", *body, "headGroupSpec", "template"),
         _pods(f"worker groups of a {name}", *body, "workerGroupSpecs", "*", "template"),

@@ -66,7 +66,7 @@ def _has_group(document: str, groups: Iterable[str]) -> bool:
 
 @cache
 def _groups() -> dict[str, list[str]]:
-    """Return the API groups of each kind of which KAI or Kueue schedules pods."""
+    """Return the API groups of each kind with pods that KAI or Kueue schedules."""
     groups: dict[str, list[str]] = {}
     for kind in WORKLOAD_KINDS.values():
         if kind.grouping is not Grouping.RUNTIME:

@@ -1,7 +1,7 @@
-"""Workloads within other objects, which a controller makes of them: the roles of DisaggregatedSets, and what an
-AppWrapper wraps.
+"""Workloads that a controller makes from parts of other objects: the roles of DisaggregatedSets, and the contents of
+AppWrappers.
 
-Each is judged as the object that it becomes; what is found is reported at the field that it is read from. Source:
+Each is judged as the resulting object. Findings are reported at the field that it is read from. Source:
 spec/podgrouper.md#4, spec/kueue.md#3; LWS, pkg/controllers/disaggregatedset/lws_manager.go; AppWrapper, v1beta2.
 """
 
@@ -56,7 +56,7 @@ def unwrap(outer: KubeObject) -> Iterator[Wrapped]:
 
 
 def _roles(outer: KubeObject) -> Iterator[Wrapped]:
-    """The LeaderWorkerSet of each role, with the metadata of the role, and not of the set."""
+    """Yield the LeaderWorkerSet of each role with the role's metadata instead of the set's."""
     for place, role in mappings_by_place(value_at(outer.value, "spec", "roles")):
         metadata = mapping_at(role, "metadata")
         value: dict[str, Value] = {

@@ -39,10 +39,10 @@ def traits_of(items: Iterable[KubeObject]) -> Traits:
 
 
 def render_clusters(package: Package) -> Rendered | None:
-    """The package with everything that follows from it, each item by the configuration of its cluster.
+    """Render the package with the configuration of each item's cluster.
 
-    None where it holds one cluster only, or the client gives the configuration of all. With an error in one cluster
-    nothing of the others is written either. A render as one, `selection` and what comes of it, there is none.
+    Return None for a single cluster or if the client gives one configuration for all. An error in one cluster prevents
+    writing of all. The common `selection` and everything derived from it is absent.
     """
     if function_config_of(package) is not None:
         return None
@@ -73,7 +73,7 @@ def render_clusters(package: Package) -> Rendered | None:
 
 
 def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
-    """The folder whose configuration judges the items of each path."""
+    """Map each path to the folder of its items' configuration."""
     by_path: dict[str, list[KubeObject]] = {}
     for item in items:
         by_path.setdefault(_path(item), []).append(item)
@@ -82,12 +82,12 @@ def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
 
 
 def _path(item: KubeObject) -> str:
-    """The file of an item within the list; what has none stands at the top."""
+    """Return the file of an item within the list. Items without one are at the top."""
     return posixpath.normpath(item.file or "-")
 
 
 def _homeless(rendered: Rendered) -> Iterator[Finding]:
-    """That workloads stand below none of several configurations, which is reported once."""
+    """Report once that workloads are below none of several configurations."""
     workloads = [plan.workload for plan in rendered.plans]
     if workloads:
         more = f"; the same holds for {len(workloads) - 1} more" if len(workloads) > 1 else ""

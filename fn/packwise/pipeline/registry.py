@@ -1,8 +1,8 @@
-"""The front ends and the schedulers: one line each.
+"""The front ends and the schedulers, one line each.
 
-A new front end is a folder in `frontends/` and a line here; a new scheduler, a folder in `schedulers/` and a line here.
-Nothing else in packwise lists them. Grove's and KAI's are part of every render; an input pays for the import of another
-only where there is something for it.
+A new front end is a folder in `frontends/` and a line here. A new scheduler is a folder in `schedulers/` and a line
+here. This is their only list in packwise. Grove's and KAI's are part of every render. The others are imported only for
+inputs that need them.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 
 class FrontEndEntry(Record):
-    """A front end: `load` imports it, `rules` its table of rules.
+    """A front end. `load` imports it and `rules` imports its table of rules.
 
-    One whose workloads are documents of another tool says how to recognize them: `is_document` by the value,
-    `may_be_document` by a text that is no YAML, and `has_documents` whether an inventory has any. It is imported only
-    for those. One of `document_keys` is a key in each of them, wherever it stands. Without these its workloads are
-    Kubernetes objects. `kind`: the only kind of these, where the front end is imported for inputs with such objects
-    alone; `has_objects` tells whether there are any, where it has many kinds. `omissions` imports what
-    `packwise explain` asks why a value is missing; None where nothing that a workload asks for goes missing without a
-    finding. `speaker` is whose texts its rules quote; "" for those of an operator.
+    A front end for documents of another tool recognizes them: `is_document` by the value, `may_be_document` by a text
+    that is not YAML, and `has_documents` in an inventory. It is imported only for these. Each document has one of
+    `document_keys` at some place. Without these functions its workloads are Kubernetes objects.
+
+    `kind` is set if the front end is imported only for this kind. `has_objects` returns True if the inventory has
+    objects of its many kinds. `omissions` imports the source of missing values for `packwise explain`, or is None if
+    every missing value has a finding. `speaker` is the component quoted by its rules, or "" for an operator.
     """
 
     load: Callable[[], FrontEnd]
@@ -68,14 +68,13 @@ class FrontEndEntry(Record):
 
 
 class SchedulerEntry(Record):
-    """A scheduler: `load` imports it, `rules` its table of rules.
+    """A scheduler. `load` imports it and `rules` imports its table of rules.
 
-    One with a `backend` is imported only for revisions whose operator has a scheduler backend of that name; for a
-    render, one with a `word` only where a text of the input has it, or the objects of `emit_word` are to be written.
-    `queued` imports what says which pods it queues itself; None where front ends hand it all that it schedules.
-    `simulate` imports its simulation; None if where it puts pods is not worked out.
-    `webhook` is who refuses objects by its rules, where that is not the operator's. `speaker` is whose texts its rules
-    quote; "" for those of an operator.
+    A scheduler with a `backend` is imported only for revisions whose operator has that scheduler backend. For a render,
+    one with a `word` is imported only if an input text has the word or objects of `emit_word` are written. `queued`
+    imports the source of pods that it queues itself, or is None if front ends pass it all pods. `simulate` imports its
+    simulation, or is None without one. `webhook` is the component that refuses objects by its rules, if it is not the
+    operator. `speaker` is the component quoted by its rules, or "" for an operator.
     """
 
     load: Callable[[], Scheduler]
@@ -97,7 +96,7 @@ class SchedulerEntry(Record):
 
 
 def _importer(place: str) -> Callable[[], Any]:
-    """A function that imports what stands at `place`, a module of packwise and a name in it, when it is called."""
+    """Return a function that imports the object at `place` (a module of packwise and a name) when called."""
     module, _, name = place.partition(":")
     return lambda: getattr(import_module(f"packwise.{module}"), name)
 
@@ -121,7 +120,7 @@ def _has_osmo_documents(inventory: Inventory) -> bool:
 
 
 def _has_kubernetes_gangs(inventory: Inventory) -> bool:
-    """True if objects of group scheduling are there, pods that name a group, or Jobs that may be groups."""
+    """Return True if there are group scheduling objects, pods with a group, or Jobs that may become groups."""
     return any(index is not None and _has_gangs(index) for index in (inventory.items, inventory.baseline))
 
 
@@ -203,7 +202,7 @@ _JINJA = "osmo-template"
 
 @cache
 def speaker_of(rule: str, stage: str) -> str:
-    """Return the component whose text a finding of the rule quotes: "operator" for those of Grove and Dynamo."""
+    """Return the component quoted by a finding of the rule: "operator" for Grove and Dynamo."""
     if stage == Stage.SCHEMA.value:
         return "API server"
     if rule == _JINJA:
@@ -213,12 +212,12 @@ def speaker_of(rule: str, stage: str) -> str:
 
 
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
-    """The front ends for which there may be something in the input: no other one is imported."""
+    """Return the front ends with possible input. Others are not imported."""
     return tuple(entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory))
 
 
 def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
-    """The finders of missing values, of the front ends for which there may be something in the input."""
+    """Return the sources of missing values of the front ends with possible input."""
     return tuple(
         entry.omissions()
         for entry in FRONT_ENDS
@@ -227,7 +226,7 @@ def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
 
 
 def workload_front_ends() -> tuple[FrontEnd, ...]:
-    """The front ends whose workloads are Kubernetes objects."""
+    """Return the front ends for Kubernetes objects."""
     return tuple(entry.load() for entry in FRONT_ENDS if entry.has_documents is None)
 
 
@@ -237,7 +236,7 @@ def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
 
 
 def schedulers_for(source: SchedulerInput) -> tuple[Scheduler, ...]:
-    """Those of them for which there may be something in the input: no other one is imported."""
+    """Return the schedulers with possible input. Others are not imported."""
     return tuple(entry.load() for entry in _entries_for(source.cluster.revision) if entry.is_asked(source))
 
 
@@ -247,7 +246,7 @@ def _entries_for(revision: Revision) -> list[SchedulerEntry]:
 
 
 def simulations(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[Simulation, ...]:
-    """The simulations of the schedulers for which there may be something in the input, in their order."""
+    """Return the simulations of the schedulers with possible input, in order."""
     return tuple(
         entry.simulate()(source, generated, snapshot)
         for entry in SCHEDULERS
@@ -256,7 +255,7 @@ def simulations(source: SchedulerInput, generated: Iterable[KubeObject], snapsho
 
 
 def unsimulated_queues() -> tuple[QueuedPodsOf, ...]:
-    """The finders of pods that schedulers queue themselves whose placement is not worked out."""
+    """Return the sources of pods that schedulers without a simulation queue themselves."""
     return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None and entry.simulate is None)
 
 
@@ -266,17 +265,17 @@ def queued_sources() -> tuple[QueuedPodsOf, ...]:
 
 
 def brings_topologies(inventory: Inventory) -> bool:
-    """True if documents of another tool are among the input, which bring their own topologies."""
+    """Return True if the input has documents of another tool. They bring their own topologies."""
     return any(entry.has_documents is not None and entry.has_documents(inventory) for entry in FRONT_ENDS)
 
 
 def document_keys() -> tuple[str, ...]:
-    """Keys of which each document of a front end, that is no Kubernetes object, has one."""
+    """Return keys of foreign documents. Each such document of a front end has one of them."""
     return tuple(key for entry in FRONT_ENDS for key in entry.document_keys)
 
 
 def is_document(value: Value) -> bool:
-    """True if a YAML document, which is no Kubernetes object, is one of a front end's."""
+    """Return True if a YAML document that is not a Kubernetes object belongs to a front end."""
     return any(entry.is_document is not None and entry.is_document(value) for entry in FRONT_ENDS)
 
 

@@ -1,10 +1,10 @@
-"""Every rule that a result of a render can name, and the choice of the findings that are reported, by their rules.
+"""Every rule of a render's results, and the choice of the reported findings by rule.
 
-Which are reported, and how severe they are, the configuration's `rules` and comments say.
-Warnings and infos are the user's to choose. An error says that somebody refuses the object: it is ignored at its line
-alone, and nothing is rendered from that object. Errors that other objects depend on are not ignored at all.
-A comment, `# packwise: ignore[rule, rule] reason`, speaks of the line that it ends, or of the next line that holds
-anything else. Of a field that starts a block that is the field's own line, not the block.
+The configuration's `rules` and comments select findings and their severity. Users can choose warnings and infos freely.
+An error means that a component refuses the object: a comment can ignore it only at its line, and then no objects are
+rendered from it. Errors that other objects depend on cannot be ignored. A comment, `# packwise: ignore[rule, rule]
+reason`, applies to the line that it ends, or to the next line with other content. If a field starts a block, it applies
+to the field's own line and not to the block.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)")
 
 
 class Suppression(Record):
-    """A comment in `item` that ignores `rules`, for a `reason`; `text` is what follows packwise's word."""
+    """A comment in `item` that ignores `rules` for a `reason`. `text` is the part after packwise's name."""
 
     item: KubeObject
     location: Location
@@ -101,7 +101,7 @@ class Suppressions(Record):
         return cls(tuple(written), by_rule)
 
     def ignoring(self, result: Result) -> Suppression | None:
-        """The comment that ignores `result`; None where there is none."""
+        """Return the comment that ignores `result`, or None."""
         line = result.tags.get("line")
         if line is None or not self.by_rule:
             return None
@@ -110,9 +110,9 @@ class Suppressions(Record):
         return self.by_rule.get((path, index, int(line), result.tags.get("rule", "")))
 
     def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
-        """Findings about the comments: no rules, rules that are not `known`, no reason, nothing to ignore.
+        """Yield findings about the comments: no rules, rules that are not `known`, no reason, or no finding to ignore.
 
-        `used` are places of comments with the rules of which they ignored a finding, or might with more input.
+        `used` holds the places of comments with each rule that ignored a finding, or could do so with more input.
         """
         hints = 0
         for each in self.written:
@@ -146,7 +146,7 @@ _UPDATES = "update-"
 
 
 class Choice:
-    """Chooses among the findings of one render, and remembers which comments were of use."""
+    """Choose among the findings of one render and record the useful comments."""
 
     __slots__ = ("_compared", "_entries", "_settings", "_suppressions", "_used")
 
@@ -162,15 +162,15 @@ class Choice:
         self._used: set[tuple[Location, str]] = set()
 
     def results(self, findings: Iterable[Finding], ignorable: Collection[KubeObject] = ()) -> tuple[Result, ...]:
-        """The results that `findings` are, but for those that are ignored.
+        """Return the findings as results, without ignored ones.
 
-        An error that a comment ignores is an info where its subject is one of `ignorable`, and an error elsewhere.
+        An error ignored by a comment becomes an info if its subject is `ignorable`. Otherwise it stays an error.
         """
         reported = (self._result(finding, ignorable) for finding in findings)
         return tuple(result for result in reported if result is not None)
 
     def ignored_subjects(self, findings: Iterable[Finding], ignorable: Collection[KubeObject]) -> frozenset[KubeObject]:
-        """Those of `ignorable` about which an error is ignored."""
+        """Return the `ignorable` objects with an ignored error."""
         return frozenset(
             finding.subject
             for finding in findings
@@ -202,7 +202,7 @@ class Choice:
                 yield place.finding(REFUSED, message)
 
     def wrong_comments(self) -> tuple[Result, ...]:
-        """Findings about comments, once every finding was reported: those that had nothing to ignore, too."""
+        """Return findings about comments, including useless ones. Call this after all findings are reported."""
         if not self._suppressions.written:
             return ()
         rules, used = _by_name(), self._used
@@ -247,7 +247,9 @@ def _by_name() -> dict[str, Rule]:
 
 
 def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
-    """A test for files among the paths of `entry`, which start at `folder`; without paths every file passes."""
+    """Return a test for files that match the paths of `entry`, relative to `folder`. Without paths every file
+    passes.
+    """
     if not entry.paths:
         return lambda _: True
     from packwise.globs import Globs
@@ -308,13 +310,13 @@ def rule_table() -> tuple[Rule, ...]:
 
 @cache
 def rules_of_packages() -> frozenset[str]:
-    """The names of the rules about all workloads of a package, which are reported once."""
+    """Return the names of rules about all workloads of a package. They are reported once."""
     return frozenset(rule.name for rule in rule_table() if rule.once)
 
 
 @cache
 def precondition_rules() -> frozenset[str]:
-    """The names of the rules without which nothing is judged: what is read, and what configures it."""
+    """Return the names of rules that are preconditions of judgement: about reading and configuration."""
     return frozenset(rule.name for rule in _PRECONDITIONS)
 
 
@@ -325,5 +327,7 @@ def prevents(result: Result) -> bool:
 
 
 def rules_missed_by(unread: Iterable[Result]) -> set[str]:
-    """Rules that miss what a file may hold that cannot be read, as `unread` says: they are not reported beside that."""
+    """Return the rules that are not reported beside the `unread` files, because these may contain the missing
+    objects.
+    """
     return {selection.ABSENT.name, steps.NO_WORKLOADS.name} if exit_code(unread) else set()

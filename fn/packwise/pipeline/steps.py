@@ -1,4 +1,4 @@
-"""A render: its steps in order, each from what the steps before it gave."""
+"""A render: its steps in order, each using the results of earlier steps."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STRING_RULES = (STRINGS,)
 
 
 class FindingsBySubject(Record):
-    """Findings in the order in which they are reported: of the whole input, of workloads, of other objects."""
+    """Findings in the order of the report: about the whole input, about workloads, about other objects."""
 
     of_input: tuple[Finding, ...]
     of_workloads: tuple[Finding, ...]
@@ -70,9 +70,9 @@ def judge(
     is_part: bool,
     writes: bool,
 ) -> FindingsBySubject:
-    """The findings that are `known` already, and those about topologies, `generated` objects and the whole input.
+    """Return the `known` findings and the ones about topologies, `generated` objects and the whole input.
 
-    `is_part`: the input is a part of several clusters' packages.
+    `is_part` is true if the input is a part of several clusters' packages.
     """
     items = source.inventory.items
     # A configuration with a slip in its kind is none that is absent.
@@ -103,9 +103,9 @@ def judge(
 
 
 def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes: bool) -> list[Finding]:
-    """The findings as severe as where objects are written, if one `writes` them.
+    """Return the findings with the severity of written objects if the command `writes` them.
 
-    Those that follow from the API of another release than the selected one are left out.
+    Findings that only follow from another release's API are removed.
     """
     severe = [
         finding if finding.when_written is None or not writes else finding.replace(severity=finding.when_written)
@@ -122,7 +122,7 @@ def _protection(source: SchedulerInput) -> list[Finding]:
 
 
 def _generated_in_lists(index: Index) -> Iterator[Finding]:
-    """An error if objects of an earlier render stand in Lists, which are not written: they would stand twice."""
+    """Report objects of an earlier render in Lists. They are not updated there and would appear twice."""
     items = [item for item in index.generated.values() if item.source.entry]
     if items:
         more = f"; so must {len(items) - 1} more" if len(items) > 1 else ""
@@ -142,9 +142,9 @@ _KINDS = frozenset(kind.key for kind in KINDS)
 
 
 def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Finding]:
-    """An error for each value in the metadata of a judged object that must be a string, but those that are `known`.
+    """Report each value in a judged object's metadata that must be a string, unless it is `known`.
 
-    The API server decodes the metadata of every kind alike.
+    The API server decodes the metadata of every kind in the same way.
     """
     for item in index.malformed:
         key = group_and_kind(item.value)
@@ -182,10 +182,11 @@ def _type_findings(
 def _split_absence(
     findings: Sequence[Finding], selection: Selection, index: Index, *, is_part: bool
 ) -> tuple[tuple[Finding, ...], Sequence[Finding]]:
-    """The finding that nothing configures a topology, which is reported once, and the rest without its consequences.
+    """Return the single finding about a missing topology configuration, and the other findings without its
+    consequences.
 
-    What is a part of several clusters' packages, or has a configuration with a slip in its name, has no such cause.
-    Where no workload asks for a topology, nobody misses one.
+    It does not apply to a part of several clusters' packages or to a configuration with a misspelt name. It is not
+    reported if no workload requests a topology.
     """
     absent = selection.absent
     if absent is None:
@@ -239,7 +240,7 @@ def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
 
 @cache
 def _differing_rules() -> frozenset[str]:
-    """Names of the rules that releases do not have alike: those of webhooks, and those about epochs."""
+    """Return the names of rules that differ between releases: webhooks' rules and rules about epochs."""
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
 
     return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}
@@ -251,15 +252,14 @@ RULES = (NO_WORKLOADS,)
 
 
 class Rendered(Record):
-    """`kept` are the user's own objects in their order, `generated` those that follow them.
+    """The result of a render. `kept` are the user's own objects in order and `generated` the objects derived from them.
 
-    With an error among `results`, `kept` is the whole input and nothing is generated. `sources` are the generated
-    objects before packwise's own annotations, each with its origins. `selection` is None where the input is unreadable.
-    `plans` are what becomes of the workloads and `known` the topologies that they can name, also where there are
-    errors; none where the configuration has some. `has_grove`: whether some workloads are Grove's. `obstacles` are
-    those of `results` about what objects are judged by, the configuration and the CRDs: an error among them keeps
-    objects from being judged, whatever file it is in. `scheduled` is what the schedulers write their objects from, None
-    where there is an error.
+    With an error among `results`, `kept` is the whole input and `generated` is empty. `sources` are the generated
+    objects before packwise's own annotations, each with its origins. `selection` is None if the input is unreadable.
+    `plans` are the plans of workloads and `known` the topologies that they can name, even with errors. Both are empty
+    if the configuration has errors. `has_grove` is true if some workloads are Grove's. `obstacles` are the results
+    about configuration and CRDs: an error among them prevents judgement of objects in every file. `scheduled` is the
+    input of the schedulers, or None with an error.
     """
 
     kept: tuple[KubeObject, ...]
@@ -286,7 +286,7 @@ class Rendered(Record):
 
     @property
     def judged_workloads(self) -> tuple[KubeObject, ...]:
-        """The workloads that were judged: those with a plan, then those that a scheduler alone looks at."""
+        """Return the judged workloads: those with a plan, then those that only a scheduler judges."""
         planned = {plan.workload for plan in self.plans}
         return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])
 
@@ -297,11 +297,11 @@ class Rendered(Record):
 
 
 def render(package: Package, *, writes: bool = False, is_listed: bool = True, previews: bool = False) -> Rendered:
-    """The package with everything that follows from it; the input itself where that has errors.
+    """Return the package with its derived objects, or the input itself if it has errors.
 
-    `writes`: whether the objects are written, and not only checked or compared. Where only `results`, and what they
-    come from, are asked for, no new object `is_listed`. `previews`: what the scheduler makes itself is listed, whether
-    or not its kind is emitted.
+    With `writes`, the objects are written and not only checked or compared. With `is_listed` false, only `results` and
+    their sources are computed. With `previews`, objects made by the scheduler itself are listed even if their kind is
+    not emitted.
     """
     try:
         return _render(package, writes=writes, is_listed=is_listed, previews=previews)
@@ -311,7 +311,7 @@ def render(package: Package, *, writes: bool = False, is_listed: bool = True, pr
 
 
 def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> Rendered:
-    """The steps of a render, in the order of docs/architecture.md, each from the values of those before it."""
+    """Run the steps of a render in the order of docs/architecture.md, each on the values of earlier ones."""
     # index, select
     inventory, selection = read_package(package)
     items, settings = inventory.items, selection.settings
@@ -359,15 +359,15 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
 
 
 def read_package(package: Package) -> tuple[Inventory, Selection]:
-    """The objects of the package, indexed, and the configuration of its render."""
+    """Return the indexed objects of the package and the configuration of its render."""
     inventory = index_package(package)
     return inventory, select(package, inventory, configured_otherwise=brings_topologies(inventory))
 
 
 class _Configured(Record):
-    """The `results` about the configuration; `obstacles` are those of them that keep objects from being judged.
+    """The `results` about the configuration. `obstacles` are the results among them that prevent judgement of objects.
 
-    `spelling` are the kinds that are nearly known. It `is_refused` if the configuration has errors.
+    `spelling` are misspelt kinds. It `is_refused` if the configuration has errors.
     """
 
     results: tuple[Result, ...]
@@ -377,7 +377,7 @@ class _Configured(Record):
 
 
 def _report_configuration(selection: Selection, items: Index, choice: Choice | _NoChoice) -> _Configured:
-    """The results about the configuration, and about CRDs, which refuse some of the objects and not the input."""
+    """Return the results about the configuration and about CRDs. CRDs refuse single objects and not the input."""
     spelling = tuple(spelling_findings(items, selection.definitions.by_kind))
     of_settings = (
         *choice.results(selection.findings),
@@ -394,7 +394,7 @@ def _nodes_among(items: Index) -> tuple[Mapping[str, Value], ...]:
 
 
 def _plan(inventory: Inventory, cluster: Cluster, selection: Selection) -> tuple[WorkloadPlan, ...]:
-    """The plan of every workload: read, defaulted, validated, placed; none placed where that is too much for a run."""
+    """Return the plan of every workload: read, defaulted, validated, placed. Above the run's limit none is placed."""
     settings, definitions = selection.settings, selection.definitions
     plans = [
         plan
@@ -405,16 +405,17 @@ def _plan(inventory: Inventory, cluster: Cluster, selection: Selection) -> tuple
 
 
 def _placements(plans: Iterable[WorkloadPlan], ignored: Collection[KubeObject] = ()) -> tuple[Placement, ...]:
-    """The placements of all workloads but those that are `ignored`."""
+    """Return the placements of all workloads except `ignored` ones."""
     return tuple(placement for plan in plans if plan.workload not in ignored for placement in plan.placements)
 
 
 class _Written(Record):
-    """The ClusterTopologies with their conditions, the objects of all schedulers, and previews of operators' own.
+    """The ClusterTopologies with their conditions, the objects of all schedulers, and previews of operators' own
+    objects.
 
-    `findings` are about workloads; errors about `ignorable` objects may be ignored. `statuses` are those of
-    topologies by name, `conditions` those of users' objects; `notices` report conditions that are not annotated.
-    `workloads` are those that a scheduler judges itself.
+    `findings` are about workloads. Errors about `ignorable` objects may be ignored. `statuses` are the topologies' by
+    name and `conditions` those for users' objects. `notices` report conditions without an annotation. `workloads` are
+    the ones that a scheduler judges itself.
     """
 
     generated: tuple[Generated, ...]
@@ -462,7 +463,7 @@ def _write(
 
 
 def _scheduler_objects(source: SchedulerInput) -> SchedulerObjects:
-    """The objects of all schedulers, and what these refuse."""
+    """Return the objects of all schedulers and their refusals."""
     written = [scheduler.objects(source) for scheduler in schedulers_for(source)]
     return SchedulerObjects(
         generated=tuple(generated for objects in written for generated in objects.generated),
@@ -499,14 +500,14 @@ def _report(
 
 
 class _Kept(Record):
-    """The user's objects, each that has a status with it; `notices` report those that are not annotated."""
+    """The user's objects with their status. `notices` report statuses without an annotation."""
 
     kept: tuple[KubeObject, ...]
     notices: tuple[Finding, ...]
 
 
 def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written, source: SchedulerInput) -> _Kept:
-    """The user's objects with their conditions and notes, without those of an earlier render."""
+    """Return the user's objects with their conditions and notes, without objects of an earlier render."""
     settings, finalizer = source.settings, source.cluster.revision.finalizer
     finalizers = (finalizer,) if finalizer is not None and settings.finalizers else ()
     topologies = source.topologies.written
@@ -577,6 +578,6 @@ def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> t
 
 
 def unreadable(error: FieldError) -> Result:
-    """The result that says what cannot be read."""
+    """Return the result about an unreadable part."""
     result = error.to_result()
     return result.replace(tags={**result.tags, "rule": READABLE.name})

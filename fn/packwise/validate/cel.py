@@ -47,9 +47,9 @@ _NO_OVERLOAD = "No matching overloads"
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The answer of an expression. With an `error`, which the API server would meet too, there is no value.
+    """The result of an expression. With an `error`, which the API server would also report, there is no value.
 
-    `trouble` is why nobody can tell here what the API server would say. `cost` is what the evaluation takes at most.
+    `trouble` is the reason if the API server's result cannot be known here. `cost` is an upper limit of the evaluation.
     """
 
     value: Value = None
@@ -91,7 +91,7 @@ class Expression:
         return Evaluation(trouble=text, cost=cost)
 
     def _cost(self, variables: Mapping[str, Value]) -> int | None:
-        """The highest cost of its evaluation for these values; None where nothing bounds that."""
+        """Return the highest cost of its evaluation for these values, or None if it is unbounded."""
         try:
             return None if self._tree is None else cost_of(self._tree, variables)
         except RecursionError:
@@ -99,7 +99,7 @@ class Expression:
 
 
 def compile_expression(text: str, *, optional: bool = False) -> Expression:
-    """`text`, of the variables `self` and `oldSelf`, compiled. `optional`: its `oldSelf` is an optional value.
+    """Compile `text` with the variables `self` and `oldSelf`. With `optional`, `oldSelf` is an optional value.
 
     An optional one reads `__old__`, a list that is empty or holds the value.
     """
@@ -126,7 +126,7 @@ def _environment() -> Any:
 
 
 def _first_line(text: str) -> str:
-    """The runtime's message without its status code, the excerpt and what follows."""
+    """Return the runtime's message without its status code, excerpt and further lines."""
     line = text.partition("\n")[0]
     line = re.sub(r"^[A-Z_]+: (?:ERROR: )?(?:<input>:-?\d+:-?\d+: )?", "", line)
     return re.sub(r" \[[A-Z_]+\]$", "", line)
@@ -149,7 +149,7 @@ _METADATA_FIELDS = ("name", "generateName")
 
 @lru_cache(maxsize=4096)
 def escape_name(name: str) -> str | None:
-    """The name of a property in a rule; None where a rule cannot name it."""
+    """Return the name of a property in a rule, or None if a rule cannot name it."""
     if name in _RESERVED:
         return f"__{name}__"
     if not _NAME.fullmatch(name):
@@ -190,7 +190,7 @@ def _mapping(value: Mapping[str, Value], schema: Schema, *, is_object: bool) -> 
 
 
 def in_order_of(old: Value, new: Value, schema: Schema) -> Value:
-    """`old` with its sets and lists by key in the order of `new`: a comparison ignores the order of those."""
+    """Return `old` with its sets and keyed lists in the order of `new`, because comparisons ignore their order."""
     if isinstance(old, dict) and isinstance(new, dict):
         inner = {name: schema.of_key(name) for name in old}
         return {
@@ -214,7 +214,7 @@ def _pair(old: Sequence[Value], new: Sequence[Value], schema: Schema) -> list[tu
 
 
 def key_of(entry: Value, schema: Schema) -> str:
-    """The identity of an entry of a set or a list by key: all of it, or its keys."""
+    """Return the identity of an entry of a set or keyed list: all of it, or its keys."""
     if schema.list_type == "map" and isinstance(entry, dict):
         return identity([entry.get(key) for key in schema.keys])
     return identity(entry)
@@ -243,7 +243,7 @@ class CelRules:
         self._reported = set["str | FieldPath"]()
 
     def violations(self, value: Value, old: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-        """Violations of the rules of `schema` and below it in an object, which was `old` before (None: nothing)."""
+        """Yield violations of the rules of `schema` and below in an object. `old` is its earlier value, or None."""
         self._left = MAX_COST_OF_OBJECT
         yield from self._below(value, old, schema, at, is_object=True)
         if self._left < 0 and _SPENT not in self._reported:
@@ -252,7 +252,7 @@ class CelRules:
             yield Problem(("spec",), _SPENT, effect=Effect.UNCHECKED)
 
     def unchecked_once(self, problems: Iterable[Problem]) -> Iterator[Problem]:
-        """Those of `problems` about what is not checked, each field of the CRD once for all objects."""
+        """Yield the `problems` about unchecked parts, each field of the CRD once for all objects."""
         for problem in problems:
             if problem.effect is Effect.UNCHECKED and problem.path not in self._reported:
                 self._reported.add(problem.path)

@@ -1,7 +1,7 @@
-"""The highest cost of an evaluation, bounded before it runs from the syntax tree and the values it is about.
+"""The highest cost of an evaluation, computed beforehand from the syntax tree and its values.
 
-The runtime bounds iterations, not memory: it keeps each list and sum of texts until the end, and copies a list for each
-entry that `map` adds. The bound is in bytes: of what is kept, and of what is looked at, so that it bounds time too.
+The runtime limits iterations but not memory: it keeps each list and text until the end, and copies a list for each
+entry that `map` adds. The limit is in bytes kept and read, so that it limits time too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Constant(Record):
-    """A literal; its bytes are what it takes in memory beyond a scalar. `text` is what one of a text says."""
+    """A literal. Its size is its bytes of memory beyond a scalar. `text` is the content of a text."""
 
     size: int
     text: str | None = None
@@ -143,7 +143,7 @@ def _text(data: bytes, wanted: int) -> str:
 
 
 def _fields(data: bytes) -> Iterator[Field]:
-    """The fields of a message, by number: integers, and the bytes of texts and messages."""
+    """Yield the fields of a message by number: integers, and the bytes of texts and messages."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -239,11 +239,11 @@ _FLAT = _Weight(_SCALAR, 0)
 
 
 class _UnboundedError(Exception):
-    """The tree has something whose cost is not known."""
+    """Raised if a part of the tree has an unknown cost."""
 
 
 def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
-    """An upper bound of what an evaluation costs; None where the tree has a function that nothing bounds."""
+    """Return an upper limit of an evaluation's cost, or None if the tree has an unbounded function."""
     bounding = _Bounding()
     try:
         bound = bounding.of(tree, {name: bounding.weigh(value) for name, value in variables.items()}, 1)
@@ -258,7 +258,7 @@ def weight_of(value: Value) -> int:
 
 
 class _Bounding:
-    """One walk of a tree; `total` grows by what each node costs, as often as it is evaluated."""
+    """One walk of a tree. `total` is the sum of each node's cost times its number of evaluations."""
 
     __slots__ = ("_weights", "total")
 
@@ -277,7 +277,7 @@ class _Bounding:
         return _Weight(weight, max([self._weight(entry) for entry in entries], default=0), value)
 
     def of(self, node: Node, names: Mapping[str, _Weight], times: int) -> _Weight:
-        """The bound of what `node` gives, which is evaluated so many times."""
+        """Return the limit of the result of `node`. It is evaluated `times` times."""
         if isinstance(node, Constant):
             return _Weight(_SCALAR + node.size, 0, node.text)
         if isinstance(node, Ident):
@@ -347,7 +347,7 @@ class _Bounding:
         return self.of(node.result, {**names, node.accumulator: folded}, times)
 
     def _step(self, step: Node, accumulator: str, names: Mapping[str, _Weight], times: int) -> _Weight | None:
-        """The entries that a step adds to a list; None where it folds scalars. The macros have no other steps."""
+        """Return the entries that a step adds to a list, or None if it folds scalars. Macros have no other steps."""
         if step == Ident(accumulator):
             return None
         if isinstance(step, CelCall) and step.function == "_?_:_":

@@ -1,6 +1,6 @@
-"""Objects by the CRDs at hand, as the cluster's API server validates them; without a CRD, packwise's own table judges.
+"""Validation by the given CRDs, as in the cluster's API server. Without a CRD, packwise's own table applies.
 
-Beside it: values as decoders take them, by packwise's tables of fields.
+It also decodes values by packwise's tables of fields.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def judge(
     before: Mapping[str, Value] | None = None,
     written: Mapping[str, Value] | None = None,
 ) -> Verdict:
-    """The API server's refusals of `value`, which was `before` the change: by `definition`, else by `own_table`.
+    """Return the API server's refusals of `value` by `definition`, else by `own_table`. `before` is the earlier value.
 
-    `written` is the object as its author wrote it, where a webhook has filled in something since.
+    `written` is the object as its author wrote it, if a webhook has changed it since.
     """
     if definition is None:
         return Verdict(tuple(own_table()))
@@ -90,9 +90,9 @@ RULES = (SCHEMA,)
 
 
 class Definitions(Record):
-    """The CRDs of the kinds that packwise reads or writes, by group and kind; and what is wrong with them.
+    """The CRDs of kinds that packwise reads or writes, by group and kind, and the findings about them.
 
-    A kind of which the CRD is wrong is judged by packwise's own table, and everything else is judged as ever.
+    If a CRD is invalid, packwise's own table judges its kind.
     """
 
     by_kind: Mapping[tuple[str, str], Definition]
@@ -123,7 +123,7 @@ def _kind_of(item: KubeObject) -> tuple[str, str]:
 
 
 def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
-    """The CRDs among `beside`; and of the other kinds, those among the items."""
+    """Return the CRDs in `beside`, and for other kinds the CRDs among the items."""
     among = [item for item in index.of_kind(_GROUP, _KIND) if is_definition(item)]
     if not beside and not among:
         return NO_DEFINITIONS
@@ -138,9 +138,9 @@ def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
 
 
 def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition | None:
-    """The definition that all `items`, CRDs of one kind, give; None, with what is wrong, where they give no single one.
+    """Return the definition that all `items`, CRDs of one kind, share. Return None and add a finding if they differ.
 
-    A chart's copy of an operator's CRD is the same definition, whatever its labels and descriptions are.
+    A chart's copy of an operator's CRD counts as the same definition, with any labels and descriptions.
     """
     # Only where there are any, is what reads and checks them imported.
     from packwise.validate.definition import read_definition
@@ -195,10 +195,10 @@ _RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
 def check_objects(
     generated: Iterable[Generated], inventory: Inventory, definitions: Definitions, unknown: Severity
 ) -> Iterator[Finding]:
-    """Violations of CRDs in gangs and rendered ClusterTopologies; others are checked where they are read.
+    """Yield violations of CRDs in gangs and rendered ClusterTopologies. Others are checked when they are read.
 
-    Of the objects of one kind from one source only the first that is refused has findings: the others are like it.
-    `unknown` is the severity of unknown fields.
+    Only the first refused object of one kind from one source has findings, because the others are similar. `unknown` is
+    the severity of unknown fields.
     """
     for group, kind in _OWN:
         definition = definitions.of_kind(group, kind)

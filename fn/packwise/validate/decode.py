@@ -1,12 +1,12 @@
-"""Values against a table of their fields: types as Go decodes them, the rest as an API server's schema has it.
+"""Values checked against a table of fields: types as in Go's decoder, the rest as in an API server's schema.
 
-Problems are in packwise's words, each with the text of whoever refuses the value. What an API server makes of a
-cluster's own CRD is `validate.structure`.
+Problems are in packwise's words, each with the text of the component that refuses the value. `validate.structure`
+judges by a cluster's own CRD.
 
-`packwise.fields` walks the same tables for packwise's own files, and by other rules: null is an error there where no
-field takes it, here it is an absent value, or Go's zero value where the field has one; its problems stand in the
-table's order, these by who refuses first, and one hides the text of another; 2.0 is an integer to Go; a pattern is
-searched for as in a CRD, there a whole text must match it. What they would share is a branch on the kind of a value.
+`packwise.fields` walks the same tables for packwise's own files with other rules. There, null is an error unless the
+field accepts it. Here it is an absent value or Go's zero value. Its problems are in the table's order. Here they are in
+the order of refusal, and one hides the text of another. To Go, 2.0 is an integer. A pattern is searched here, as in a
+CRD, and must match the whole text there. The only common code would be a branch on the kind of a value.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class _PreparedField:
 
 
 class _FieldOrder(dict[str, int]):
-    """The order of fields in the table; those that it does not know come last."""
+    """The order of fields in the table. Unknown fields come last."""
 
     __slots__ = ()
 
@@ -173,10 +173,9 @@ class _FieldOrder(dict[str, int]):
 
 
 class ObjectTable:
-    """An object's fields, prepared when a value of it is first met: a workload has few of Kubernetes' own objects.
+    """An object's fields, prepared at the first value: a workload has few of Kubernetes' own objects.
 
-    `right` has the type of fields of which every value of it is right; `needed` are fields that are looked at where
-    they are absent.
+    `right` maps fields to a type with only valid values. `needed` are fields that are also checked when absent.
     """
 
     __slots__ = ("_find", "fields", "is_ready", "kind", "needed", "order", "right", "rules", "struct")
@@ -220,7 +219,7 @@ class ObjectTable:
 
 
 class _List:
-    """A list, prepared. `absent` is what an entry without a key has; it is found when two entries are first met."""
+    """A prepared list. `absent` is the value of a missing key. It is computed for the second entry."""
 
     __slots__ = ("absent", "check", "kind", "prepared", "refuses_null", "right", "zero")
 
@@ -243,7 +242,7 @@ def _prepare(kind: Kind) -> Any:
 
 
 def _right(kind: Kind) -> type | None:
-    """The type of which every value is right; None where a value has to be looked at."""
+    """Return the type that makes every value valid, or None if values must be checked."""
     if isinstance(kind, Text):
         return None if kind.enum or kind.pattern or kind.min_length or kind.max_length else str
     return bool if isinstance(kind, Flag) else None
@@ -255,7 +254,7 @@ def _zero(kind: Kind) -> Value:
 
 @cache
 def _has_pattern(pattern: str, text: str) -> bool:
-    """True if `text` has what a CRD's `pattern` looks for."""
+    """Return True if a CRD's `pattern` is found in `text`."""
     return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
 
 
@@ -391,7 +390,7 @@ class _TypedWalk:
         self._decode(at, f"must be a duration such as {self.durations}; got {describe(value)}", text, stops=True)
 
     def null(self, at: At, _kind: Duration) -> None:
-        """A type that reads itself reads null, too, where no pointer to it is left out instead."""
+        """Report null for a type with its own decoder. Such a type also reads null unless it is an omitted pointer."""
         message = f"must be a duration such as {self.durations}; got {describe(None)}"
         self._decode(at, message, duration_fault(""), stops=True)
 
@@ -480,7 +479,7 @@ class _TypedWalk:
         return ".".join(reversed(names))
 
     def _decode(self, at: At, message: str, text: str, *, stops: bool = False) -> None:
-        """The decoder reports the problem of a type that reads itself, which stops it; otherwise its first problem."""
+        """Report the decoder's problem: a self-decoding type stops at it. Other types report their first problem."""
         if self._settled:
             text = ""
         elif stops and not self._stopped:
@@ -497,9 +496,9 @@ class _TypedWalk:
 
 
 class Decoder(_TypedWalk):
-    """A walk over one object; `decode`, `schema` and `unknown` are the problems of each kind, in the order of the walk.
+    """A walk over one object. `decode`, `schema` and `unknown` are the problems of each kind in the order of the walk.
 
-    Other operators' decoders are other in their words, and in when they refuse.
+    Other operators' decoders differ in their texts and in the time of refusal.
     """
 
     __slots__ = ()

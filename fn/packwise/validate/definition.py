@@ -1,4 +1,4 @@
-"""A CustomResourceDefinition: what the API server of its cluster refuses in objects of its kind.
+"""A CustomResourceDefinition and its API server's refusals of objects.
 
 Source: apiextensions-apiserver, registry/customresource.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def prepare(value: Value, schema: Schema | None) -> Value:
-    """`value` as it is validated; what the schema does not speak of stays as it is."""
+    """Return `value` in the form that is validated. Parts outside the schema are unchanged."""
     if schema is None:
         return value
     if isinstance(value, dict):
@@ -81,9 +81,9 @@ class Definition:
         old: Mapping[str, Value] | None = None,
         written: Mapping[str, Value] | None = None,
     ) -> list[Problem]:
-        """The API server's refusals of an object, which was `old` before the change.
+        """Return the API server's refusals of an object. `old` is its earlier value.
 
-        `written` is the object as its author wrote it, where a webhook has filled in something since.
+        `written` is the object as its author wrote it, if a webhook has changed it since.
         """
         version = str(value.get("apiVersion")).partition("/")[2]
         schema = self.schemas.get(version)
@@ -102,7 +102,7 @@ class Definition:
 
     @property
     def needs_expressions(self) -> bool:
-        """True if it has a rule in CEL or a pattern, which a library evaluates that may not be installed."""
+        """Return True if it has a CEL rule or a pattern. These need a library that may not be installed."""
         return any(schema.has_expressions for schema in self.schemas.values())
 
     def _broken_rules(self, value: Value, old: Value, schema: Schema, refused: list[Problem]) -> Iterator[Problem]:
@@ -120,7 +120,7 @@ class Definition:
 
 
 def read_definition(item: KubeObject) -> Definition:
-    """The definition that `item`, a CustomResourceDefinition, gives. Raises SchemaError."""
+    """Return the definition in the CustomResourceDefinition `item`. Raise SchemaError if it is invalid."""
     group, kind = item.get("spec.group"), item.get("spec.names.kind")
     if not isinstance(group, str) or not isinstance(kind, str):
         raise SchemaError(("spec",), "must name a group and a kind")

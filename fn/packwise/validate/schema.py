@@ -1,6 +1,6 @@
-"""Schemas of CRDs, read from YAML: what a value must be, and what becomes of it. Source: apiextensions.k8s.io/v1.
+"""Schemas of CRDs, read from YAML: requirements and changes of a value. Source: apiextensions.k8s.io/v1.
 
-A CustomResourceDefinition can be anyone's: nothing in it is taken for granted.
+A CustomResourceDefinition is untrusted, so every part of it is checked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ValidationRule:
 
 @dataclass(frozen=True, slots=True)
 class ValueBounds:
-    """The limits of numbers, texts, lists and mappings; None: no limit."""
+    """The limits of numbers, texts, lists and mappings. None means no limit."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -59,11 +59,11 @@ NO_BOUNDS = ValueBounds()
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A node of the schema. `additional` is the schema of keys that are no property, or whether there may be any.
+    """A node of the schema. `additional` is the schema of further keys, or True if they are permitted.
 
-    `type` is "" where the node names none; `keys` are those of a list of `list_type` "map". `default` counts where
-    `has_default`; `pattern_path` is the place of `pattern` in the CRD. `alternatives` are anyOf, oneOf and allOf, by
-    that name.
+    `type` is "" if the node names none. `keys` are the keys of a list of `list_type` "map". `default` counts if
+    `has_default`. `pattern_path` is the place of `pattern` in the CRD. `alternatives` maps anyOf, oneOf and allOf to
+    their schemas.
     """
 
     type: str = ""
@@ -110,7 +110,7 @@ class Schema:
             yield from schema.nodes()
 
     def of_key(self, key: str) -> Schema | None:
-        """The schema of the field `key` of a mapping; None where it has none."""
+        """Return the schema of the field `key` of a mapping, or None."""
         schema = self.properties.get(key)
         if schema is None and isinstance(self.additional, Schema):
             return self.additional
@@ -128,7 +128,7 @@ _FIELD_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\['(?P<key>(?:[^'\\]|\\.)*)'\]"
 
 
 class SchemaError(ValueError):
-    """Something in a schema that is not what it must be: where, and what it must be."""
+    """Raised for an invalid part of a schema, with its path and the requirement."""
 
     def __init__(self, path: FieldPath, message: str) -> None:
         super().__init__(message)
@@ -184,7 +184,7 @@ def _schema(node: Fields, depth: int) -> Schema:
 
 
 def _choice(node: Fields, name: str, known: tuple[str, ...]) -> str:
-    """One of the texts `known`; "" where there is none, which may be written as such."""
+    """Return one of the `known` texts, or "" if it is absent or written as such."""
     return "" if node.value.get(name) == "" else node.text(name, known=known) or ""
 
 

@@ -1,8 +1,7 @@
-"""Types, bounds, patterns, formats, lists, unknown fields and metadata of an object, as the API server checks them.
+"""The API server's check of types, limits, patterns, formats, lists, unknown fields and metadata of an object.
 
-A CRD's schema is OpenAPI of anyone's, with alternatives, formats and defaults, and an API server has words of its own
-for each; packwise's own tables, which say what Go decodes, are `validate.decode`'s. Source: kube-openapi,
-validation/validate.
+A CRD's schema is untrusted OpenAPI with alternatives, formats and defaults, and an API server has its own text for
+each. `validate.decode` handles packwise's own tables of Go types. Source: kube-openapi, validation/validate.
 """
 
 from __future__ import annotations
@@ -239,7 +238,7 @@ def _states_of_set(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool | None:
-    """True if `pattern` is found in `text`; None where it is no pattern, or where that costs more than MOST_STATES."""
+    """Return True if `pattern` is found in `text`, or None if it is invalid or costs more than MOST_STATES."""
     if match_cost(pattern, len(pattern), len(text)) > MOST_STATES or not _is_pattern(pattern):
         return None
     return _matcher()(pattern, text)
@@ -274,7 +273,7 @@ NO_FIELD = "<nil>"
 
 @dataclass(frozen=True, slots=True)
 class ValuePath:
-    """The path of a value, and `text`, which is that path in the API server's errors."""
+    """The path of a value. `text` is that path in the API server's errors."""
 
     path: FieldPath = ()
     text: str = ""
@@ -300,13 +299,13 @@ class ValuePath:
 
 
 class _Patterns:
-    """Matches patterns as long as those of one object cost no more than they may; `left` is what they still may."""
+    """Match the patterns of one object up to a total cost. `left` is the remaining cost."""
 
     left = MOST_STATES_OF_OBJECT
 
     @classmethod
     def match(cls, pattern: str, text: str) -> bool | None:
-        """True if `pattern` is found in `text`; None where nobody looked."""
+        """Return True if `pattern` is found in `text`, or None if it was not searched."""
         if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
             return None
         cls.left -= match_cost(pattern, len(pattern), len(text) + _MADE_ANEW)
@@ -314,13 +313,13 @@ class _Patterns:
 
 
 def violations_of_object(value: Value, schema: Schema, at: ValuePath) -> list[Problem]:
-    """Violations of `schema` in a whole object, which is prepared; its patterns are matched while they cost no more."""
+    """Return violations of `schema` in a whole prepared object. Its patterns share one limit of cost."""
     _Patterns.left = MOST_STATES_OF_OBJECT
     return list(violations(value, schema, at))
 
 
 def violations(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-    """Violations of `schema` in `value`, which is prepared. A value of another type has that one problem."""
+    """Yield violations of `schema` in a prepared `value`. A value of a wrong type has only that problem."""
     wrong = _type(value, schema, at)
     if wrong is not None:
         yield wrong
@@ -380,7 +379,7 @@ def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Probl
 
 
 def _until_refused(value: Value, schema: Schema, at: ValuePath) -> tuple[Problem | None, list[Problem]]:
-    """The first problem for which `value` is refused, and what was not checked before it."""
+    """Return the first problem that refuses `value`, and the unchecked parts before it."""
     unchecked: list[Problem] = []
     for problem in violations(value, schema, at):
         if problem.effect is not Effect.UNCHECKED:
@@ -526,9 +525,9 @@ _METADATA = tuple(entry.partition(":")[0] for entry in TYPES["v1.ObjectMeta"].sp
 
 
 def unknown_fields(value: Value, schema: Schema, at: ValuePath, *, is_object: bool = False) -> Iterator[Problem]:
-    """Each field that an API server would drop, in the order of the text; what is within one is not looked at.
+    """Yield each field that an API server would drop, in the order of the text. Dropped fields are not searched.
 
-    `is_object`: a whole Kubernetes object, whose type and metadata no schema describes.
+    `is_object` is true for a whole Kubernetes object, because no schema describes its type and metadata.
     """
     if isinstance(value, dict):
         is_object = is_object or schema.embedded
@@ -580,7 +579,7 @@ def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]
 
 
 def identity(value: Value) -> str:
-    """A text that equal values have alike, whatever the order of their fields."""
+    """Return a text that is the same for equal values with any order of fields."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -628,7 +627,7 @@ def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
 
 
 def type_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
-    """The types of `value`, the metadata of an object, that the API server does not decode."""
+    """Yield the types in an object's metadata `value` that the API server cannot decode."""
     if not isinstance(value, dict):
         yield _type_problem(value, at, "a mapping", "", "v1.ObjectMeta")
         return

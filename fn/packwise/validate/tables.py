@@ -1,6 +1,6 @@
-"""Schemas of kinds whose CRD is not at hand, written as tables: the API server's answer is the same as with the CRD.
+"""Schemas of kinds without a CRD at hand, written as tables. The API server's answer is the same as with the CRD.
 
-A table has the fields of the newest known release. Fields that packwise does not read may hold anything.
+A table has the fields of the newest known release. Fields that packwise does not read may have any value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def fields(**properties: Schema) -> Schema:
 
 
 def requiring(schema: Schema, *names: str) -> Schema:
-    """Return the schema of the same mapping, in which these fields must be set."""
+    """Return the schema of the same mapping with these fields required."""
     return Schema(type="object", properties=schema.properties, required=names)
 
 
