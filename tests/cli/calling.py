@@ -11,7 +11,19 @@ from typing import Any, cast
 
 from packwise.render.files import LIST
 
-__all__ = ["CHOSEN", "CONFIG", "SERVICE", "WORKLOAD", "AssertEach", "Call", "Ran", "listing", "write"]
+__all__ = [
+    "CHOSEN",
+    "CONFIG",
+    "SERVICE",
+    "SHARED",
+    "SHARED_FINDING",
+    "WORKLOAD",
+    "AssertEach",
+    "Call",
+    "Ran",
+    "listing",
+    "write",
+]
 
 CONFIG = """\
 apiVersion: packwise.dev/v1alpha1
@@ -54,6 +66,31 @@ CHOSEN = "; 1 workload judged with Grove grep-244-multi, chosen by the key topol
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
 _JUDGED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:judged|read)|left out: ).*$")
 _SIDE = re.compile(r".+: (?:\d+|no) workloads? read.*")
+
+SHARED = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata:
+  name: grove-topology
+  labels:
+    app.kubernetes.io/managed-by: grove-operator
+  annotations:
+    config.kubernetes.io/path: &p x
+    config.kubernetes.io/index: *p
+    packwise.dev/rendered-from: the topology configuration
+spec:
+  levels:
+  - domain: zone
+    key: topology.kubernetes.io/zone
+"""
+"""An object that packwise rendered, with bookkeeping of kpt that cannot be taken away."""
+
+SHARED_FINDING = (
+    "generated.yaml:8:32: ClusterTopology grove-topology metadata.annotations[config.kubernetes.io/path]: "
+    'anchor "p" shares this value with other places; write it out where it is used, so that '
+    '"config.kubernetes.io/path" can be changed here alone'
+)
+"""What is said of SHARED in a file of that name."""
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, SERVICE, SHARED, SHARED_FINDING, WORKLOAD, Call, write
 from tests.cli.test_cli_git import git
 from tests.places import ROOT, TESTDATA
 from tests.schemas import schema_errors
@@ -213,3 +213,12 @@ def test_an_assumed_release_is_told_once_for_both_sides(tmp_path: Path, call: Ca
         "warning: old/t.yaml:6:3:",
         "warning: new/t.yaml:6:3:",
     ]
+
+
+def test_a_patch_needs_bookkeeping_that_can_be_taken_away(sides: Path, call: Call) -> None:
+    """An annotation of kpt that shares its anchor with another value stays, so that the new object has no text."""
+    write(sides, {"old/service.yaml": SERVICE, "new/generated.yaml": SHARED})
+
+    ran = call("diff", "old", "new", "-o", "patch")
+
+    assert (ran.code, ran.stdout, ran.stderr.splitlines()[-1]) == (1, "", f"error: new/{SHARED_FINDING}")

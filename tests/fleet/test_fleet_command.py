@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
+from tests.cli.calling import CONFIG, SERVICE, SHARED, SHARED_FINDING, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_place import node
 from tests.fleet.trees import KPTFILE
 from tests.places import ROOT
@@ -392,6 +392,14 @@ def test_wrong_usage(call: Call, tmp_path: Path, words: str, message: str) -> No
     assert ran.code == 2
     assert ran.stdout == ""
     assert message in ran.stderr
+
+
+def test_an_object_that_cannot_be_written_fails_its_package(call: Call, tmp_path: Path) -> None:
+    write(tmp_path, {"clusters/east/topology.yaml": CONFIG, "clusters/east/generated.yaml": SHARED})
+
+    ran = call("fleet", "render", "clusters", "-o", "out", "--no-cache")
+
+    assert (ran.code, ran.stdout.splitlines()[-1]) == (1, f"  error: clusters/east/{SHARED_FINDING} [readable]")
 
 
 @pytest.mark.slow

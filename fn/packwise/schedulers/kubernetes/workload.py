@@ -127,12 +127,6 @@ def workload_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 def gang_findings(gang: Gang) -> Iterator[Finding]:
     """Yield the backend's refusals of a gang, and the levels that it drops."""
-    for place, pods in enumerate(gang.leaves):
-        if not pods.members:
-            path = f"spec.podgroups[{place}].minReplicas"
-            error = OperatorError(path, ErrorType.INVALID, 0, "WAS gang scheduling requires minCount >= 1")
-            message = f"{pods.name} would need no pod: Grove's backend for the default scheduler refuses the gang"
-            yield _refusal(pods.origin, message, error)
     groups = [group for group in gang.inner if any(pods.parent == group.name for pods in gang.leaves)]
     lists: list[tuple[FieldPath, Sequence[PodSet], str, Origin]] = [
         (
