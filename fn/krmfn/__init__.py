@@ -1,7 +1,7 @@
-"""KRM functions in Python: a ResourceList in, a ResourceList out, and every byte you do not change stays as it was.
+"""KRM functions in Python: a ResourceList in, a ResourceList out, and every unchanged byte is preserved.
 
-The names below load their modules when they are first used; `import krmfn` alone costs nothing. `run` is imported
-from its module (`from krmfn.run import run`), and so is what a function's tests use (`krmfn.testing`).
+The names below load their modules at first use. `import krmfn` alone costs almost no time. Import `run` from its module
+(`from krmfn.run import run`), and also test support (`krmfn.testing`).
 """
 
 from __future__ import annotations

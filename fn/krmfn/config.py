@@ -1,4 +1,4 @@
-"""functionConfig as a pydantic model, with errors that name the field, its place and the nearest known name."""
+"""functionConfig as a pydantic model, with errors naming the field, its place and the nearest known name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 class ConfigError(ValueError):
-    """A functionConfig that is not what the function takes; `results` holds one error per wrong field."""
+    """Raised for an invalid functionConfig. `results` holds one error per wrong field."""
 
     def __init__(self, results: tuple[Result, ...]) -> None:
         super().__init__("; ".join(result.line_of_text().removeprefix("error: ") for result in results))
@@ -58,14 +58,14 @@ class ConfigError(ValueError):
 
 
 def load_config(function_config: KubeObject | None, model: type[ModelT]) -> ModelT:
-    """The configuration that `function_config` states, as `model`.
+    """Return the configuration in `function_config` as `model`.
 
-    `model` describes `spec` of a kind of your own, or the fields of a ConfigMap's `data`. A ConfigMap holds strings
-    only, so each entry is read as YAML (`emit: "[PodGang]"` is a list) unless the field takes strings; a key may be a
-    path (`spec.kai`, `spec.levels[0]`), and `spec.` in front of it may be left out. No functionConfig, an empty `spec`
+    `model` describes `spec` of a custom kind, or the fields of a ConfigMap's `data`. A ConfigMap holds only strings.
+    Therefore each entry is read as YAML (`emit: "[PodGang]"` is a list) unless the field accepts strings. A key may be
+    a path (`spec.kai`, `spec.levels[0]`), and its prefix `spec.` is optional. A missing functionConfig, an empty `spec`
     and an empty `data` are all an empty mapping.
 
-    Fields beside `spec` are not looked at. Raises ConfigError, which holds a result per wrong field.
+    Fields beside `spec` are ignored. Raise ConfigError with a result per wrong field.
     """
     from pydantic import ValidationError
 
@@ -221,9 +221,9 @@ def _result(
 def config_result(
     config: KubeObject, path: FieldPath, message: str, places: Mapping[str, str] | None, at_key: bool
 ) -> Result:
-    """The error about the field at `path` of what `read_config` read, and `places` as that gave them.
+    """Return the error about the field at `path` in the result of `read_config`. `places` are from there.
 
-    `at_key`: it stands at the field's name, not at its value.
+    With `at_key`, it is located at the field's name instead of its value.
     """
     if places is None:
         return config.error(("spec", *path), message, key=at_key).to_result()

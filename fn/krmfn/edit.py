@@ -34,7 +34,7 @@ _NOT_IN_PLACE = (
 
 
 def same(first: Value, other: Value) -> bool:
-    """True for two values that are the same JSON: 1, 1.0 and true are three, and the order of keys does not count."""
+    """Return True if two values are the same JSON. 1, 1.0 and true differ, and the order of keys does not matter."""
     # Format 2 of marshal writes every value out, with its type: equal bytes are equal JSON, in a third of the time that
     # a comparison value by value takes. It refuses types that a caller made (ValueError).
     with suppress(ValueError):
@@ -57,7 +57,7 @@ def _are_same(first: Value, other: Value) -> bool:
 
 
 def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
-    """The source and value of `item` with `value` at `path`; those of `item` where it is there already."""
+    """Return source and value of `item` with `value` at `path`, or unchanged if it is there already."""
     if not path and not isinstance(value, dict):
         raise item.error(path, f"must be a mapping; got {describe(value)}")
     if same(item.get(path, _ABSENT), value):
@@ -75,14 +75,14 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 
 
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
-    """`source` with `value` at `path`; None where no splice gives a text that means `changed`."""
+    """Return `source` with `value` at `path`, or None if no splice gives a text that means `changed`."""
     text = set_value(source.text, source.root + path, value)
     # What is edited stands in no List any more.
     return source.replace(text=text, entry=()) if _means(text, source, path, changed) else None
 
 
 def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
-    """The source and value of `item` without what is at `path`; those of `item` where nothing is there."""
+    """Return source and value of `item` without the part at `path`, or unchanged if there is none."""
     if not path:
         raise item.error(path, "must name a field to be removed")
     if item.get(path, _ABSENT) is _ABSENT:
@@ -154,7 +154,7 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
 
 
 def by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
-    """`edits` by the first list on the way to what they change, and by its entry; those on no list stand at ()."""
+    """Group `edits` by the first list on their path and by its entry. Edits outside lists are under ()."""
     lists: dict[FieldPath, _Edits] = {}
     for path, edit in edits:
         at = next((at for at, step in enumerate(path) if isinstance(step, int)), None)
@@ -165,10 +165,10 @@ def by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
 
 
 def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | None:
-    """The source and value of `item` with `edits` of the entries of the list at `path`; the whole is read twice.
+    """Return source and value of `item` with `edits` of entries in the list at `path`. The whole text is read twice.
 
-    Each entry is edited in its own lines. None where these do not stand alone (a list in flow style, an alias), or an
-    edit fails: whoever makes the edits one by one tells where.
+    Each entry is edited within its own lines. Return None if they are not separate (a flow list, an alias) or an edit
+    fails. Making the edits one by one then finds the failing one.
     """
     from krmfn.yamltext.places import entry_lines
 
@@ -206,19 +206,19 @@ def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tu
 
 
 def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str, Value]) -> _Edited:
-    """The source with `text`, which must mean `changed`, and that value."""
+    """Return the source with `text` and the value `changed`. Raise FieldError if the text means another value."""
     if not _means(text, item.source, path, changed):
         raise item.error(path, _NOT_IN_PLACE)
     return item.source.replace(text=text, entry=()), changed
 
 
 def _means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
-    """True if `text`, that of `source` edited at `path`, holds `value` where the object is."""
+    """Return True if `text`, made by editing `source` at `path`, holds `value` at the object's place."""
     return _entry_means(text, source, path, value) or _holds(text, source.root, value)
 
 
 def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
-    """True if all that was edited stands in one entry, whose lines show that `text` means `value`."""
+    """Return True if the edit is within one entry, and its lines show that `text` means `value`."""
     root = len(source.root)
     part: Any = value
     try:
@@ -234,7 +234,7 @@ def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bo
 
 
 def _holds(text: str, root: FieldPath, value: Value) -> bool:
-    """True if `value` is what stands at `root` in `text`."""
+    """Return True if `text` has `value` at `root`."""
     try:
         part: Any = read(text, is_kept=False)
         for step in root:
@@ -245,9 +245,9 @@ def _holds(text: str, root: FieldPath, value: Value) -> bool:
 
 
 def _needs_others(source: Source) -> bool:
-    """True if the text means nothing alone: an alias to another item's anchor, or JSON that is no YAML.
+    """Return True if the text is invalid alone: it has an alias to another item's anchor, or JSON that is not YAML.
 
-    Such an item is written anew from its value, since there is nothing to splice into.
+    Such an item is rewritten from its value because its text cannot be spliced.
     """
     try:
         read(source.text)
@@ -316,7 +316,7 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
 
 
 def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value]) -> str:
-    """`text`, a document of its own, as an entry of a block list whose dashes stand at `indent`."""
+    """Return the document `text` as an entry of a block list with dashes at `indent`."""
     if _UNMOVABLE.search(text):
         return _indent(write([value]), indent, newline)
     lines = [line.removesuffix("\r") for line in text.rstrip("\n").split("\n")]

@@ -1,6 +1,6 @@
-"""The text around a list's items: cut apart on the way in, put together again on the way out.
+"""The text around a list's items: divided on input and joined again on output.
 
-Of a list in JSON, Python's own JSON reader gives the values and where they end.
+For a list in JSON, Python's own JSON reader gives the values and their ends.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ _TAGS = re.compile(r"^%TAG", re.MULTILINE)
 class Envelope(Record):
     """A list's text in pieces: `head`, then the items, then `tail`.
 
-    `indent` is what stands before each dash, None for a flow list. `seams` are the texts before, between and after the
-    entries of a flow list. `simple` says that every piece means alone what it means in the list, so that pieces put
-    together again mean what they meant; other lists are read again after an edit. `rest` holds the fields other than
-    `items`.
+    `indent` precedes each dash, or is None for a flow list. `seams` are the texts before, between and after the entries
+    of a flow list. `simple` is true if every piece alone means the same as in the list, so that joined pieces keep
+    their meaning. Other lists are read again after an edit. `rest` holds the fields other than `items`.
     """
 
     text: str
@@ -139,7 +138,7 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
 
 
 class _Whole(Record):
-    """A list that was read: its text, also with LF for odd breaks, its nodes, its fields, the root and `items`."""
+    """A list after reading: its text, its text with LF for odd breaks, its nodes, its fields, the root and `items`."""
 
     text: str
     lined: str
@@ -150,9 +149,9 @@ class _Whole(Record):
 
 
 class _Cut(Record):
-    """Where a list of block style is cut: item n is the text from `edges[n]` to `edges[n + 1]`, the tail follows.
+    """The cuts of a block list. Item n is the text from `edges[n]` to `edges[n + 1]`, and the tail follows.
 
-    `indent` is what stands before each dash; `entries` are the number of each item's node, and where its dash stands.
+    `indent` precedes each dash. `entries` has the number of each item's node and the place of its dash.
     """
 
     head: str
@@ -190,7 +189,9 @@ def _flow(whole: _Whole) -> Envelope:
 def _cut_at(
     text: str, within: tuple[int, int], spans: Sequence[tuple[int, int]], values: Sequence[dict[str, Value]]
 ) -> tuple[tuple[KubeObject, ...], tuple[str, ...]]:
-    """The items at `spans`, and the texts before, between and after them `within` the brackets of a flow list."""
+    """Return the items at `spans`, and the texts before, between and after them `within` the brackets of a flow
+    list.
+    """
     items, seams = list[KubeObject](), list[str]()
     line, line_start, seen, last = 1, 0, 0, within[0]
     for (first, end), value in zip(spans, values, strict=True):
@@ -204,7 +205,7 @@ def _cut_at(
 
 
 def _empty(whole: _Whole) -> Envelope | None:
-    """A list with `[]` behind its key, to which items in block style can come; None for any other."""
+    """Return a list with `[]` after its key, ready for items in block style, or None for any other list."""
     text, node = whole.text, whole.nodes[-1]
     if text[node.start : node.end] != "[]" or "\n" in whole.lined[node.key_end : node.start]:
         return None
@@ -218,7 +219,7 @@ def _empty(whole: _Whole) -> Envelope | None:
 
 
 def _block(whole: _Whole) -> Envelope | None:
-    """A list in block style; None where an entry shares a line with its key."""
+    """Return a list in block style, or None if an entry shares a line with its key."""
     text, lined = whole.text, whole.lined
     spans = whole.tree.entries(whole.nodes[-1].number)
     edges, dashes = list[int](), list[int]()
@@ -243,7 +244,7 @@ def _block(whole: _Whole) -> Envelope | None:
 
 
 def _independent(whole: _Whole, cut: _Cut) -> Envelope | None:
-    """The list in pieces that mean alone what they mean together; None where they do not."""
+    """Return the list in pieces with the same meaning alone and together, or None."""
     node = whole.nodes[-1]
     if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None or _TAGS.search(cut.head):
         return None
@@ -258,19 +259,19 @@ def _independent(whole: _Whole, cut: _Cut) -> Envelope | None:
 
 
 def _are_read_alone(whole: _Whole, cut: _Cut) -> bool:
-    """True where each item's text means alone what it means in the list. Raises YamlError where it means nothing."""
+    """Return True if each item's text alone means the same as in the list. Raise YamlError if it is invalid alone."""
     pieces = [whole.text[start:end] for start, end in pairwise(cut.edges)]
     return all(same(read(piece), [value]) for piece, value in zip(pieces, whole.values, strict=True))
 
 
 def _is_at_margin(whole: _Whole) -> bool:
-    """True where the list is a mapping in block style whose keys stand at column 0."""
+    """Return True if the list is a block mapping with keys at column 0."""
     start = whole.nodes[-1].key_start
     return not whole.nodes[0].is_flow and (start == 0 or whole.lined[start - 1] == "\n")
 
 
 def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelope:
-    """The list in pieces; `fields` are those around the items, None where the pieces may mean nothing alone."""
+    """Return the list in pieces. `fields` surround the items, or are None if pieces may be invalid alone."""
     text, head, edges, entries = whole.text, cut.head, cut.edges, cut.entries
     tail = text[edges[-1] :]
     items: list[KubeObject] = []
@@ -322,12 +323,12 @@ def _config(text: str, rest: dict[str, Value]) -> KubeObject | None:
 
 
 def _too_many_items(text: str, start: int) -> YamlError:
-    """The error at the first item, which starts at offset `start`, that is one too many."""
+    """Return the error at the first item beyond the limit. It starts at offset `start`."""
     return YamlError(f"must hold at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
 
 
 def _own_start(text: str, line_start: int, low: int, indent: str) -> int:
-    """Where the comment lines that stand directly above `line_start` begin: at column 0 or at `indent`, after `low`."""
+    """Return the start of the comment lines directly above `line_start`, at column 0 or `indent` and after `low`."""
     while line_start > low:
         above = text.rfind("\n", 0, line_start - 1) + 1
         line = text[above:line_start]
@@ -338,7 +339,7 @@ def _own_start(text: str, line_start: int, low: int, indent: str) -> int:
 
 
 def fields_of(head: str, tail: str) -> dict[str, Value] | None:
-    """The fields of the list but `items`; None where head and tail are not the two halves of one mapping."""
+    """Return the list's fields except `items`, or None if head and tail are not halves of one mapping."""
     before, after = read(head), read(tail) if tail.strip(_SPACE) else None
     if not isinstance(before, dict) or not (isinstance(after, dict) or (after is None and _has_no_node(tail))):
         return None
@@ -371,7 +372,7 @@ def _config_of(head: str, tail: Source, fields: Mapping[str, Value]) -> KubeObje
 
 
 def _cut_json(text: str) -> Envelope | None:
-    """The list cut at its items; None where it is not JSON, or holds something that YAML reads otherwise."""
+    """Return the list cut at its items, or None if it is not JSON or YAML reads a part differently."""
     # Most lists are YAML, and json takes 7 of the 273 million instructions of a run of ten workloads.
     from json.decoder import JSONDecodeError, JSONDecoder
 
@@ -404,7 +405,7 @@ def _constant(_: str) -> Scalar:
 
 
 class _JsonList:
-    """Walks the outer mapping and the list of items; what is inside them is json's."""
+    """A walk over the outer mapping and the list of items. json reads their contents."""
 
     def __init__(self, text: str, scan: Callable[[str, int], tuple[Any, int]]) -> None:
         self._text = text

@@ -37,7 +37,7 @@ _STEP = re.compile(r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<
 
 
 def format_path(path: FieldPath) -> str:
-    """`path` as Kubernetes prints it; a key that holds a dot, a slash or a bracket stands in brackets.
+    """Return `path` as Kubernetes prints it. A key with a dot, a slash or a bracket is in brackets.
 
     >>> format_path(("metadata", "annotations", "grove.io/x"))
     'metadata.annotations[grove.io/x]'
@@ -60,9 +60,9 @@ def _plain_key() -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> FieldPath:
-    """The path that `format_path` prints as `text`. Raises ValueError where `text` is no path.
+    """Return the path that `format_path` prints as `text`. Raise ValueError if `text` is not a path.
 
-    Digits in brackets are an index. A key of digits alone, or one that holds `]`, has no text: give it as a tuple.
+    Digits in brackets are an index. A key of only digits or with `]` has no text: pass it in a tuple.
     """
     path: list[str | int] = []
     at = 0
@@ -80,9 +80,9 @@ def parse_path(text: str) -> FieldPath:
 
 
 class FieldError(ValueError):
-    """A field that is not what it must be: of which object, where, and what it must be.
+    """Raised for an invalid field, with its object, its path and the requirement.
 
-    `id` is None where the object could not be read at all.
+    `id` is None if the object is unreadable.
     """
 
     def __init__(self, object_id: ObjectId | None, path: FieldPath, message: str, location: Location) -> None:
@@ -110,7 +110,7 @@ class FieldError(ValueError):
 
 
 def describe(value: Value) -> str:
-    """`value` as an error text quotes it: strings in quotes, mappings and lists by their kind, all of it short."""
+    """Return `value` as an error text quotes it: strings in quotes, mappings and lists by their kind, all shortened."""
     if isinstance(value, str):
         return f'"{value if len(value) <= _LONGEST else value[:_LONGEST] + "…"}"'
     if value is None:

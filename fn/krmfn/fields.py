@@ -1,4 +1,4 @@
-"""Typed access to the fields of a mapping that no model has looked at; what is refused is named by its path."""
+"""Typed access to the fields of an unvalidated mapping. Refusals name the path."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class Fields:
-    """A mapping and its path within a whole, with a getter for each type. It is a view: nothing is copied.
+    """A mapping and its path within a whole, with a getter for each type. It is a view without copies.
 
-    A getter gives None for a field that is absent or null (an empty view or tuple, where it gives views or a tuple);
-    `required_…` refuses such a field. A field of another type is refused: true is no integer, 1 no string, but an
-    integer is a number. Without `refuse`, a FieldError is raised.
+    A getter returns None for an absent or null field, or an empty view or tuple. `required_…` refuses such a field. A
+    field of a wrong type is refused: true is not an integer and 1 not a string, but an integer is a number. Without
+    `refuse`, a FieldError is raised.
     """
 
     __slots__ = ("_refuse", "path", "value")
@@ -50,7 +50,7 @@ class Fields:
         return f"<Fields {list(self.value)} at {self.path}>"
 
     def text(self, name: str, *, known: Sequence[str] = ()) -> str | None:
-        """A string; with `known`, one of those."""
+        """Return a string. With `known`, it must be one of these."""
         text: str | None = self._of_type(name, str)
         if text is not None and known and text not in known:
             quoted = ", ".join(f'"{choice}"' for choice in known)
@@ -76,7 +76,7 @@ class Fields:
         return self._view(self._of_type(name, dict) or _EMPTY, name)
 
     def list(self, name: str) -> tuple[Value, ...]:
-        """The items of a list, of whatever type they are."""
+        """Return the items of a list, of any type."""
         return tuple(cast("list[Value]", self._of_type(name, list) or ()))
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class Fields:
                 self.refuse(name, _message(dict, value))
 
     def required_text(self, name: str, *, known: Sequence[str] = ()) -> str:
-        """A string; with `known`, one of those. "" where it was refused and nothing raised."""
+        """Return a string. With `known`, it must be one of these. Return "" if a refusal did not raise."""
         return self._require(name, self.text(name, known=known), str, "")
 
     def required_integer(self, name: str) -> int:

@@ -1,9 +1,9 @@
-"""The names of `typing` that code needs at run time, without its import.
+"""The names of `typing` that code needs at run time, without importing it.
 
-The import takes 14 million instructions, and 5 ms, of a run of ten workloads, which takes 246 (valgrind, Python 3.11).
+The import uses 14 of 246 million instructions and 5 ms in a run of ten workloads (valgrind, Python 3.11).
 
-To a type checker each name is that of `typing`. Names that stand in annotations alone are imported from `typing` below
-`if TYPE_CHECKING:`, where no run comes by.
+For a type checker each name is the one from `typing`. Import names used only in annotations from `typing` below `if
+TYPE_CHECKING:`, so that no run imports them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ else:
         return decorated
 
     def overload(function):
-        """The signature, which the implementation after it replaces."""
+        """Return the signature. The implementation after it replaces it."""
         return function
 
     def TypeVar(name, *_, **__):  # noqa: N802
@@ -31,7 +31,7 @@ else:
         return name
 
     class Generic:
-        """The base of classes with type variables, which are their own instances of whatever type."""
+        """The base of classes with type variables. Each class is its own instance for every type."""
 
         __slots__ = ()
 
@@ -39,7 +39,7 @@ else:
             return cls
 
     class Protocol:
-        """The base of protocols, which are looked at by type checkers alone."""
+        """The base of protocols. Only type checkers use them."""
 
 
 __all__ = ["TYPE_CHECKING", "Generic", "Protocol", "TypeVar", "cast", "final", "overload"]

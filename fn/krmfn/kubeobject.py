@@ -1,4 +1,4 @@
-"""One Kubernetes object: typed access, edits that splice its text, and the places in the file that it came from."""
+"""One Kubernetes object: typed access, edits spliced into its text, and its places in its file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _NOTHING: Mapping[str, Value] = {}
 
 
 def is_client_key(key: str) -> bool:
-    """True if the annotation `key` is a client's own bookkeeping, which a derived object must not copy."""
+    """Return True if the annotation `key` is a client's own bookkeeping. Derived objects must not copy it."""
     return key.startswith(_PREFIXES)
 
 
@@ -92,11 +92,11 @@ def client_index(annotations: Mapping[str, Value]) -> int | None:
 
 
 class Source(Record):
-    """An object's text, and where that text stands.
+    """An object's text and its place.
 
-    `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list, which
-    keeps its dash. `line` and `column` are the 1-based position of the first character of `text` in the file or in
-    stdin; `file` is None for stdin. `entry` is where a List that the file holds has the object: ("items", 3).
+    `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list with its
+    dash. `line` and `column` are the 1-based position of the start of `text` in the file or in stdin. `file` is None
+    for stdin. `entry` is the object's path in a List of the file: ("items", 3).
     """
 
     text: str
@@ -119,7 +119,7 @@ class Location(Record):
 
 
 class ObjectId(Record):
-    """API version, kind, namespace and name of an object; `namespace` is "" when the object names none."""
+    """API version, kind, namespace and name of an object. `namespace` is "" if not set."""
 
     api_version: str
     kind: str
@@ -143,16 +143,16 @@ def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Loca
 
 
 def line_location(source: Source, line: int, column: int, file: str | None) -> Location:
-    """A place in `source.text`, counted as by `document_location` where there is a `file`, or by `text_location`."""
+    """Return a place in `source.text`, counted like `document_location` with a `file`, else like `text_location`."""
     if file is not None:
         return Location(file, _document_line(source, line, _nearest(source, (), key=False)[0]), column)
     return Location(source.file, source.line + line - 1, column + source.column - 1 if line == 1 else column)
 
 
 def document_location(source: Source, path: FieldPath, file: str, *, key: bool = False) -> Location:
-    """The nearest part of `path` that exists, counted in the document of `file` that a client made the item of.
+    """Return the nearest existing part of `path` in the document of `file` from which a client made the item.
 
-    What the client put around the document (the indentation of the list, its own annotations) is taken off again.
+    The client's additions around the document (the list's indentation, its own annotations) are subtracted.
     """
     first_line, first_column = _nearest(source, (), key=False)
     line, column = _nearest(source, path, key)
@@ -160,7 +160,7 @@ def document_location(source: Source, path: FieldPath, file: str, *, key: bool =
 
 
 def _document_line(source: Source, line: int, first_line: int) -> int:
-    """The line of the client's document that is `line` of the item's text, which begins at `first_line`."""
+    """Return the line of the client's document for `line` of the item's text, which begins at `first_line`."""
     added = _lines_added(source, line)
     # A comment on the dash's line is the document's own first line.
     text_lines = source.text.split("\n", first_line)
@@ -191,7 +191,9 @@ def _lines_added(source: Source, before_line: int) -> int:
 
 @lru_cache(maxsize=4)
 def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]]:
-    """The line of the first annotation, and which lines from there on a client wrote; none in flow style."""
+    """Return the line of the first annotation, and True for each line from there that a client wrote. Flow style has
+    none.
+    """
     from krmfn.yamltext import locate
 
     span = locate(text, (*root, "metadata", "annotations"))
@@ -207,10 +209,10 @@ def _are_clients(lines: Iterable[str]) -> tuple[bool, ...]:
 
 @final
 class KubeObject:
-    """One object, as its text says it. Frozen: an edit returns another object and leaves every other byte as it was.
+    """One frozen object with its text. An edit returns another object and preserves every other byte.
 
-    A path is a tuple (`("spec", "cliques", 2)`) or text (`"spec.cliques[2]"`). `value` and what comes from it is the
-    object's own and must not be changed in place.
+    A path is a tuple (`("spec", "cliques", 2)`) or text (`"spec.cliques[2]"`). `value` and its parts belong to the
+    object and must not be changed in place.
     """
 
     __slots__ = ("_error", "_id", "_origin", "_source", "_value")
@@ -240,9 +242,9 @@ class KubeObject:
 
     @classmethod
     def new(cls, value: Mapping[str, Value], *, path: str | None = None) -> KubeObject:
-        """A new object, written in block style; with `path`, annotated as the content of that file of the package.
+        """Return a new object in block style. With `path`, it is annotated as the content of that file of the package.
 
-        Clients then write it there. The text is written when it is first asked for.
+        Clients then write it there. The text is made at first use.
         """
         item = cls._with_text(None, value, None)
         return item if path is None else item.with_annotation(PATH_KEYS[1], path)
@@ -293,7 +295,7 @@ class KubeObject:
 
     @property
     def written(self) -> bool:
-        """False for a new object whose text nobody has asked for yet."""
+        """Return False for a new object without a text so far."""
         return self._source is not None
 
     @property
@@ -312,7 +314,7 @@ class KubeObject:
 
     @property
     def text(self) -> str:
-        """The object's YAML as a document of its own, with its comments, whatever list it was cut from."""
+        """Return the object's YAML as a separate document with its comments, also if it was cut from a list."""
         source = self.source
         if not source.root:
             return source.text
@@ -320,7 +322,7 @@ class KubeObject:
 
     @property
     def id(self) -> ObjectId:
-        """API version, kind, namespace and name; an absent part is "". Raises FieldError: a part is no string."""
+        """Return API version, kind, namespace and name, each "" if absent. Raise FieldError if one is not a string."""
         if self._id is None:
             name, namespace = self.string("metadata.name"), self.string("metadata.namespace")
             self._id = ObjectId(self.api_version, self.kind, namespace or "", name or "")
@@ -363,7 +365,7 @@ class KubeObject:
 
     @property
     def index(self) -> int | None:
-        """The place of the object among the documents of its file, from 0, where a client says it."""
+        """Return the 0-based place of the object among the documents of its file if a client recorded it."""
         return client_index(self._raw_annotations())
 
     @property
@@ -426,9 +428,9 @@ class KubeObject:
         return self._require(path, list)
 
     def fields(self, path: FieldPath | str = ()) -> Fields:
-        """The view of the mapping at `path`, of which every error names this object, the field and its place.
+        """Return a view of the mapping at `path`. Its errors name this object, the field and its place.
 
-        An empty view where there is none. Raises FieldError when it is of another type.
+        The view is empty if there is no mapping. Raise FieldError for another type.
         """
         from krmfn.fields import Fields
 
@@ -463,10 +465,11 @@ class KubeObject:
         return self._splice(*with_value(self, _steps(path), value))
 
     def remove(self, path: FieldPath | str, *, prune: bool = False, keep_comments: bool = False) -> KubeObject:
-        """The object without what is at `path`; itself when there is nothing. `prune` removes emptied parents too.
+        """Return the object without the part at `path`, or unchanged if there is none. `prune` also removes emptied
+        parents.
 
-        `keep_comments` leaves the comments within as lines in its place. Raises FieldError where an anchor on the way
-        is used elsewhere, or a comment could not stay.
+        `keep_comments` keeps the comments within as lines in its place. Raise FieldError if an anchor on the way is
+        used elsewhere or a comment cannot be kept.
         """
         return self._splice(*without_value(self, _steps(path), prune=prune, keep_comments=keep_comments))
 
@@ -485,17 +488,16 @@ class KubeObject:
         return self._splice(*with_name(self, _steps(path), name))
 
     def nest(self, path: FieldPath | str, outer: str) -> KubeObject:
-        """The object with the entry at `path` moved into a new mapping `outer`, which stands in its place.
+        """Return the object with the entry at `path` moved into a new mapping `outer` in its place.
 
-        Raises FieldError where there is no such entry, or it spans lines, or `outer` stands beside it.
+        Raise FieldError if the entry is missing or spans lines, or if `outer` exists beside it.
         """
         return self._splice(*with_nesting(self, _steps(path), outer))
 
     def edit_all(self, edits: Iterable[tuple[FieldPath, Edit]]) -> KubeObject:
-        """The object after `edits`, each of a part at a path, which touches nothing beside it.
+        """Return the object after `edits`. Each changes only the part at its path.
 
-        The text is read once for the edits within the entries of one list, however many these are. Raises FieldError
-        as the edits do.
+        The text is read once for all edits within the entries of one list. Raise FieldError as the edits do.
         """
         item = self
         for path, own in by_list(edits).items():
@@ -521,12 +523,12 @@ class KubeObject:
         return self.set((*_LABELS, key), value)
 
     def location(self, path: FieldPath | str = (), *, key: bool = False) -> Location:
-        """Where the nearest existing part of `path` (with `key`, its key) stands, as the user knows the place.
+        """Return the location of the nearest existing part of `path`, or of its key with `key`, as the user knows it.
 
-        The text that was read counts, before any edit. An object with a path annotation is located in that file: line
-        and column count within its own document, without the annotations the client added. Where `index` is above 0,
-        or the client dropped comments above the object, the line in the file is that much greater. An object that was
-        made, not read, is at 1:1.
+        It refers to the text as read, before edits. An object with a path annotation is located in that file: line and
+        column count within its own document, without the client's annotations. If `index` is above 0 or the client
+        dropped comments above the object, the line in the file is greater by that much. An object that was not read is
+        at 1:1.
         """
         if self._source is None and self._origin is None:
             return Location(self.file, 1, 1)
@@ -547,10 +549,10 @@ class KubeObject:
         return FieldError(object_id, steps, message, self.location(steps, key=key))
 
     def warning(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
-        """The result of severity warning that says `message` of the field at `path`.
+        """Return a warning with `message` about the field at `path`.
 
-        It carries the object's id and file, the field with its value, line and column. `rule` is a stable name for what
-        it says, `proposed` a better value. For an error, raise `error(…)`, or let it be one of the list's results.
+        It has the object's id and file, the field with its value, line and column. `rule` is a stable name for the
+        message and `proposed` a better value. For an error, raise `error(…)` or add it to the list's results.
         """
         return result_of(self, Severity.WARNING, path, message, rule=rule, proposed=proposed)
 

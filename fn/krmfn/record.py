@@ -1,4 +1,4 @@
-"""`Record`, the base of the values that one step hands to the next: fields by name, which nobody changes.
+"""`Record`, the base of immutable values with named fields between steps.
 
     class Size(Record):
         width: int
@@ -6,10 +6,10 @@
 
     Size(3).replace(height=2)
 
-A record is equal to those of its own class alone, and is neither unpacked, indexed nor looped over: a field more
-changes nothing for readers of the others. To a type checker the class is a frozen dataclass. At run time it is a tuple
-with names, made without a look at annotations, and one `__new__` is compiled for each number of fields, not for each
-class: that takes a fifth of the time of `typing.NamedTuple`. Why it counts: docs/decisions/0009.
+A record is equal only to records of its own class. It cannot be unpacked, indexed or iterated, so a new field does not
+affect other readers. For a type checker the class is a frozen dataclass. At run time it is a named tuple made without
+evaluating annotations. One `__new__` is compiled for each number of fields instead of for each class, in a fifth of the
+time of `typing.NamedTuple`. For the reason see docs/decisions/0009.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ else:
             return f"{type(self).__name__}({fields})"
 
     class _Maker(type):
-        """Makes the class of a class statement whose base is `Record`."""
+        """Make the class of a class statement with the base `Record`."""
 
         def __new__(cls, name, bases, namespace):
             if not bases:
@@ -97,7 +97,9 @@ else:
 
     @cache
     def _code(count):
-        """Of a function that makes a tuple of so many fields; only the names of its parameters differ by class."""
+        """Return the code of a function that makes a tuple of `count` fields. Only its parameter names differ by
+        class.
+        """
         names = "".join([f"_{place}, " for place in range(count)])
         return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307
 

@@ -11,10 +11,10 @@ __all__ = ["Remark", "remarks"]
 
 
 class Remark(Record):
-    """A comment that begins with the function's word; `text` is what follows it.
+    """A comment that begins with the function's word. `text` is the rest of it.
 
-    `location` is its own place. `about` is the line that it speaks of, counted as a `location` counts: the one that it
-    ends, or the next one that holds anything but comments.
+    `location` is its own place. `about` is the line that it refers to, counted as in `location`: the line that it ends,
+    or the next line with other content than comments.
     """
 
     text: str

@@ -1,6 +1,7 @@
-"""A ResourceList in and out: what a function reads on stdin and writes on stdout, byte for byte.
+"""A ResourceList in and out: the stdin and stdout of a function, byte for byte.
 
-Source: functions-spec.md (KRM Functions Specification, ResourceList)."""
+Source: functions-spec.md (KRM Functions Specification, ResourceList).
+"""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ __all__ = ["API_VERSIONS", "ResourceList", "ResourceListError", "assemble", "dec
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
-    """The list's text with `items` and `results`; None keeps what came in.
+    """Return the list's text with `items` and `results`. None keeps the original ones.
 
-    Raises FieldError where an item has no written form.
+    Raise FieldError if an item cannot be written.
     """
     kept = envelope.items if items is None else items
     if envelope.simple:
@@ -76,7 +77,7 @@ def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] 
 
 
 def _whole(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str:
-    """`entry`, which lacks a line break at its end, with one."""
+    """Return `entry` with the missing line break at its end."""
     text = with_last_break(entry, envelope.newline)
     # What an alias brings from another item is seen when the whole is read again.
     if not envelope.simple or _reads_as(text, [item.value]):
@@ -85,9 +86,9 @@ def _whole(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str
 
 
 def entries_of(envelope: Envelope, indent: str, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
-    """The text of each item as an entry of a list in block style, whose dashes stand at `indent`.
+    """Return the text of each item as an entry of a block list with dashes at `indent`.
 
-    With `expand` none refers to an anchor of another. Raises FieldError where an item has no written form.
+    With `expand`, none refers to an anchor of another. Raise FieldError if an item cannot be written.
     """
     mark, newline = indent + "-", envelope.newline
     own = {id(item) for item in envelope.items}
@@ -128,7 +129,7 @@ def _write_item(item: KubeObject, indent: str, newline: str) -> str:
 
 
 def _with_empty_list(head: str, newline: str) -> str:
-    """`head` with an empty list at its key, which is on its last line but for comments."""
+    """Return `head` with an empty list at its key. Only comments may follow the key."""
     lined = unify_breaks(head)
     at = lined.rfind("\n", 0, _key_end(lined)) + 1
     key_end = head.index(":", at) + 1
@@ -149,9 +150,9 @@ def _key_end(head: str) -> int:
 
 
 def _around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
-    """Head and tail of a list of block style with `results`; None keeps what came in.
+    """Return head and tail of a block list with `results`. None keeps the original ones.
 
-    They are spliced in where that gives what it must; else head and tail are written anew.
+    Results are spliced in if possible. Otherwise head and tail are rewritten.
     """
     if results is None:
         return envelope.head, envelope.tail
@@ -164,7 +165,7 @@ def _around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
 
 
 def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, str] | None:
-    """Head and tail with `results` below; None where it takes a splice, or the tail is such that no key can follow."""
+    """Return head and tail with `results` appended, or None if that needs a splice or no key can follow the tail."""
     tail, newline = envelope.tail, envelope.newline
     if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
         return None
@@ -176,7 +177,7 @@ def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, st
 
 
 def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str, Value]) -> tuple[str, str]:
-    """Head and tail with `results` in the place of those there are. Raises ValueError where they cannot stand there."""
+    """Return head and tail with `results` replaced. Raise ValueError if they cannot be there."""
     head, tail, newline = envelope.head, envelope.tail, envelope.newline
     frame = f"{head}{'' if head.endswith(BREAKS) else newline}{envelope.indent}- 0{newline}{tail}"
     frame = _set_results(frame, results)
@@ -221,7 +222,7 @@ def _joined_flow(envelope: Envelope, items: Sequence[KubeObject], results: list[
 
 
 def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
-    """Head and tail of a flow list with `results`, spliced in where that gives what it must, else written anew."""
+    """Return head and tail of a flow list with `results`, spliced in if possible, else rewritten."""
     wanted: dict[str, Value] = {**_fields(envelope.rest, results), "items": []}
     try:
         frame = _set_results(envelope.head + envelope.tail, results)
@@ -261,7 +262,7 @@ def _expected_fields(envelope: Envelope, items: Sequence[KubeObject], results: l
 
 
 def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str, Value]:
-    """The list's fields but `items`, with `results` where it names some; None keeps those that came in."""
+    """Return the list's fields except `items`, with `results` unless empty. None keeps the original ones."""
     if results is None:
         return dict(rest)
     kept = {name: value for name, value in rest.items() if name != "results"}
@@ -292,7 +293,7 @@ _ADVICE = "run it through kustomize, kpt or `kpt fn source`"
 
 
 class ResourceListError(ValueError):
-    """A text that is no ResourceList: what it must be, and where. `line` and `column` are 1-based."""
+    """Raised for an invalid ResourceList, with the requirement and the 1-based `line` and `column`."""
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)
@@ -333,10 +334,10 @@ class ResourceList:
 
     @classmethod
     def parse(cls, text: str | bytes) -> ResourceList:
-        """The ResourceList that `text` is, in YAML or JSON; bytes are UTF-8.
+        """Parse the ResourceList in `text`, YAML or JSON. Bytes are UTF-8.
 
-        Raises ResourceListError: empty, not UTF-8, not YAML, no ResourceList of a known version, items that are no
-        list of mappings.
+        Raise ResourceListError if it is empty, not UTF-8, not YAML, not a ResourceList of a known version, or if its
+        items are not a list of mappings.
         """
         decoded = text if isinstance(text, str) else decode(text)
         _refuse_others(decoded)
@@ -358,11 +359,13 @@ class ResourceList:
         return cls(envelope.items, results, version, envelope)
 
     def with_items(self, items: Iterable[KubeObject]) -> ResourceList:
-        """The list with these items: those that came in keep their text, new ones are written in the list's style."""
+        """Return the list with these items. Original ones keep their text, and new ones are written in the list's
+        style.
+        """
         return ResourceList(tuple(items), self.results, self.api_version, self)
 
     def with_results(self, results: Iterable[Result | FieldError]) -> ResourceList:
-        """The list with these results in the place of those it has; a FieldError is the error result that it says."""
+        """Return the list with these results instead of its own. A FieldError becomes its error result."""
         new = tuple(result.to_result() if isinstance(result, FieldError) else result for result in results)
         return ResourceList(self.items, new, self.api_version, self)
 
@@ -371,16 +374,17 @@ class ResourceList:
         return tuple(item for item in self.items if selector.matches(item))
 
     def map(self, change: Callable[[KubeObject], KubeObject], selector: Selector | None = None) -> ResourceList:
-        """The list with `change` of every item, or of every item that `selector` matches, in its place."""
+        """Return the list with `change` applied to every item, or to every item that `selector` matches."""
         return self.with_items(
             change(item) if selector is None or selector.matches(item) else item for item in self.items
         )
 
     def upsert(self, item: KubeObject) -> ResourceList:
-        """The list with `item` in the place of the first that is the same object, else at the end.
+        """Return the list with `item` in place of the first equal object, else at the end.
 
-        Objects are the same by group, kind, namespace and name. What takes another's place keeps its comments, its
-        order of fields and its file, as far as its text allows. Raises FieldError where one of these is no string.
+        Objects are equal by group, kind, namespace and name. A replacement keeps the comments, the order of fields and
+        the file of the old object as far as its text permits. Raise FieldError if a part of the identity is not a
+        string.
         """
         key = identity(item)
         for index, old in enumerate(self.items):
@@ -390,10 +394,10 @@ class ResourceList:
         return self.with_items((*self.items, item))
 
     def entries(self) -> list[str] | None:
-        """The text of each item as it stands in the list's text; None where that is not made entry by entry.
+        """Return the text of each item in the list's text, or None if it is not made entry by entry.
 
-        It is in a list of block style whose items mean alone what they mean in it. Raises FieldError where an item has
-        no written form.
+        It is available for a block list with items of the same meaning alone. Raise FieldError if an item cannot be
+        written.
         """
         envelope = self._envelope
         if not envelope.simple or envelope.indent is None:
@@ -401,9 +405,9 @@ class ResourceList:
         return entries_of(envelope, envelope.indent, self.items)
 
     def to_text(self) -> str:
-        """The list's text: what was not changed stands as it came in, byte for byte.
+        """Return the list's text. Unchanged parts are preserved byte for byte.
 
-        A list that came without `items` gets an empty one. Raises FieldError where an item has no written form.
+        A list without `items` gets an empty one. Raise FieldError if an item cannot be written.
         """
         envelope = self._envelope
         results: list[Value] | None = None
@@ -473,15 +477,15 @@ def _results(value: Value) -> tuple[Result, ...]:
 
 
 def identity(item: KubeObject) -> tuple[str, str, str, str]:
-    """Group, kind, namespace and name, by which an API server tells objects apart; the version does not count."""
+    """Return group, kind, namespace and name, the identity in an API server. The version is not part of it."""
     group, slash, _ = item.api_version.rpartition("/")
     return group if slash else "", item.kind, item.namespace, item.name
 
 
 def replace(old: KubeObject, new: KubeObject) -> KubeObject:
-    """`new` with the comments, the order of fields and the spelling of `old`, and where a client has it from.
+    """Return `new` with the comments, the order of fields, the spelling and the client's origin of `old`.
 
-    `old` itself where the values are the same; `new` in its own text where that of `old` takes no such edit.
+    Return `old` itself if the values are equal, or `new` in its own text if the text of `old` cannot be edited so.
     """
     wanted = _with_client_annotations(new, old)
     try:
@@ -502,7 +506,7 @@ def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
 
 
 def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
-    """`item` with `after` at `path`, where `before` is: only what differs is set or removed."""
+    """Return `item` with `after` instead of `before` at `path`. Only differences are set or removed."""
     if same(before, after):
         return item
     if isinstance(before, dict) and isinstance(after, dict) and before and after:

@@ -1,4 +1,4 @@
-"""Results of a function: each an entry of the ResourceList's `results`, a line on stderr, and part of the exit code.
+"""Results of a function: entries of the ResourceList's `results`, lines on stderr, and the exit code.
 
 Source: functions-spec.md (schema of ResourceList.results); kyaml fn/framework/result.go.
 """
@@ -92,8 +92,8 @@ class ResultFile(Record):
 class Result(Record):
     """A message of a function about its input.
 
-    `tags` are free; these are read here: `line` and `column` (1-based, in the file), `rule` (a stable id), and
-    `order`, the place among the texts of the `stage` that refuses the object.
+    `tags` are free-form. These have a meaning here: `line` and `column` (1-based in the file), `rule` (a stable id),
+    and `order` (the place among the texts of the `stage` that refuses the object).
     """
 
     message: str
@@ -104,10 +104,10 @@ class Result(Record):
     tags: Mapping[str, str] = {}
 
     def to_value(self) -> dict[str, Value]:
-        """The entry of `results`, its keys in the schema's order.
+        """Return the entry of `results` with keys in the schema's order.
 
-        The schema wants a field only with a resource, and a resource only with API version, kind and name: of these an
-        empty text stands for what the object has not.
+        The schema requires a resource for a field, and API version, kind and name for a resource. Missing parts become
+        "".
         """
         value: dict[str, Value] = {"message": self.message, "severity": self.severity.value}
         ref = self.resource_ref
@@ -137,7 +137,7 @@ class Result(Record):
 
     @classmethod
     def from_value(cls, value: Value) -> Result:
-        """The result that an entry of `results` states; what does not follow the schema is left out."""
+        """Return the result in an entry of `results`. Parts that violate the schema are dropped."""
         entry = _mapping(value)
         ref, place, at = _mapping(entry.get("resourceRef")), _mapping(entry.get("field")), _mapping(entry.get("file"))
         severity = entry.get("severity")
@@ -157,7 +157,7 @@ class Result(Record):
 def result_of(
     item: KubeObject, severity: Severity, path: FieldPath | str, message: str, *, rule: str, proposed: Value
 ) -> Result:
-    """The result that says `message` of the field at `path` of `item`, by its id, file, line and column."""
+    """Return the result with `message` about the field at `path` of `item`, with its id, file, line and column."""
     result = item.error(path, message).to_result()
     current = item.get(path)
     shown = None if isinstance(current, (dict, list)) else current
@@ -170,10 +170,10 @@ def result_of(
 
 
 def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:
-    """`results` by file, document, line, column, then errors before warnings before infos, then rule and message.
+    """Sort `results` by file, document, line and column, then by severity, rule and message.
 
-    What a webhook has against one object by one rule, where its `order` is another than that of the lines, stands
-    together in the webhook's order, at the first of its lines.
+    A webhook's results about one object by one rule stay together in the webhook's `order`, at the first of their
+    lines.
     """
     natural = sorted(results, key=_sort_key)
     groups: dict[tuple[object, ...], list[int]] = {}
@@ -204,11 +204,11 @@ class Shown(Record):
 
 
 def group_results(results: Sequence[Result], shown: int = SHOWN, alone: Collection[str] = ()) -> list[Shown]:
-    """The first `shown` results of each form, in their order; the last of these counts those that are left out.
+    """Return the first `shown` results of each form, in order. The last of them counts the hidden ones.
 
-    Results are of one form when severity and rule are the same, and the messages but for quoted values and numbers. A
-    single result is never left out: a line would say so. Where a rule is one of `alone`, results with the very same
-    message are of one form, and its first is shown alone: they have one cause.
+    Results have one form if severity, rule and message without quoted values and numbers are equal. A single result is
+    never hidden, because a line would have to say so. For a rule in `alone`, results with equal messages have one
+    cause. They are one form, and only the first is shown.
     """
     causes = [(result.severity.value, result.tags.get("rule", ""), result.message, "cause") for result in results]
     same = Counter([cause for cause in causes if cause[1] in alone])
@@ -229,9 +229,9 @@ def group_results(results: Sequence[Result], shown: int = SHOWN, alone: Collecti
 
 
 def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> list[str]:
-    """The lines for stderr, without infos about an object, which ask for nothing; `hint` says how to see all.
+    """Return the lines for stderr without infos about an object. `hint` tells how to see all.
 
-    An info about the whole input stays: kustomize shows nothing else of a run that had nothing to do.
+    An info about the whole input stays, because kustomize shows no other output of an idle run.
     """
     kept = [result for result in results if result.severity is not Severity.INFO or result.resource_ref is None]
     lines: list[str] = []
@@ -249,7 +249,7 @@ def rest_line(shown: Shown, hint: str) -> str:
 
 
 def form_of(result: Result) -> tuple[str, str, str]:
-    """The parts that results of one form share: severity, rule, and the message without quoted values and numbers."""
+    """Return the common parts of one form: severity, rule, and message without quoted values and numbers."""
     return result.severity.value, result.tags.get("rule", ""), re.sub(_VARIABLE, "…", result.message)
 
 

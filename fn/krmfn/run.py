@@ -1,7 +1,7 @@
 """The `__main__` of a function: a ResourceList from stdin to stdout, results on stderr, the exit code.
 
-Clients decide what goes where: kustomize shows neither results nor stdout of a function that fails, kpt shows results
-from stdout only, and a pipe into `kpt fn sink` writes whatever is on stdout. Hence:
+Clients differ in their use of the streams. kustomize shows neither results nor stdout of a failed function. kpt shows
+only results from stdout. A pipe into `kpt fn sink` writes all of stdout. Hence:
 
 - success: the list on stdout, warnings and infos on stderr, exit code 0;
 - an error: the input's own items and the results on stdout, the errors on stderr, exit code 1;
@@ -67,7 +67,7 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
 ) -> int:
-    """Runs `function` on the list and on the functionConfig, which is read as the pydantic model `config`."""
+    """Run `function` on the list and on the functionConfig, read as the pydantic model `config`."""
 
 
 def run(
@@ -80,13 +80,13 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
 ) -> int:
-    """Runs `function` on the ResourceList on stdin and returns the process's exit code, 0, 1 or 70.
+    """Run `function` on the ResourceList in stdin and return the process's exit code: 0, 1 or 70.
 
-    With `config`, the functionConfig is read as that pydantic model and given as the second argument. A FieldError or
-    ConfigError of the function becomes an error result; any other exception an `internal error` result. A `validator`
-    answers without items, with an error or not: kustomize takes it for a change when a validator gives items back.
-    `lines_of` gives the lines for stderr, None: one for each result (`krmfn.result` has shorter ones); errors are
-    among them, and `results` holds every result in any case.
+    With `config`, the functionConfig is read as that pydantic model and passed as the second argument. A FieldError or
+    ConfigError of the function becomes an error result. Any other exception becomes an `internal error` result. A
+    `validator` answers without items even if there is an error: kustomize treats items from a validator as a change.
+    `lines_of` returns the lines for stderr. None prints one per result, and `krmfn.result` has shorter ones. Errors
+    must be among them. `results` always holds every result.
     """
     source = sys.stdin.buffer if stdin is None else stdin
     sink = sys.stdout.buffer if stdout is None else stdout
@@ -118,7 +118,7 @@ def _answer(
     *,
     validator: bool,
 ) -> tuple[Iterable[bytes], list[str], int]:
-    """The bytes for stdout, the lines for stderr, the exit code. Raises MemoryError."""
+    """Return the bytes for stdout, the lines for stderr and the exit code. Raise MemoryError."""
     try:
         read = _parse(decode(_input(source)))
     except ResourceListError as error:
@@ -162,7 +162,7 @@ def _input(stdin: IO[bytes]) -> bytes:
 def _call(
     function: Callable[..., ResourceList], config: type[Any] | None, read: ResourceList
 ) -> tuple[ResourceList, tuple[Result, ...]]:
-    """The function's answer, and the results of what it raised."""
+    """Return the function's answer and the results of its exceptions."""
     try:
         if config is None:
             return function(read), ()
@@ -185,7 +185,7 @@ def _internal(error: Exception) -> Result:
 
 
 def internal_error(error: Exception) -> str:
-    """Return one line about an exception that nobody expected: its type, its text, and the place that raised it."""
+    """Return one line about an unexpected exception: its type, its text and the place that raised it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -209,7 +209,7 @@ def _code(results: Sequence[Result]) -> int:
 def _outcome(
     read: ResourceList, answered: ResourceList, raised: tuple[Result, ...], lines_of: LinesOf
 ) -> tuple[str, list[str], int]:
-    """The text for stdout, the lines for stderr, the exit code."""
+    """Return the text for stdout, the lines for stderr and the exit code."""
     if not raised and answered.results is read.results:
         return _text_or_error(read, answered)
     old, new = _divide(read.results, raised or answered.results, keeps_old=not raised)
@@ -224,7 +224,7 @@ def _outcome(
 def _divide(
     read: tuple[Result, ...], answered: tuple[Result, ...], *, keeps_old: bool
 ) -> tuple[list[Result], tuple[Result, ...]]:
-    """The results that came in and were handed on, and the function's own, which may say the same once more."""
+    """Return the input's results that were passed on, and the function's own, which may repeat some."""
     handed_on = {id(result) for result in answered}
     came = {id(result) for result in read} if keeps_old else set[int]()
     new = sort_results([_inert(result) for result in answered if id(result) not in came])

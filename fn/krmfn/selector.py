@@ -46,13 +46,13 @@ class _Requirement(Record):
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All parts that are given must match; a selector without any matches every object.
+    """A selector of objects. All given parts must match. Without any part it matches every object.
 
-    `group`, `version`, `kind`, `name` and `namespace` are regular expressions that match the whole text, so that a
-    plain name is that name (`kind="Deployment|StatefulSet"`); the namespace of an object that names none is "". The
-    group of `v1` is "" too, which only an expression such as `group="(apps)?"` tells from no group given.
-    `labels` and `annotations` are a label selector (`app=web,tier in (a, b),!legacy`), or a mapping of which all must
-    be there. Raises ValueError where a part is neither. A pydantic model may have a field of this type.
+    `group`, `version`, `kind`, `name` and `namespace` are regular expressions for the whole text, so a plain name
+    matches itself (`kind="Deployment|StatefulSet"`). The namespace of an object without one is "". The group of `v1` is
+    "" too: use an expression such as `group="(apps)?"`, because "" matches every group. `labels` and `annotations` are
+    a label selector (`app=web,tier in (a, b),!legacy`) or a mapping of required entries. Raise ValueError if a part is
+    neither. A pydantic model may have a field of this type.
     """
 
     group: str = ""
@@ -73,7 +73,9 @@ class Selector:
             _requirements(part)
 
     def matches(self, item: KubeObject) -> bool:
-        """True if `item` is selected. What is no string where a string must be matches nothing but an absent part."""
+        """Return True if `item` is selected. A part that should be a string and is not matches only an absent
+        selector part.
+        """
         group, slash, version = _text(item, ("apiVersion",)).rpartition("/")
         parts = (
             (self.group, group if slash else ""),

@@ -1,8 +1,8 @@
-"""Text that acts on nothing that shows it: neither on a terminal nor on the runner of a CI job.
+"""Text made safe for terminals and for the runners of CI jobs.
 
-Runners look for commands in what a job prints. Source: actions/runner, `src/Runner.Common/ActionCommand.cs`
-(`::name …::` at the start of a line, `##[name …]` anywhere); microsoft/azure-pipelines-agent, `Command.cs`
-(`##vso[area.event …]` anywhere); TeamCity's service messages (`##teamcity[name …]`).
+Runners look for commands in a job's output. Source: actions/runner, `src/Runner.Common/ActionCommand.cs` (`::name …::`
+at the start of a line, `##[name …]` anywhere); microsoft/azure-pipelines-agent, `Command.cs` (`##vso[area.event …]`
+anywhere); TeamCity's service messages (`##teamcity[name …]`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """YAML as text: read a value, find a field, splice a value in, write block style.
 
-Edits touch no byte but the ones they must; what a text means is what it means to kyaml (kustomize, kpt). PyYAML is
-imported only where a text needs it, and each module when it is first used.
+Edits change only the necessary bytes. A text has the meaning that kyaml (kustomize, kpt) gives it. PyYAML is imported
+only if a text needs it, and each module at first use.
 """
 
 from __future__ import annotations

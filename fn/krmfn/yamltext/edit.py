@@ -1,4 +1,4 @@
-"""A value set or removed in a text, which keeps every other byte."""
+"""Setting and removing a value in a text while preserving every other byte."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
 
 
 def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) -> str:
-    """A new key at the end of the last node, which is a mapping."""
+    """Return `text` with a new key at the end of the last node, a mapping."""
     node = nodes[-1]
     if node.is_flow:
         if _opens_up(text, node):
@@ -55,7 +55,7 @@ def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) 
 
 
 def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """A new item at the end of the last node, which is a list."""
+    """Return `text` with a new item at the end of the last node, a list."""
     node = nodes[-1]
     if node.is_flow:
         if _opens_up(text, node):
@@ -224,7 +224,7 @@ def _quotes_keys(text: str, nodes: Sequence[YamlNode]) -> bool:
 
 
 def _indent_step(text: str, nodes: Sequence[YamlNode]) -> int:
-    """The number of columns by which a nested mapping is indented; 2 where the document does not show it."""
+    """Return the number of columns that indent a nested mapping, or 2 if the document does not show it."""
     columns = [_column(text, _own_start(text, node)) for node in nodes[:-1] if node.kind == "mapping"]
     if len(columns) < 2 or nodes[-3].kind != "mapping":
         return 2
@@ -233,7 +233,7 @@ def _indent_step(text: str, nodes: Sequence[YamlNode]) -> int:
 
 
 def _own_start(text: str, node: YamlNode) -> int:
-    """Where a collection itself starts, after its anchor and tag: a block mapping at its first key or the `?` of it."""
+    """Return the start of a collection after its anchor and tag. A block mapping starts at its first key or its `?`."""
     at = node.start
     for each in (node.anchor, node.tag):
         match = None if each is None else _PROPERTY.match(text, at)
@@ -242,7 +242,7 @@ def _own_start(text: str, node: YamlNode) -> int:
 
 
 def _entry_start(text: str, parent: YamlNode, node: YamlNode) -> int:
-    """Where the entry of a mapping starts: at its key, or at the `?` that may stand before it."""
+    """Return the start of a mapping's entry: its key or the `?` before it."""
     at = parent.previous_end if parent.count else _own_start(text, parent)
     if parent.is_flow:
         at = after_gap(text, at) + 1 if parent.count or text[at] == "{" else at
@@ -257,7 +257,7 @@ def _column(text: str, offset: int) -> int:
 
 
 def _end_of_line(text: str, offset: int) -> int:
-    """Where the line that holds `offset` ends, before its break."""
+    """Return the end of the line at `offset`, before its break."""
     at = text.find("\n", offset)
     if at < 0:
         return len(text)
@@ -270,13 +270,13 @@ def _line_end(text: str) -> str:
 
 
 def set_value(text: str, path: FieldPath, value: Value) -> str:
-    """`text` with `value` at `path`: replaced where there is one, else inserted, its parents too.
+    """Return `text` with `value` at `path`: replaced if it exists, else inserted with its parents.
 
-    Nothing else changes: comments, indentation, flow style, line ends. A text that holds the value already comes back
-    as it is. An index one past the end of a list appends. An alias on the way is written out in its place.
+    Comments, indentation, flow style and line ends are preserved. A text with this value is returned unchanged. An
+    index one past the end of a list appends. An alias on the way is expanded in place.
 
-    Raises YamlError: the text cannot be read up to the value, a parent is of another type, an index is out of range,
-    or an anchor on the way is used elsewhere, where the edit would show too.
+    Raise YamlError if the text is unreadable up to the value, a parent has another type, an index is out of range, or
+    an anchor on the way is used elsewhere, because the edit would appear there too.
     """
     nodes = find(text, path)
     if not nodes:
@@ -291,11 +291,11 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
 
 
 def remove_value(text: str, path: FieldPath, *, prune: bool = False, keep_comments: bool = False) -> str:
-    """`text` without the value at `path` and its key; unchanged where there is none.
+    """Return `text` without the value at `path` and its key, or unchanged if there is none.
 
-    Its lines go, comments of others stay; with `keep_comments` its own stay too, as lines in its place. A parent left
-    without entries becomes `{}` or `[]`; with `prune` it goes too, and its parents likewise, the root excepted. Raises
-    YamlError as `set_value` does, and where a comment could not stay.
+    Its lines are removed and other comments stay. With `keep_comments` its own comments stay as lines in its place. A
+    parent without entries becomes `{}` or `[]`. With `prune` it is removed too, and so are its emptied parents except
+    the root. Raise YamlError as in `set_value`, and if a comment cannot be kept.
     """
     removed = _without_value(text, path, prune=prune)
     if not keep_comments or removed == text or "#" not in text:
@@ -327,12 +327,11 @@ def _without_value(text: str, path: FieldPath, *, prune: bool) -> str:
 
 
 def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[str, int]:
-    """The least entry on `path`, more than `above` steps long, that holds all in which `edited` differs from `text`.
+    """Return the smallest entry on `path`, more than `above` steps long, that contains all differences to `edited`.
 
-    Its lines in `edited`, and how many steps lead to it; no lines, and 0, where there is none. It is an entry of a
-    mapping in block style with another behind it: a key at their column begins anew whatever stands before it. Where
-    the lines mean alone what they should, and `text` can be read, `edited` means what they and `text` say. Raises
-    YamlError where `text` cannot be read.
+    Return its lines in `edited` and the number of steps to it, or "" and 0. The entry is in a block mapping and another
+    one follows: a key at their column starts anew after any text. If the lines alone have the right meaning and `text`
+    is readable, `edited` means the combination of both. Raise YamlError if `text` is unreadable.
     """
     nodes = find(text, path, rest=True)
     if "%TAG" in text or _shared_anchors(text):
@@ -353,7 +352,7 @@ def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[
 
 
 def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, value: Value) -> str:
-    """`lined` with `value` at a path of which only `nodes` exist."""
+    """Return `lined` with `value` at a path of which only `nodes` exist."""
     node = nodes[-1]
     depth = len(nodes) - 1
     step = path[depth]
@@ -374,7 +373,7 @@ def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, v
 
 
 def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath) -> str:
-    """`lined` without what only an alias or a merge brings to `path`."""
+    """Return `lined` without a value at `path` that only an alias or a merge provides."""
     node = nodes[-1]
     depth = len(nodes) - 1
     if node.kind != "alias" and not node.merges:
@@ -406,7 +405,7 @@ def _is_already(text: str, node: YamlNode, path: FieldPath, value: Value) -> boo
 
 
 def _same(first: Value, other: Value) -> bool:
-    """Equal, types included: 1, 1.0 and true differ. Keys of mappings must stand in the same order."""
+    """Return True if values and types are equal. 1, 1.0 and true differ. Keys of mappings must have the same order."""
     if isinstance(first, dict) and isinstance(other, dict):
         return list(first) == list(other) and all(_same(v, other[k]) for k, v in first.items())
     if isinstance(first, (list, tuple)) and isinstance(other, (list, tuple)):
@@ -431,7 +430,7 @@ def _refuse_shared(text: str, nodes: Sequence[YamlNode], path: FieldPath) -> Non
 
 
 def _shared_anchors(text: str) -> Sequence[tuple[int, str]]:
-    """Where each anchor stands that an alias repeats, and its name. Raises YamlError where `text` cannot be read."""
+    """Return the place and name of each anchor that an alias repeats. Raise YamlError if `text` is unreadable."""
     return tree_of(text).shared_anchors() if "&" in text and "*" in text else ()
 
 
@@ -454,7 +453,7 @@ def _value_at(value: Value, path: FieldPath) -> Value:
 
 
 def _with(value: Value, path: FieldPath, new: Value) -> Value:
-    """`value` (nothing when None) with `new` at `path`; what is on the way is copied, not changed."""
+    """Return `value`, or an empty value for None, with `new` at `path`. Parents are copied."""
     if not path:
         return new
     step = path[0]

@@ -1,4 +1,4 @@
-"""The one error of `krmfn.yamltext`: what is wrong with a text, and where."""
+"""The single error type of `krmfn.yamltext`, with the fault of a text and its place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def error_at(text: str, offset: int, message: str) -> YamlError:
 
 
 def error_at_byte(text: str, offset: int, message: str) -> YamlError:
-    """The error that says `message` of the byte at `offset` of `text`, whose byte order mark does not count."""
+    """Return the error with `message` about the byte at `offset` of `text`. A byte order mark is not counted."""
     whole = text.removeprefix("\ufeff")
     before = whole.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore")
     return error_at(whole, len(before), message)

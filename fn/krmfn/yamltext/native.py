@@ -1,7 +1,7 @@
-"""The native core, where it is installed: the distribution krmfn-native, built from `fn/krmfn-native`.
+"""The native core if installed: the distribution krmfn-native, built from `fn/krmfn-native`.
 
-It gives what Python's own code gives, in less time. Without the core, or with that of another krmfn, `Tree` is None,
-and Python's code reads and writes.
+Its results are equal to those of the Python code, in less time. Without the core or with another krmfn's, `Tree` is
+None and the Python code reads and writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Places in a text: of values, keys and comments, of the documents of a stream; keys renamed where they stand."""
+"""Places of values, keys, comments and documents in a text, and keys renamed in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Span(Record):
-    """Where a value or key stands: character offsets [start, end) in the text, and 1-based line and column of start."""
+    """The place of a value or key: character offsets [start, end), and the 1-based line and column of the start."""
 
     start: int
     end: int
@@ -31,10 +31,10 @@ class Span(Record):
 
 
 def locate(text: str, path: FieldPath, *, key: bool = False) -> Span | None:
-    """Where the value at `path` stands (with `key`, the key that holds it); None where there is none.
+    """Return the place of the value at `path`, or of its key with `key`. Return None if there is none.
 
-    A value's span holds its anchor and tag, and for a block value neither the break nor the comment after it. A key
-    that only a merge (`<<`) brings has no span. Raises YamlError where the text cannot be read up to the value.
+    A value's span includes its anchor and tag. A block value's span excludes the break and comment after it. A key that
+    only a merge (`<<`) provides has no span. Raise YamlError if the text is unreadable up to the value.
     """
     nodes = find(text, path)
     if not nodes or len(nodes) <= len(path):
@@ -46,7 +46,7 @@ def locate(text: str, path: FieldPath, *, key: bool = False) -> Span | None:
 
 
 def locate_nearest(text: str, path: FieldPath) -> Span:
-    """Where the deepest part of `path` that exists stands; the start of the text when it holds nothing."""
+    """Return the place of the deepest existing part of `path`, or the start of an empty text."""
     nodes = find(text, path)
     if not nodes:
         return Span(0, 0, 1, 1)
@@ -55,9 +55,10 @@ def locate_nearest(text: str, path: FieldPath) -> Span:
 
 
 def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]:
-    """Line and column of the deepest part of `path` that exists, 1-based; with `key`, of its key where all of it does.
+    """Return the 1-based line and column of the deepest existing part of `path`. With `key`, a complete path gives its
+    key.
 
-    Raises YamlError where the text cannot be read up to there.
+    Raise YamlError if the text is unreadable up to there.
     """
     nodes = find(text, path)
     if not nodes:
@@ -68,18 +69,18 @@ def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]
 
 
 def starts(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
-    """Where the value at each of `paths` starts, as offsets in `text`; None where there is none.
+    """Return the start offset in `text` of the value at each of `paths`, or None if there is none.
 
-    Raises YamlError where the text cannot be read.
+    Raise YamlError if the text is unreadable.
     """
     ways = [(find(text, path), path) for path in paths]
     return [nodes[-1].start if len(nodes) > len(path) else None for nodes, path in ways]
 
 
 def entry_lines(text: str, path: FieldPath, number: int) -> list[tuple[int, int]]:
-    """Where the lines of each of the `number` entries of the block list at `path` start and end, as offsets.
+    """Return the start and end offsets of the lines of each of the `number` entries of the block list at `path`.
 
-    An entry's lines go on to those of the next one. Raises YamlError where an entry shares its lines with others.
+    An entry's lines extend to the next one. Raise YamlError if entries share lines.
     """
     nodes = [find(text, (*path, index))[-1] for index in range(number)]
     begins = [text.rfind("\n", 0, node.start) + 1 for node in nodes]
@@ -93,7 +94,7 @@ def entry_lines(text: str, path: FieldPath, number: int) -> list[tuple[int, int]
 
 @lru_cache(maxsize=4)
 def _line_starts(text: str) -> array[int]:
-    """The offsets at which the lines of `text` start."""
+    """Return the offsets of the line starts of `text`."""
     return array("L", accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
 
 
@@ -129,9 +130,9 @@ def rename_key(text: str, path: FieldPath, name: str) -> str:
 
 
 def nest_entry(text: str, path: FieldPath, outer: str) -> str:
-    """`text` with the entry at `path` as the only one of a new mapping `outer`, which stands in its place.
+    """Return `text` with the entry at `path` as the only one of a new mapping `outer` in its place.
 
-    Raises YamlError: there is no such entry, it spans lines, or `outer` is a key beside it.
+    Raise YamlError if the entry is missing or spans lines, or if `outer` is a key beside it.
     """
     key, value = locate(text, path, key=True), locate(text, path)
     if key is None or value is None:
@@ -156,9 +157,9 @@ _PART = re.compile(r"[&*!][^\s,\[\]{}]*|(#[^\r\n]*)")
 
 
 def comments(text: str) -> list[str]:
-    """The comments of the document `text`, in order, each from its `#` to the end of its line.
+    """Return the comments of the document `text` in order, each from its `#` to the end of its line.
 
-    Raises YamlError where the text is no YAML.
+    Raise YamlError if the text is not YAML.
     """
     return [comment for _, comment in placed_comments(text)]
 
@@ -174,10 +175,10 @@ def placed_comments(text: str) -> list[tuple[int, str]]:
 
 
 def with_lost_comments(before: str, after: str, line: int) -> str:
-    """`after`, which lacks an entry of `before`, with the comments that went with it, as lines of their own.
+    """Return `after`, which lacks an entry of `before`, with that entry's comments as separate lines.
 
-    They stand where the entry was, whose line begins at offset `line` of `before`. Raises YamlError where they cannot
-    stand there.
+    They are put at the place of the entry, whose line begins at offset `line` of `before`. Raise YamlError if that is
+    impossible.
     """
     lost = _missing(comments(before), comments(after))
     if not lost:
@@ -222,7 +223,7 @@ def _missing(before: list[str], after: list[str]) -> list[str]:
 
 
 def _scalars(text: str) -> list[tuple[int, int]]:
-    """Where the scalars stand, of block scalars the lines below the header."""
+    """Return the places of the scalars. A block scalar's place is the lines below its header."""
     spans: list[tuple[int, int]] = []
     for first, end, style in tree_of(text).scalars():
         properties = _PROPERTIES.match(text, first, end)
@@ -240,11 +241,11 @@ _NOTHING = re.compile(r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?")
 
 
 class YamlDocument(Record):
-    """One document of a stream: its exact text, the line it starts on, and what stands between it and the one before.
+    """One document of a stream: its exact text, its first line, and the text between it and the previous one.
 
-    `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a comment that stands alone before one;
-    joining `separator + text` of all documents gives the stream back. A marker line with content on it
-    (`--- {a: b}`), and directives (`%YAML`), are part of `text`. A last document may hold nothing but comments.
+    `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a separate comment before one. The stream
+    is `separator + text` of all documents joined. A marker line with content (`--- {a: b}`) and directives (`%YAML`)
+    are part of `text`. The last document may hold only comments.
     """
 
     text: str
@@ -286,7 +287,7 @@ class _Lines:
         self._line, self._at = 1, 0
 
     def number(self, start: int) -> int:
-        """The line of the character at `start`, which is not before the last one that was asked for."""
+        """Return the line of the character at `start`. Calls must not go backwards."""
         self._line += self.text.count("\n", self._at, start)
         self._at = start
         return self._line

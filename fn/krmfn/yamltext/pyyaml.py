@@ -1,4 +1,4 @@
-"""Texts read by libyaml, through PyYAML: its events, the nodes, and the value that kyaml makes of them."""
+"""Reading by libyaml through PyYAML: its events, the nodes, and the value as kyaml reads it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Mark(Protocol):
 
 
 class Event(Protocol):
-    """The parts of a PyYAML event that are read here; which ones exist depends on the event's class."""
+    """The used parts of a PyYAML event. Each class of events has some of them."""
 
     start_mark: Mark
     end_mark: Mark
@@ -128,7 +128,7 @@ _TAG = "tag:yaml.org,2002:"
 
 
 def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | None = None) -> Value:
-    """`read`, by libyaml's events through PyYAML; they come from `source`, as `start_of_document` gives it."""
+    """Return the value as `read` does, from libyaml's events through PyYAML. `source` is from `start_of_document`."""
     step, event, skipped = source or start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
@@ -160,7 +160,7 @@ _MERGE = "<<"
 
 
 def _is_merge(key: Event | _EventNode) -> bool:
-    """True for the scalar of a key that merges what it has as its value."""
+    """Return True for the scalar of a merge key."""
     is_plain = not key.style and key.tag in (None, "!")
     return key.value == _MERGE and (is_plain or key.tag == _TAG + "merge")
 
@@ -335,7 +335,7 @@ class _EventNode:
 
 @dataclass(slots=True)
 class _Step:
-    """A node on a path, and what is known of the entries before the next one."""
+    """A node on a path, and the data about the entries before the next one."""
 
     number: int
     key: _EventNode | None = None
@@ -360,10 +360,10 @@ class _Index:
 
 @dataclass(frozen=True, slots=True)
 class _EntryNodes:
-    """The nodes of the lines of an entry alone: a list, and those of `nodes` from `first` to before `stop`.
+    """The nodes of an entry's lines alone: a list, and the `nodes` from `first` to before `stop`.
 
-    The lines begin at `start` of the whole text and have `length` characters; the dash stands at `dash`. Each node is
-    made when it is asked for, so that those of the whole are kept once.
+    The lines begin at `start` of the whole text and have `length` characters. The dash is at `dash`. Nodes are made on
+    demand, so that the whole text's nodes are kept once.
     """
 
     nodes: list[_EventNode]
@@ -389,7 +389,7 @@ class _EntryNodes:
         return _EventNode(node.kind, node.style, node.value, node.anchor, node.tag, start, end, mark_end, following)
 
     def _alone(self, at: int) -> int:
-        """The place in the lines alone; what libyaml puts at the next token may stand behind them."""
+        """Return the place within the lines alone. libyaml may put an end at the next token behind them."""
         return min(at - self.start, self.length)
 
 
@@ -416,7 +416,7 @@ class EventTree:
         return value
 
     def words(self, wanted: tuple[str, ...]) -> list[str] | None:  # noqa: ARG002 (the core's)
-        """Those of `wanted` that are the text of a scalar: see `krmfn.yamltext.reader.Tree`."""
+        """Return the `wanted` words that are the text of a scalar: see `krmfn.yamltext.reader.Tree`."""
         # To look through the events takes as long as to make a value of them.
         return None
 
@@ -488,7 +488,7 @@ class EventTree:
         return len(self._nodes) if following < 0 else following
 
     def _child(self, step: _Step, wanted: str | int) -> _Step | None:
-        """The node at `wanted` below that of `step`, which learns what stands before it; None where there is none."""
+        """Return the node at `wanted` below `step`, or None. `step` records the entries before it."""
         nodes, parent = self._nodes, self._nodes[step.number]
         is_mapping = parent.kind == "mapping"
         if parent.kind not in ("mapping", "list") or type(wanted) is not (str if is_mapping else int):
@@ -552,7 +552,7 @@ class EventTree:
 
 
 def _name(key: _EventNode) -> str | None:
-    """The name that a key is; None where it can be none."""
+    """Return the name of a key, or None if it cannot be one."""
     if key.kind != "scalar":
         return None
     return key.value if key.style and key.tag is None else key_name(key.value, key.tag, not key.style)
@@ -569,7 +569,7 @@ class _Filler:
         self._end = 0
 
     def start(self) -> tuple[Callable[[], Event], Event, int]:
-        """The events as `start_of_document` gives them, each of which adds its node. They raise YamlError."""
+        """Return the events as `start_of_document` does. Each adds its node. They raise YamlError."""
         self._take(self._first)
         return self._step, self._first, self._skipped
 

@@ -48,7 +48,7 @@ def unify_breaks(text: str) -> str:
 
 
 def restore_breaks(text: str, lined: str, edited: str) -> str:
-    """The edit of `lined`, which is `unify_breaks(text)`, to `edited`, made in `text`: odd breaks outside it stay."""
+    """Return `text` with the edit from `lined`, its `unify_breaks`, to `edited`. Other odd breaks are kept."""
     if lined is text:
         return edited
     if edited == lined:
@@ -88,9 +88,9 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def check_nodes(text: str) -> None:
-    """Raises YamlError where `text` holds more than MAX_NODES nodes, or cannot be read as far as that shows.
+    """Raise YamlError if `text` has more than MAX_NODES nodes, or is unreadable before that is known.
 
-    Aliases are not counted here: what they repeat, `read` bounds where it meets them.
+    Aliases are not expanded here. `read` limits them.
     """
     if len(text) <= _LEAST * MAX_NODES or most_nodes(text) <= MAX_NODES:
         return
@@ -130,45 +130,47 @@ class Tree(Protocol):
     """The nodes of the first document of a text, as far as it can be read."""
 
     def value(self) -> Value:
-        """The value of the one document; None where it is empty. Raises YamlError."""
+        """Return the value of the one document, or None if empty. Raise YamlError if it is invalid."""
         ...
 
     def words(self, wanted: tuple[str, ...]) -> list[str] | None:
-        """Those of `wanted` that are the text of a scalar, for a document that `value` reads without an error.
+        """Return the `wanted` words that are the text of a scalar, for a document that `value` reads without an error.
 
-        None where only the value shows that it can be read, and for a document that is neither a mapping nor a list.
+        Return None if only the value shows that, or if the document is neither a mapping nor a list.
         """
         ...
 
     def find(self, path: FieldPath, rest: bool) -> list[Row]:
-        """The nodes along `path`, as far as they exist, the root first; none for an empty document.
+        """Return the existing nodes along `path`, the root first, or none for an empty document.
 
-        With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
+        With `rest`, the text after the last of them must be readable too. Raise YamlError if it is not.
         """
         ...
 
     def entries(self, node: int) -> list[tuple[int, int, int]]:
-        """The number, start and end of each entry of the list whose `YamlNode.number` is `node`."""
+        """Return the number, start and end of each entry of the list with the `YamlNode.number` `node`."""
         ...
 
     def part(self, text: str, entry: int, start: int, dash: int) -> Tree:
-        """The nodes of `text`, the lines of an entry of a list in block style, as if they had been read alone.
+        """Return the nodes of `text`, the lines of an entry of a block list, as if read alone.
 
-        `entry` is its number, `start` where its lines begin in the whole, and `dash` where its dash stands there.
+        `entry` is its number, `start` the start of its lines in the whole text, and `dash` the place of its dash there.
         """
         ...
 
     def scalars(self) -> list[tuple[int, int, str]]:
-        """Start, end and style of each scalar, with its anchor and tag. Raises YamlError."""
+        """Return start, end and style of each scalar with its anchor and tag. Raise YamlError if the text is
+        invalid.
+        """
         ...
 
     def shared_anchors(self) -> list[tuple[int, str]]:
-        """Where each anchor stands that an alias repeats, and its name. Raises YamlError."""
+        """Return the place and name of each anchor that an alias repeats. Raise YamlError if the text is invalid."""
         ...
 
 
 class YamlNode(Record):
-    """A node on a path, and what is known of the entries before the next one on that path."""
+    """A node on a path, and the data about the entries before the next one on that path."""
 
     number: int
     """Its place among all nodes, in the order of the text."""
@@ -211,9 +213,9 @@ class YamlNode(Record):
 
 
 def tree_of(text: str) -> Tree:
-    """The nodes of `text`. Raises YamlError where it is no Unicode.
+    """Return the nodes of `text`. Raise YamlError if it is not Unicode.
 
-    A text is read for its value, and once more where something in it is looked for, when all others have been judged.
+    A text is read for its value. It may be read again later to find places in it, after all other texts.
     """
     kept = _short if len(text) <= SHORT else _long
     tree = kept.pop(text, None)
@@ -223,12 +225,12 @@ def tree_of(text: str) -> Tree:
 
 
 def keep(text: str, tree: Tree) -> None:
-    """Keeps the nodes of `text`, which somebody has read already."""
+    """Keep the nodes of a `text` that was read already."""
     _keep(_short if len(text) <= SHORT else _long, text, tree)
 
 
 def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
-    """Keeps the nodes as the last that were asked for; those that nobody asked for the longest go."""
+    """Keep the nodes as the most recent ones and drop the least recently used."""
     kept[text] = tree
     if len(kept) > (MOST_KEPT if kept is _short else _MOST_LONG):
         for first in kept:
@@ -238,7 +240,7 @@ def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
 
 
 def new_tree(text: str) -> Tree:
-    """As `tree_of`, of a text in which nothing will be looked for."""
+    """Return the nodes as `tree_of` does, for a text without later searches."""
     try:
         if native.Tree is not None:
             tree = native.Tree(text, MAX_NODES, too_many_nodes())
@@ -252,9 +254,9 @@ def new_tree(text: str) -> Tree:
 
 
 def _may_be_cut_short(text: str, tree: Tree) -> bool:
-    """True if the core refuses the text, maybe for a key that libyaml reads.
+    """Return True if the core refuses the text, possibly because of a key that libyaml reads.
 
-    The colon of a key must stand within 1,024 characters; the core's parser counts bytes, of which one may have four.
+    The colon of a key must be within 1,024 characters. The core's parser counts bytes, up to four per character.
     """
     if text.isascii():
         return False
@@ -276,9 +278,9 @@ _long: dict[str, Tree] = {}
 
 
 def find(text: str, path: FieldPath, *, rest: bool = False) -> list[YamlNode]:
-    """The nodes along `path`, as far as they exist (`len(nodes) - 1` steps do); none for an empty document.
+    """Return the existing nodes along `path` (`len(nodes) - 1` steps), or none for an empty document.
 
-    With `rest`, what stands behind the last of them must be readable too. Raises YamlError.
+    With `rest`, the text after the last of them must be readable too. Raise YamlError if it is not.
     """
     return [YamlNode(*row) for row in tree_of(text).find(path, rest)]
 
@@ -287,23 +289,24 @@ _BEFORE_MARK = (*BREAKS, "\ufeff")
 
 
 def read(text: str, *, is_kept: bool = True) -> Value:
-    """The value of the one YAML document in `text`; None when it is empty.
+    """Return the value of the one YAML document in `text`, or None if it is empty.
 
-    What was read `is_kept` for a while, for those who look for places in the text.
+    With `is_kept`, its nodes are kept for a while for searches of places.
 
-    Scalars, aliases and `<<` mean what they mean to kyaml; keys that are no strings become the strings of Go's JSON
-    conversion. Raises YamlError: not YAML, a duplicate key, more than one document, nested deeper than 500 levels, more
-    than five million nodes, or aliases that expand to more than a million.
+    Scalars, aliases and `<<` have kyaml's meaning. Keys that are not strings become the strings of Go's JSON
+    conversion. Raise YamlError if it is not YAML, has a duplicate key or more than one document, is nested deeper than
+    500 levels, has more than five million nodes, or aliases that expand to more than a million.
     """
     _refuse_disputed(text)
     return (tree_of if is_kept else new_tree)(text).value()
 
 
 def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
-    """Those of `wanted` that a key or another scalar of the one YAML document in `text` is, escapes read.
+    """Return the `wanted` words that are keys or other scalars of the one YAML document in `text`, after reading
+    escapes.
 
-    None where only `read` tells, which raises YamlError, or answers: the document is neither a mapping nor a list, or
-    has anchors, tags, keys that are no strings; and where the native core is not installed.
+    Return None if only `read` can tell: for an unreadable document, for one that is neither a mapping nor a list, for
+    anchors, tags or keys that are not strings, or without the native core.
     """
     try:
         _refuse_disputed(text)
@@ -313,7 +316,7 @@ def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
 
 
 def read_tree(text: str) -> tuple[Value, Tree]:
-    """The value of the one YAML document in `text`, as `read` gives it, and the nodes, which are not kept."""
+    """Return the value of the one YAML document in `text` as in `read`, and its nodes, without keeping them."""
     _refuse_disputed(text)
     tree = new_tree(text)
     return tree.value(), tree
@@ -343,10 +346,10 @@ def with_last_break(text: str, newline: str = "\n") -> str:
 
 
 def strip_header(text: str) -> str:
-    """`text`, whose last line has no break, so that its value stays when it gets one.
+    """Return `text`, which ends without a line break, prepared for one without a change of its value.
 
-    A block scalar that ends there has a last line without break, and says so (`|-`) from now on. Raises YamlError where
-    the text cannot be read.
+    A block scalar at its end has a last line without a break. Its header states that afterwards (`|-`). Raise YamlError
+    if the text is unreadable.
     """
     header = _last_header(text) if "|" in text or ">" in text else -1
     match = None if header < 0 else _HEADER.match(text, header)
@@ -359,7 +362,7 @@ def ends_in_block_scalar(text: str) -> bool:
 
 
 def _last_header(text: str) -> int:
-    """Where the `|` or `>` of the block scalar stands with which `text` ends; -1 where it ends otherwise."""
+    """Return the place of the `|` or `>` of a block scalar at the end of `text`, or -1."""
     scalars = tree_of(text).scalars()
     start, end, style = scalars[-1] if scalars else (0, 0, "")
     if style not in ("|", ">"):

@@ -1,4 +1,4 @@
-"""The values of scalars: the rules of go yaml.v3, which kyaml, kustomize and kpt read with.
+"""The values of scalars by the rules of go yaml.v3, the reader of kyaml, kustomize and kpt.
 
 Source: gopkg.in/yaml.v3 resolve.go (`resolve`), decode.go (`scalar`); sigs.k8s.io/yaml yaml.go (keys).
 """
@@ -37,10 +37,10 @@ _MOST_DIGITS = 64
 
 
 def resolve(plain: str) -> Scalar:
-    """The value of the plain (unquoted, untagged) scalar `plain`.
+    """Return the value of the plain (unquoted, untagged) scalar `plain`.
 
-    `012` is 10 and `0o14` 12; `yes`, `on`, dates and `1:30` are strings; `1_000` is 1000. An integer outside 64 bits
-    becomes a float; a float beyond a double's range stays a string.
+    `012` is 10 and `0o14` 12. `yes`, `on`, dates and `1:30` are strings. `1_000` is 1000. An integer outside 64 bits
+    becomes a float. A float beyond a double's range stays a string.
     """
     if plain in _WORDS:
         return _WORDS[plain]
@@ -90,7 +90,7 @@ def tagged(tag: str, text: str) -> Scalar:
 
 
 def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
-    """The JSON object key that a scalar becomes; None where it cannot be one."""
+    """Return the JSON object key for a scalar, or None if it cannot be one."""
     try:
         return key_text(scalar_value(text, tag, is_plain=is_plain))
     except ValueError:
@@ -124,13 +124,13 @@ def _of_64_bits(digits: str, base: int) -> int | None:
 
 
 def _number(digits: str, base: int) -> int | None:
-    """`digits` as a number; None where they are too many for 64 bits."""
+    """Return `digits` as a number, or None if they exceed 64 bits."""
     digits = digits.lstrip("0") or "0"
     return int(digits, base) if len(digits) <= _MOST_DIGITS else None
 
 
 def key_text(key: Scalar) -> str | None:
-    """The JSON object key that a YAML key becomes; None where it cannot be one (null, not a number, infinite)."""
+    """Return the JSON object key for a YAML key, or None if it cannot be one (null, not a number, infinite)."""
     if isinstance(key, str):
         return key
     if isinstance(key, bool):

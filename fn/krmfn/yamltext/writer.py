@@ -65,7 +65,7 @@ def after_mark(text: str) -> str:
 
 
 def flow_key(text: str) -> str:
-    """A mapping key for a flow mapping whose other keys stand without quotes."""
+    """Return a mapping key for a flow mapping with otherwise unquoted keys."""
     return text if _flow_plain().fullmatch(text) and text not in _WORDS else double_quoted(text)
 
 
@@ -121,11 +121,11 @@ _LONGEST_KEPT = 256
 
 
 def write(value: Value) -> str:
-    """`value` in block style, ending in a newline.
+    """Return `value` in block style with a final newline.
 
-    Lists stand at their key's indentation, as kubectl writes them; no anchors, no folding. Strings that some reader
-    takes for another type are in double quotes; strings of several lines are literal blocks where that is safe.
-    Raises YamlError: nested deeper than 500 levels, or text that is not Unicode.
+    Lists are at their key's indentation, as in kubectl. There are no anchors and no folding. Strings that some reader
+    mistakes for another type are in double quotes. Strings of several lines are literal blocks if that is safe. Raise
+    YamlError if it is nested deeper than 500 levels or text is not Unicode.
     """
     text = native.write(value)
     if text is not None:
@@ -142,7 +142,7 @@ def write(value: Value) -> str:
 
 
 def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
-    """`value` as the entry of a block list whose dashes stand after `indent`, ending in a newline."""
+    """Return `value` as the entry of a block list with dashes after `indent`, with a final newline."""
     text = native.write(value, len(indent))
     if text is not None:
         return text
@@ -156,9 +156,9 @@ def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
 
 
 def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> list[str]:
-    """The lines of a mapping or list that is not empty, in block style, each at `indent` or deeper.
+    """Return the lines of a non-empty mapping or list in block style, each at `indent` or deeper.
 
-    Without `literals` each string is on one line: a comment that follows could else become part of the last one.
+    Without `literals` each string is on one line, because a following comment could become part of the last one.
     """
     out: list[str] = []
     if isinstance(value, dict):
@@ -175,7 +175,7 @@ def _join(out: list[str]) -> str:
 
 
 class _LineStart(dict[str, str]):
-    """Where a line starts: for each key, the break, the indentation, dashes, and the key with its colon."""
+    """The start of a line: for each key, the break, indentation, dashes, and the key with its colon."""
 
     def __init__(self, lead: str, column: int) -> None:
         super().__init__()
@@ -263,7 +263,7 @@ def _sequence(value: Sequence[Any], place: _LineStart, out: list[str], depth: in
 
 
 def _item(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
-    """Appends an item of a list, whatever it is."""
+    """Append an item of a list, of any type."""
     if isinstance(item, dict) and item:
         _mapping(item, place.after_dash, out, depth + 1, literals)
     elif isinstance(item, (list, tuple)) and item:
@@ -274,7 +274,7 @@ def _item(item: Value, place: _LineStart, out: list[str], depth: int, literals: 
 
 
 def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
-    """Appends the value of a key or dash, whatever it is; `place` is that of the line after it."""
+    """Append the value of a key or dash, of any type. `place` is the start of the line after it."""
     if isinstance(item, str):
         lines = literal_lines(item) if literals else None
         if lines is None:
