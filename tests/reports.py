@@ -32,7 +32,8 @@ CLASSES = frozenset({"Breach", "Fault", "Finding", "Problem", "Refusal", "Result
 """What becomes a result: each is reported where it is constructed, or where a function is called that makes it."""
 
 CASES = frozenset({
-    "cli", "diff", "discovery", "fleet", "frontends", "migrate", "render", "repositories", "schedulers", "validate",
+    "builds", "cli", "diff", "discovery", "fleet", "frontends", "migrate", "render", "repositories", "schedulers",
+    "validate",
 })  # fmt: skip
 """The folders of tests that assert whole outputs of cases and tables."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from packwise.build import charts, kustomizations
 from tests.builds.planning import CHART, URL, application
-from tests.cli.calling import Call, write
+from tests.cli.calling import Call, Ran, write
 
 
 def _absent(_: str) -> None:
@@ -41,11 +41,17 @@ def test_a_missing_values_file_is_an_error_that_names_it(call: Call, tmp_path: P
 
     ran = call("check", ".", "--build")
 
-    assert ran.code == 1
-    assert (
+    assert ran == Ran(
+        1,
         "error: apps/a.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: cannot be built: values file "
-        '"charts/llm/none.yaml" does not exist [source-build]'
-    ) in ran.stdout
+        '"charts/llm/none.yaml" does not exist [source-build]\n'
+        "  14 |       valueFiles:\n"
+        "  15 |       - none.yaml\n"
+        "     |         ^~~~~~~~~\n"
+        "\n",
+        "1 error in 1 file; no workload judged; 0 sources built, 1 not built: 1 missing values; "
+        "left out: 1 Helm chart, 1 values file\n",
+    )
 
 
 def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_path: Path) -> None:
@@ -55,11 +61,20 @@ def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_p
     ran = call("check", ".", "--build")
     required = call("check", ".", "--require-build")
 
-    assert ran.stderr.splitlines()[-1].startswith(
-        "1 info in 0 files; no workload judged; 0 sources built, 2 not built: 2 programs not on PATH"
+    counted = (
+        "no workload judged; 0 sources built, 2 not built: 2 programs not on PATH; 1 file of a source that is not "
+        "built holds workloads that were not judged; "
+        "left out: 1 Helm chart, 1 values file, 2 files of sources that are not built\n"
     )
-    assert "source-not-built" in required.stdout
-    assert required.code == 1
+    assert ran == Ran(0, "", f"1 info in 0 files; {counted}")
+    assert required == Ran(
+        1,
+        "error: charts/llm/Chart.yaml: is not built (program not on PATH): helm is not on PATH: "
+        "https://helm.sh/docs/intro/install [source-not-built]\n"
+        "error: kust/kustomization.yaml: is not built (program not on PATH): kustomize is not on PATH: "
+        "https://kubectl.docs.kubernetes.io/installation/kustomize [source-not-built]\n",
+        f"2 errors in 0 files; {counted}",
+    )
 
 
 def test_what_is_assumed_is_an_info(call: Call, tmp_path: Path) -> None:
@@ -69,8 +84,34 @@ def test_what_is_assumed_is_an_info(call: Call, tmp_path: Path) -> None:
 
     ran = call("check", ".", "--build", "-v")
 
-    assert 'info: apps/a.yaml:1:1: Application argocd/llm: built the checkout, not the revision "v1"' in ran.stdout
-    assert "1 source built" in ran.stderr
+    assert ran == Ran(
+        0,
+        "info: apps/a.yaml:1:1: Application argocd/llm: built the checkout, not the revision "
+        '"v1" [source-assumed]\n'
+        "  1 | apiVersion: argoproj.io/v1alpha1\n"
+        "    | ^~~~~~~~~~\n"
+        "\n",
+        "by rule: 1 source-assumed (info)\n1 info in 2 files; 1 workload judged; 1 source built\n",
+    )
+
+
+def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(call: Call, tmp_path: Path) -> None:
+    queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\nspec: {}\n"
+    write(tmp_path, {"apps/a.yaml": application({"path": "plain"}), "plain/job.yaml": f"{WORKLOAD}---\n{queue}"})
+
+    ran = call("check", ".", "--build")
+
+    assert ran == Ran(
+        1,
+        "error: plain/job.yaml:9:7: Queue q spec: has no resources, and KAI's webhook refuses the Queue; set cpu, gpu "
+        "and memory, each with `quota` and `limit`, where -1 is unlimited [queue-resources]\n"
+        "  8 | metadata: {name: q}\n"
+        "  9 | spec: {}\n"
+        "    |       ^~\n"
+        "  operator: resources must be specified\n"
+        "\n",
+        "1 error in 2 files; 1 workload judged; 1 source built\n",
+    )
 
 
 def test_files_of_a_suspended_kustomization_are_counted(call: Call, tmp_path: Path) -> None:
@@ -84,8 +125,12 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
 
     ran = call("check", ".", "--build")
 
-    assert "0 sources built, 1 not built: 1 suspended" in ran.stderr
-    assert "no workload judged" in ran.stderr
+    assert ran == Ran(
+        0,
+        "",
+        "1 info in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; 1 file of a source that is "
+        "not built holds workloads that were not judged; left out: 1 file of a source that is not built\n",
+    )
 
 
 def test_a_chart_that_another_one_depends_on_is_not_built_alone(call: Call, tmp_path: Path) -> None:
