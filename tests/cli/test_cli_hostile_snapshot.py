@@ -94,7 +94,13 @@ def test_quantities_are_bounded(quantity: Any, resource: str, call: Call, tmp_pa
 
 @pytest.mark.parametrize(
     ("quantity", "amount"),
-    [("1e999", MAX_QUANTITY), ("-1e999", -MAX_QUANTITY), (10**400, MAX_QUANTITY), ("8", 8), ("16E", MAX_QUANTITY)],
-)
-def test_the_bound_is_that_of_the_api_server(quantity: str | int, amount: int) -> None:
-    assert amounts({"memory": quantity, "cpu": quantity}) == {"memory": amount, "cpu": amount * 1000}
+    [("1e999", MAX_QUANTITY), ("-1e999", -MAX_QUANTITY), ("9e2147483647", MAX_QUANTITY), ("16E", MAX_QUANTITY),
+     (10**400, MAX_QUANTITY), ("9" * 5000, MAX_QUANTITY), ("1e-999999", 1), (f"0.{'0' * 5000}1", 1),
+     (f"{'0' * 5000}1", 1), (1.5, 2)],
+)  # fmt: skip
+def test_an_amount_has_64_bits(quantity: str | float, amount: int) -> None:
+    assert amounts({"memory": quantity}) == {"memory": amount}
+
+
+def test_millicores_have_64_bits() -> None:
+    assert amounts({"cpu": "1e999"}) == {"cpu": MAX_QUANTITY}

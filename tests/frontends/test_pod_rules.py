@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.frontends.pod_rules import pod_problems
-from packwise.kubernetes.validation import canonical_quantity
+from packwise.kubernetes.validation import canonical_quantity, quantity_fault, quantity_of
 from packwise.pipeline import render
 from packwise.select.selection import Package
+from tests.places import ROOT
 
 GPU = "nvidia.com/gpu"
 FIRST = "spec.containers[0]"
@@ -202,13 +205,20 @@ def test_what_is_nearly_an_effect() -> None:
     assert problem.message.endswith('got "NoSched"; did you mean "NoSchedule"?')
 
 
-@pytest.mark.parametrize(
-    ("written", "printed"),
-    [("0.5", "500m"), ("2000", "2k"), ("1024Mi", "1Gi"), ("1025Mi", "1025Mi"), ("8", "8"), ("0", "0"), ("1e3", "1k"),
-     ("512Ki", "512Ki"), ("-1", "-1"), ("1.5Gi", "1536Mi"), ("100m", "100m")],
-)  # fmt: skip
-def test_quantities_as_kubernetes_prints_them(written: str, printed: str) -> None:
-    assert canonical_quantity(written) == printed
+QUANTITIES = json.loads((ROOT / "testdata/kubernetes/quantities.json").read_text(encoding="utf-8"))
+"""Texts with the answers of Kubernetes' own ParseQuantity: tests/kubernetes_types/quantities/main.go."""
+LARGEST_POWER = 1000
+"""A power of ten beyond which packwise computes with this one."""
+
+
+def test_quantities_are_read_and_printed_as_kubernetes_does() -> None:
+    for each in QUANTITIES:
+        text = each["text"]
+        read = quantity_fault(text), quantity_of(text), "" if "error" in each else canonical_quantity(text)
+        amount = None
+        if "error" not in each:
+            amount = int(each["unscaled"]) * Fraction(10) ** min(each.get("power", 0), LARGEST_POWER)
+        assert read == (each.get("error"), amount, each.get("printed", "")), text
 
 
 def workload(name: str, container: dict[str, Any]) -> KubeObject:

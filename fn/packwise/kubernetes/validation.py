@@ -6,7 +6,7 @@ Source: apimachinery v0.34 and v0.35, util/validation.
 from __future__ import annotations
 
 import re
-from enum import StrEnum
+from enum import Enum, StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -372,55 +372,140 @@ def _go_value(value: Value) -> str:
 
 # Quantities, durations and integers as Kubernetes and Go read them, and what a pod requests.
 #
-# Source: apimachinery v0.34, api/resource; Go, time and strconv. Of requests: Kubernetes v1.34, component-helpers
-# `AggregateContainerRequests`, and KAI Scheduler v0.17.0, api/pod_info; sidecars are init containers that are
-# restarted.
+# Source: apimachinery v0.37.2, api/resource (quantity.go, suffix.go, amount.go); Go, time and strconv. Of requests:
+# Kubernetes v1.34, component-helpers `AggregateContainerRequests`, and KAI Scheduler v0.17.0, api/pod_info; sidecars
+# are init containers that are restarted.
 
 
-# Kubernetes takes a suffix without a number for nothing of it.
-_QUANTITY = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]++)?")
-# What it takes apart before it looks at the suffix.
-_SHAPE = re.compile(r"[+-]?[0-9]*+(?:\.[0-9]*+)?[eEinumkKMGTP]*+[+-]?[0-9]*+")
+# ParseQuantity accepts a number without any digit as 0, and skips zeros at its start.
+_QUANTITY = re.compile(r"([+-]?)0*+([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]++)")
+_BINARY = {f"{letter}i": 10 * step for step, letter in enumerate("KMGTPE", 1)}
+_BINARY_SUFFIXES = ("", *_BINARY)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
+_NANO = -9
+_MOST_FACTORS = 18
+"""Digits that always fit into 64 bits: a number with so many is not rounded, and may keep its text."""
 
-_BINARY_STEP = 1024
-_BINARY_SUFFIXES = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-_DECIMAL_SUFFIXES = (
-    (18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k"), (0, ""), (-3, "m"), (-6, "u"), (-9, "n"),
-)  # fmt: skip
+_MOST_DIGITS = 1000
+"""Digits of a number that are read, and the largest power of ten that is multiplied: no cluster has such amounts."""
+
+MAX_QUANTITY = 2**63 - 1
+"""The largest binary quantity, and the largest amount of a resource."""
 
 _FORMAT_TEXT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_NUMERIC_TEXT = "unable to parse numeric part of quantity"
 _SUFFIX_TEXT = "unable to parse quantity's suffix"
 
 
+class _Format(Enum):
+    """The notation of a quantity, which it keeps when it is printed."""
+
+    BINARY = "2"
+    DECIMAL = "10"
+    EXPONENT = "e"
+
+
+class _Quantity(Record):
+    """The number `unscaled` times ten to the `power`; `text` is printed if it is not "" (Kubernetes keeps it)."""
+
+    unscaled: int
+    power: int
+    format: _Format
+    text: str = ""
+
+    @property
+    def amount(self) -> Fraction:
+        """The number; a power of ten beyond the most digits counts as that many."""
+        return self.unscaled * Fraction(10) ** max(-_MOST_DIGITS, min(self.power, _MOST_DIGITS))
+
+
 @lru_cache(maxsize=4096)
-def quantity_fault(text: str) -> str | None:
-    """Kubernetes' own text about what is wrong with `text` as a quantity; None where it is one."""
-    text = text.strip()
-    if not text or not _SHAPE.fullmatch(text):
+def _parse_quantity(text: str) -> _Quantity | str:
+    """Return a quantity as ParseQuantity reads it, or its error."""
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None or not match[0]:
         return _FORMAT_TEXT
-    return None if _QUANTITY.fullmatch(text) else _SUFFIX_TEXT
+    suffix = match[4]
+    number, fraction = match[2] or "0", match[3] or ""
+    sign = -1 if match[1] == "-" else 1
+    if suffix in _BINARY:
+        return _binary_quantity(match, sign, number, fraction)
+    exponent = _EXPONENT.fullmatch(suffix)
+    power = _DECIMAL.get(suffix) if exponent is None else _exponent(exponent[1])
+    if power is None:
+        return _SUFFIX_TEXT
+    notation = _Format.DECIMAL if exponent is None else _Format.EXPONENT
+    digits, scale = number + fraction, power - len(fraction)
+    if len(digits) > _MOST_FACTORS or scale < _NANO:
+        return _rounded(match, sign, scale, notation)
+    is_canonical = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
+    return _Quantity(sign * int(digits), scale, notation, match[0] if is_canonical else "")
+
+
+def _binary_quantity(match: re.Match[str], sign: int, number: str, fraction: str) -> _Quantity | str:
+    exponent = _BINARY[match[4]]
+    # So many digits fit into 64 bits together with the suffix, by Kubernetes' own estimate.
+    if fraction or len(number) > 14 - exponent * 3 // 10:
+        return _rounded(match, sign, -len(fraction), _Format.BINARY, 1 << exponent)
+    is_canonical = int(number) % 8 != 0
+    return _Quantity(sign * int(number) << exponent, 0, _Format.BINARY, match[0] if is_canonical else "")
+
+
+def _rounded(match: re.Match[str], sign: int, power: int, notation: _Format, factor: int = 1) -> _Quantity | str:
+    """A number that Kubernetes rounds, away from zero, to billionths; a binary one is also bounded."""
+    digits = match[2] + (match[3] or "")
+    if not digits and not match[0].lstrip("+-").startswith("0"):
+        return _NUMERIC_TEXT
+    unscaled = int(digits[:_MOST_DIGITS] or "0")
+    cut = digits[_MOST_DIGITS:]
+    unscaled, power = (unscaled + (cut.strip("0") != "")) * factor, power + len(cut)
+    if unscaled and power < _NANO:
+        finer = _NANO - power
+        unscaled = -(-unscaled // 10**finer) if finer < 2 * _MOST_DIGITS else 1
+        power = _NANO
+    if factor > 1 and unscaled * Fraction(10) ** power > MAX_QUANTITY:
+        unscaled, power = MAX_QUANTITY, 0
+    return _Quantity(sign * unscaled, power, notation)
+
+
+def _exponent(text: str) -> int | None:
+    """An exponent; None beyond 64 bits. Kubernetes keeps the lower 32 bits of it."""
+    digits = text.lstrip("+-").lstrip("0")
+    # Python refuses to read numbers of thousands of digits.
+    number = int(text) if len(digits) < 20 else _MAX
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31) if -_MAX <= number < _MAX else None
+
+
+def quantity_fault(text: str) -> str | None:
+    """Return Kubernetes' own text about `text`, or None if it is a quantity."""
+    parsed = _parse_quantity(text)
+    return parsed if isinstance(parsed, str) else None
 
 
 def canonical_quantity(text: str) -> str:
     """`text`, which is a quantity, as Kubernetes prints it: `0.5` is `500m`, `2000` is `2k`, `1024Mi` is `1Gi`."""
-    amount = _number(text)
-    if not amount:
-        return "0" if amount is not None else text
-    if text.strip().endswith("i") and amount.denominator == 1 and abs(amount) >= _BINARY_STEP:
-        power, rest = 0, int(amount)
-        while rest % _BINARY_STEP == 0 and power < len(_BINARY_SUFFIXES):
-            power, rest = power + 1, rest // _BINARY_STEP
-        return f"{rest}{_BINARY_SUFFIXES[power - 1] if power else ''}"
-    for power, suffix in _DECIMAL_SUFFIXES:
-        rest = amount / Fraction(10) ** power
-        if rest.denominator == 1:
-            return f"{rest.numerator}{suffix}"
-    return f"{(amount * 10**9).__ceil__()}n"
-
-
-_NUMBER = re.compile(r"([+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++))([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
-_BINARY = {f"{letter}i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", 1)}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+    parsed = _parse_quantity(text)
+    if isinstance(parsed, str) or parsed.text:
+        return text if isinstance(parsed, str) else parsed.text
+    if not parsed.unscaled:
+        return "0"
+    amount = parsed.amount if parsed.format is _Format.BINARY else Fraction(0)
+    if amount.denominator == 1 and abs(amount) >= 1024:
+        step, rest = 0, int(amount)
+        while rest % 1024 == 0:
+            step, rest = step + 1, rest // 1024
+        return f"{rest}{_BINARY_SUFFIXES[step]}"
+    digits = str(parsed.unscaled)
+    bare = digits.rstrip("0")
+    power = parsed.power + len(digits) - len(bare)
+    whole = f"{bare}{'0' * (power % 3)}"
+    power -= power % 3
+    if parsed.format is not _Format.EXPONENT and power in _DECIMAL_SUFFIXES:
+        return whole + _DECIMAL_SUFFIXES[power]
+    # A larger power has no suffix of its own.
+    return f"{whole}e{power}" if power else whole
 
 
 def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
@@ -446,43 +531,32 @@ def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
 
 
 def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
-    """Quantities as whole numbers, millicores of `cpu`, rounded up; what is no quantity is left out."""
+    """Quantities as whole numbers, millicores of `cpu`, rounded up; what is no quantity is left out.
+
+    An amount has 64 bits. Beyond them, Kubernetes' own Value and MilliValue are undefined; here it is the largest one.
+    """
     read: dict[str, int] = {}
     for name, written in quantities.items():
         number = quantity_of(written)
         if number is not None:
-            read[name] = ceil(number * 1000 if name == "cpu" else number)
+            whole = ceil(number * 1000 if name == "cpu" else number)
+            read[name] = max(-MAX_QUANTITY, min(whole, MAX_QUANTITY))
     return read
 
 
 def quantity_of(written: Value) -> Fraction | None:
-    """Return the number that a quantity says, bounded as the API server bounds it; None if it is no quantity.
-
-    Source: apimachinery, resource.ParseQuantity: "The max is just a simple cap", 2^63-1.
-    """
+    """Return the number that a quantity says, as ParseQuantity rounds and bounds it; None if it is no quantity."""
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
     if isinstance(written, int):
-        return Fraction(max(-MAX_QUANTITY, min(written, MAX_QUANTITY)))
-    number = _number(str(written))
-    return None if number is None else max(-_MOST, min(number, _MOST))
-
-
-MAX_QUANTITY = 2**63 - 1
-_MOST = Fraction(MAX_QUANTITY)
+        return Fraction(written)
+    return _amount(str(written))
 
 
 @lru_cache(maxsize=4096)
-def _number(text: str) -> Fraction | None:
-    """The number that `text` says; None where it is no quantity."""
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None or len(match[1]) > 40:
-        return None
-    suffix = match[2] or ""
-    if suffix in _BINARY:
-        return Fraction(match[1]) * _BINARY[suffix]
-    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
-    return Fraction(match[1]) * Fraction(10) ** power
+def _amount(text: str) -> Fraction | None:
+    parsed = _parse_quantity(text)
+    return None if isinstance(parsed, str) else parsed.amount
 
 
 def _request(container: Mapping[str, Value]) -> dict[str, int]:
