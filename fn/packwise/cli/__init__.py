@@ -1,1 +1,1 @@
-"""The command line: the list of commands, the one that the words give, and the exit code."""
+"""The command line: the list of commands, the selected one, and the exit code."""

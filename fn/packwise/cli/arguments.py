@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Command(Record):
-    """A command: its help, its options, and what it does with them.
+    """A command: its help, its options, and its action.
 
-    `refuse` ends with usage where options do not go together; `read` makes of the parsed words the record that `run`
-    takes, which returns the exit code.
+    `refuse` exits with usage if options conflict. `read` converts the parsed words into the record for `run`. `run`
+    returns the exit code.
     """
 
     description: str
@@ -54,7 +54,7 @@ def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequ
 
 
 def add_config(command: argparse.ArgumentParser) -> None:
-    """Adds the configuration, and what is left out of folders."""
+    """Add the options for the configuration and the exclusions."""
     command.add_argument(
         "--config",
         metavar="FILE",
@@ -116,7 +116,7 @@ def _assignment(text: str) -> str:
 
 
 def add_nodes(command: argparse.ArgumentParser, text: str) -> None:
-    """Adds the nodes of the cluster; `text` says what for."""
+    """Add the option for the nodes of the cluster. `text` is its help."""
     command.add_argument("--nodes", metavar="NODES", action="append", default=[], help=text)
 
 
@@ -138,7 +138,7 @@ def add_build(command: argparse.ArgumentParser) -> None:
 
 
 def add_cluster(command: argparse.ArgumentParser, resources: Sequence[Resource]) -> None:
-    """Adds a cluster that kubectl reads; `resources` are those that are listed."""
+    """Add the option for a cluster that kubectl reads. `resources` are the listed kinds."""
     names = ", ".join([each.full_name for each in resources])
     command.add_argument(
         "--cluster",
@@ -156,7 +156,7 @@ def live_path(parsed: argparse.Namespace) -> tuple[str, ...]:
 
 
 def builder_of(parsed: argparse.Namespace) -> Builder | None:
-    """Return what builds sources, by the options that `add_build` adds; None if none of them is given."""
+    """Return the builder that the options of `add_build` select, or None without them."""
     if getattr(parsed, "requires_build", False):
         return _build_all
     return _build if getattr(parsed, "build", False) else None

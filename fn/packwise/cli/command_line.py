@@ -1,6 +1,6 @@
-"""The command line: the list of commands, the one that the words give, and the exit code.
+"""The command line: the list of commands, the selected one, and the exit code.
 
-Its modules are what commands share: files in, files out, findings as text.
+Its modules are shared by the commands: files in, files out, findings as text.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _WRONG_USAGE = 2
 
 
 class CommandEntry(Record):
-    """A command in the list: the module whose `COMMAND` it is, and its line in `packwise --help`.
+    """A command in the list: the module with its `COMMAND`, and its line in `packwise --help`.
 
-    A run imports the module of its own command, and the list of them none.
+    A run imports only the module of its own command. The list imports none.
     """
 
     module: str
@@ -98,14 +98,14 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage, 70 a bug in packwise
 
 
 class Call(Record):
-    """A command, and what its `read` made of the words."""
+    """A command, and the record that its `read` made of the words."""
 
     command: Command
     arguments: Any
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command that `arguments` name. Return 0, 1 if errors were found, 2 for wrong usage, 70 for a bug."""
+    """Run the command in `arguments`. Return 0, 1 if errors were found, 2 for wrong usage, 70 for a bug."""
     try:
         return _run(parse(arguments))
     except SystemExit as stop:
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str]) -> int:
 def _failure(error: Exception) -> tuple[int, str]:
     """Return the exit code and the line on stderr of a command that ended with `error`.
 
-    One that nobody expected has a code of its own, by which scripts tell a bug from findings, and no traceback.
+    An unexpected error has its own code without a traceback, so that scripts can distinguish a bug from findings.
     """
     if isinstance(error, UsageError):
         return _WRONG_USAGE, f"error: {error}"
@@ -145,7 +145,7 @@ def _run(call: Call) -> int:
 
 
 def parse(arguments: Sequence[str]) -> Call:
-    """The command that `arguments` give. Raises SystemExit after help, the version, or a text about wrong usage."""
+    """Return the call in `arguments`. Raise SystemExit after help, the version, or a usage error."""
     if not arguments:
         arguments = ["--help"]
     if arguments[0] == "help":
@@ -165,9 +165,9 @@ def parse(arguments: Sequence[str]) -> Call:
 
 
 def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
-    """The arguments without `--`, after which nothing is an option: a path there that looks like one does no longer.
+    """Return the arguments without `--`. A path after it that looks like an option gets a prefix.
 
-    argparse forgets `--` where options may stand among the paths.
+    argparse forgets `--` if options may be among the paths.
     """
     if "--" not in arguments:
         return arguments
@@ -177,7 +177,7 @@ def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser of the command line, and those of all commands; of these `names` with their options."""
+    """Return the parser of the command line and of all commands. Only `names` have their options."""
     parser = _Parser(
         prog="packwise",
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
@@ -200,7 +200,7 @@ _NARROWEST, _WIDEST = 40, 120
 
 
 class _Layout(argparse.HelpFormatter):
-    """Help of which paragraphs are wrapped, and indented commands stay as they are, continued by a backslash."""
+    """Help with wrapped paragraphs. Indented commands stay unchanged, and a backslash continues them."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
@@ -218,7 +218,7 @@ class _Layout(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help is as wide as the terminal, and 120 columns where no terminal and no COLUMNS says so."""
+    """A parser with help as wide as the terminal, or 120 columns without a terminal and COLUMNS."""
 
     def __init__(self, **options: Any) -> None:
         columns = get_terminal_size((_WIDEST, 24)).columns
@@ -232,7 +232,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(visible(message + self._nearest(message)))
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write help, or a usage error, which may quote the name of a file from a pull request."""
+        """Write help, or a usage error. It may quote a file name from a pull request."""
         super()._print_message(inert(message), file)
 
     def _nearest(self, message: str) -> str:

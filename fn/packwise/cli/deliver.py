@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def terminal() -> Terminal:
-    """Return what the standard streams of this process show."""
+    """Return the abilities of this process's standard streams."""
     try:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns or None
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`packwise cache`: how large the cache of a fleet is, and what goes from it."""
+"""`packwise cache`: the size of a fleet's cache, and removal of entries."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def add_size(parser: argparse.ArgumentParser, option: str, text: str) -> None:
 
 
 def size_in_bytes(text: str) -> int:
-    """The bytes of a quantity as Kubernetes writes it: 500Mi, 2Gi, 1G, 1000000. Raises ArgumentTypeError."""
+    """Return the bytes of a Kubernetes quantity: 500Mi, 2Gi, 1G, 1000000. Raise ArgumentTypeError if it is invalid."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise argparse.ArgumentTypeError(f'must be a size as in 500Mi or 2Gi; got "{text}"')
@@ -78,7 +78,9 @@ def _read(parsed: argparse.Namespace) -> CacheOptions:
 
 
 def cache(command: CacheOptions) -> int:
-    """Prints how large the cache is, and what was removed; returns the exit code. Raises UsageError."""
+    """Print the cache's size and the removed entries, and return the exit code. Raise UsageError without a cache
+    folder.
+    """
     place = command.place or default_place()
     if place is None:
         raise UsageError("there is no folder for the user's cache: give --cache DIR, or set XDG_CACHE_HOME")
@@ -101,7 +103,7 @@ def _count_text(contents: Contents) -> str:
 
 
 def _short(size: int) -> str:
-    """Bytes in the unit of Kubernetes of which there are fewer than 1024."""
+    """Return bytes in the Kubernetes unit that gives a number below 1024."""
     power = min(max(size.bit_length() - 1, 0) // 10, 4)
     return f"{size / 1024**power:.1f}{'KMGT'[power - 1]}i" if power else f"{size} bytes"
 

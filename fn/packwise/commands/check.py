@@ -1,6 +1,6 @@
-"""`packwise check`: findings on stdout, what was judged on stderr.
+"""`packwise check`: findings on stdout, coverage on stderr.
 
-Nothing is written but what `--fix` mends, and files that are asked for.
+Only fixes of `--fix` and requested files are written.
 """
 
 from __future__ import annotations

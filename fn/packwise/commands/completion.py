@@ -1,4 +1,4 @@
-"""`packwise completion`: what a shell must know to complete a command line."""
+"""`packwise completion`: the data that a shell needs to complete a command line."""
 
 from __future__ import annotations
 

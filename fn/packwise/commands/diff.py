@@ -1,4 +1,4 @@
-"""`packwise diff`: what changes for the scheduler, on stdout; notes on stderr."""
+"""`packwise diff`: the changes for the scheduler on stdout, notes on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packwise doctor`: files, configurations and clients as packwise sees them; text for people, JSON for programs."""
+"""`packwise doctor`: files, configurations and clients in packwise's view, as text or JSON."""
 
 from __future__ import annotations
 

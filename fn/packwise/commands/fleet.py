@@ -1,4 +1,4 @@
-"""`packwise fleet`: what a change reaches, handed to workers, and the answers in sum."""
+"""`packwise fleet`: a change's reach, the work of all workers, and the total."""
 
 from __future__ import annotations
 

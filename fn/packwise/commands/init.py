@@ -102,7 +102,7 @@ def _read(parsed: argparse.Namespace) -> Init:
 
 
 def _ask(command: Init) -> Init:
-    """With answers for what no option says, where somebody is there to answer."""
+    """Return the command with answers for missing options, if a user is there to answer."""
     if command.targets or command.sources or command.levels or command.revision or command.without_grove:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

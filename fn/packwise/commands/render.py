@@ -1,4 +1,4 @@
-"""`packwise render`: to a stream or a folder, and what stderr says of it."""
+"""`packwise render`: to a stream or a folder, with a report on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packwise schema`: JSON Schemas by which editors check and complete files."""
+"""`packwise schema`: JSON Schemas for editors, to check and complete files."""
 
 from __future__ import annotations
 

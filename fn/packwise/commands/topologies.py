@@ -1,7 +1,7 @@
-"""`packwise topologies`: which topologies there are, and which workload uses which.
+"""`packwise topologies`: all topologies and the workloads that use them.
 
-Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
-none. Source: spec/packwise.md#3.
+Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, or `<none>`. Source:
+spec/packwise.md#3.
 """
 
 from __future__ import annotations

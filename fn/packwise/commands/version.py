@@ -1,4 +1,4 @@
-"""`packwise version`: what is installed."""
+"""`packwise version`: the installed version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ exit codes: 0 no error, 1 the output could not be written"""
 
 
 class Version(Record):
-    """`packwise version`; `libraries`: with what packwise stands on."""
+    """`packwise version`. `libraries` adds packwise's libraries."""
 
     libraries: bool = False
 
@@ -53,7 +53,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def version(command: Version) -> int:
-    """Prints the version, and with `libraries` what packwise stands on; returns the exit code."""
+    """Print the version, with `libraries` also packwise's libraries. Return the exit code."""
     lines = [f"packwise {installed('packwise')}"]
     if command.libraries:
         lines += [f"{name} {release}" for name, release in _libraries()]
@@ -61,7 +61,9 @@ def version(command: Version) -> int:
 
 
 def _libraries() -> Iterator[tuple[str, str]]:
-    """Python, the platform, and each library that packwise asks for, extras too; krmfn where it was installed apart."""
+    """Yield Python, the platform, and each library in packwise's requirements and extras. Yield krmfn if installed
+    separately.
+    """
     yield platform.python_implementation(), platform.python_version()
     yield "platform", f"{sys.platform} {platform.machine()}"
     yield "YAML reader", READER

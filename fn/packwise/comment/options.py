@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Comment(Record):
-    """`packwise comment`; with `nodes`, files with a cluster's nodes and pods, it says where gangs go."""
+    """`packwise comment`. With `nodes`, files with a cluster's nodes and pods, it includes the gangs' places."""
 
     named: Named
     nodes: tuple[str, ...] = ()

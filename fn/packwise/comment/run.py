@@ -77,7 +77,7 @@ def _comment(command: Comment) -> Answer:
 
 
 def _marker(paths: Sequence[str]) -> str:
-    """The marker that tells the comment on these paths from those on others: no text that could end an HTML comment."""
+    """Return the marker that distinguishes comments by paths. It cannot end an HTML comment."""
     named = " ".join([quote(path, safe="/._~", errors="surrogateescape") for path in paths])[:_LONGEST]
     return f"packwise comment {named}".replace("--", "-%2D")
 
@@ -89,7 +89,7 @@ def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
 
 
 def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
-    """The changes for the scheduler, by each configuration. What is refused is not repeated where it is `reported`."""
+    """Return the changes for the scheduler by configuration. `reported` refusals are not repeated."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
         return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1, ()
@@ -130,7 +130,7 @@ def _name(group: Group, named: Named, *, alone: bool) -> str:
 
 
 def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
-    """Where the gangs go. Raises UsageError where they are of several clusters."""
+    """Return the places of the gangs. Raise UsageError if they belong to several clusters."""
     rendered = [(group, each) for group in checkup.groups if (each := render(group.package)).workloads]
     if len(rendered) > 1:
         raise UsageError(

@@ -1,7 +1,7 @@
-"""Clients that would run packwise in a folder, and what each configuration there says, as `packwise doctor` read it.
+"""Clients that would run packwise in a folder, and the content of each configuration there, for `packwise doctor`.
 
-They are told by what their files say, wherever these stand: an Application that names the plugin, a Flux Kustomization
-of a folder that `packwise render --layout gitops` writes, and commands, hooks or components called packwise.
+They are recognized by the content of their files in any place: an Application with the plugin, a Flux Kustomization of
+a folder that `packwise render --layout gitops` writes, and commands, hooks or components named packwise.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
 
 
 class Client(Record):
-    """`file` makes the client `name` run packwise as `role`; `command` starts it.
+    """The client `name` runs packwise as `role` because of `file`. `command` starts it.
 
-    A "deployer" applies what packwise rendered before. `notes` say what to know of it.
+    A "deployer" applies rendered files. `notes` are remarks for the user.
     """
 
     name: str
@@ -61,12 +61,12 @@ _OF_KAI = frozenset(rule.name for rule in KAI_RULES)
 
 
 class ClusterView(Record):
-    """`kinds` are the objects by kind, with their number. `revision` is Grove's, `chosen_by` what chose it;
-    `is_judged`: whether something configures a render, or is judged by that release.
+    """`kinds` counts the objects by kind. `revision` is Grove's and `chosen_by` its source. `is_judged` is true if a
+    configuration or that release applies.
 
-    `evidence` contradicts that choice; `errors` are those of the configuration and the CRDs. `applied`: whether
-    generated objects are applied; `gitops` are the tools that apply them. `kai` is the release of KAI, with what chose
-    it; `kai_evidence` contradicts it where nobody named it.
+    `evidence` contradicts that choice. `errors` are in the configuration and the CRDs. `applied` is true if generated
+    objects are applied, and `gitops` are the tools that do so. `kai` is the release of KAI with its source.
+    `kai_evidence` contradicts it if it was not named.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -83,7 +83,7 @@ class ClusterView(Record):
 
 
 def cluster_view(package: Package) -> ClusterView:
-    """The view of what configures the render of `package`; no workload is judged."""
+    """Return the configuration of the render of `package`. Workloads are not judged."""
     inventory, selection = read_package(package)
     counted: Counter[str] = Counter()
     for item in package.items:
@@ -122,7 +122,7 @@ _FOLDERS = ("topologies", "workloads")
 
 
 def delivery_clients(documents: Documents) -> list[Client]:
-    """Argo CD and Flux, one for each file whose objects leave a folder to packwise."""
+    """Return Argo CD and Flux for each file with objects that leave a folder to packwise."""
     clients: list[Client] = []
     for path, values in documents.items():
         command = f"kubectl apply -f {path}"
@@ -181,7 +181,7 @@ def _is_of(value: Mapping[str, Value], group: str) -> bool:
 
 
 def _names_plugin(value: Value) -> bool:
-    """True if a source, also of an ApplicationSet's template, names packwise's plugin."""
+    """Return True if a source names packwise's plugin, also in an ApplicationSet's template."""
     if isinstance(value, dict):
         # Of an older plugin, the version stands in the name.
         if re.fullmatch(rf"{_PLUGIN}(-.*)?", text_at(value, "plugin", "name")):
@@ -200,7 +200,7 @@ _STEPS = {"mutators": "mutator", "validators": "validator"}
 def kpt_clients(
     documents: Documents, is_executable: Callable[[str, str], bool]
 ) -> tuple[list[Client], list[ClientProblem]]:
-    """Those that run packwise, and what keeps them from it; parameters as of `kustomize_clients`."""
+    """Return the clients that run packwise and their problems. Parameters are as in `kustomize_clients`."""
     clients: list[Client] = []
     problems: list[ClientProblem] = []
     for path, values in documents.items():
@@ -222,7 +222,7 @@ def kpt_clients(
 
 
 def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mapping[str, Value]]]:
-    """The functions of the pipeline that are packwise: where they stand, their words, none of an image; the entry."""
+    """Yield packwise's functions in the pipeline: their place, their words (none for an image), the entry."""
     pipeline = mapping(value.get("pipeline"))
     for role in _STEPS:
         for entry in mappings(pipeline.get(role)):
@@ -236,7 +236,7 @@ def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mappi
 
 
 def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
-    """Of a function's image the last part of its name, its tag and its digest, each "" where there is none."""
+    """Return the last part of a function image's name, its tag and its digest, each "" if absent."""
     name, _, digest = text_at(entry, "image").partition("@")
     name, _, tag = posixpath.basename(name).partition(":")
     return name, tag, digest
@@ -300,7 +300,7 @@ _FIELDS = {"transformers": "transformer", "validators": "validator", "generators
 
 
 class _Listed(Record):
-    """A TopologyRender that a kustomization lists: in which of its fields, in which file."""
+    """A TopologyRender in a kustomization's list: its field and file."""
 
     kustomization: str
     field: str
@@ -316,10 +316,10 @@ class _Listed(Record):
 def kustomize_clients(
     documents: Documents, is_executable: Callable[[str, str], bool]
 ) -> tuple[list[Client], list[ClientProblem]]:
-    """Those that run packwise, and what keeps them from it.
+    """Return the clients that run packwise, and their problems.
 
-    `documents` are the objects of all files by path. `is_executable` answers whether a command is found from a folder:
-    a bare name on PATH, a path below the folder.
+    `documents` are the objects of all files by path. `is_executable` returns True if a command is found from a folder:
+    a bare name on PATH, or a path below the folder.
     """
     clients: list[Client] = []
     problems: list[ClientProblem] = []
@@ -347,7 +347,7 @@ def kustomize_clients(
 
 
 def listed_files(documents: Documents) -> list[str]:
-    """The paths that kustomizations list, and those of the kustomizations in the folders that they list."""
+    """Return the paths in kustomizations' lists, and the kustomizations in listed folders."""
     listed: dict[str, None] = {}
     for path, values in documents.items():
         for value in values if _is_kustomization(path) else ():

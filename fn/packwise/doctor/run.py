@@ -1,4 +1,4 @@
-"""Files, configurations and clients as packwise sees them; text for people, JSON for programs."""
+"""Files, configurations and clients in packwise's view, as text for people or JSON for programs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class _Diagnosis(Record):
-    """The diagnosis: of each configuration its files' names, and what it says."""
+    """The diagnosis: the names of each configuration's files with its content."""
 
     clusters: tuple[tuple[tuple[str, ...], ClusterView], ...]
     clients: tuple[Client, ...]
@@ -99,9 +99,10 @@ _ARGOCD = frozenset(rule.name for rule in APPLICATION_RULES)
 
 
 def _documents(files: Iterable[InputFile]) -> Documents:
-    """The objects of files, of clients' files beside and above them, and of what these list; by their paths from here.
+    """Return the objects of files, of clients' files beside and above them, and of files in their lists, by path from
+    here.
 
-    Nothing is read outside of the repositories that the files are in.
+    Only files within the input's repositories are read.
     """
     values = {_from_here(file.path.name): _values(file) for file in files if file.path.name is not None}
     tops = {top_of(str(Path(real(path)).parent)) for path in values}

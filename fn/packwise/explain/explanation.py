@@ -1,6 +1,6 @@
 """The trees of a render: workloads, gangs and objects, each value with its origin, each missing one with the reason.
 
-A user asks about all of it, an object, or a line of the input.
+Users ask about the whole render, an object, or a line of the input.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _KEPT = "spec/clients.md#5.3"
 
 
 class ValueCause(Record):
-    """Why a value is there: `rule` makes it of what stands at `place`.
+    """The cause of a value: `rule` makes it from the content at `place`.
 
-    `through` is the level or topology in which the value is looked up. `is_own`: packwise adds the value itself; its
-    place, where it has one, is the setting that asks for it.
+    `through` is the level or topology in which the value is looked up. `is_own` is true for packwise's own additions.
+    Their place, if any, is the setting that requests them.
     """
 
     rule: str
@@ -76,9 +76,9 @@ class EmittedValue(Record):
 
 
 class Emitted(Record):
-    """An object of a render: `item` as it is written, `generated` what it is written from.
+    """An object of a render: the written `item` and its source `generated`.
 
-    `gang` is the one that it is written for, `before` the object of an earlier render in the input.
+    `gang` is its gang, and `before` the object of an earlier render in the input.
     """
 
     item: KubeObject
@@ -113,9 +113,9 @@ class TopologyNode(Record):
 
 
 class Lookup(Record):
-    """Where the values that are no field of the workload come from: `topologies` by their names.
+    """The source of values that are not workload fields: `topologies` by name.
 
-    `settings` maps a setting to its place, where packwise's own settings have it.
+    `settings` maps a setting to its place in packwise's own settings.
     """
 
     topologies: Mapping[str, TopologyNode]
@@ -123,7 +123,7 @@ class Lookup(Record):
 
 
 def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
-    """Every leaf of the object as it is written, in its order, each with its cause."""
+    """Yield every leaf of the written object in order, each with its cause."""
     manifest, origins = emitted.generated.value, emitted.generated.origins()
     constraints = None if emitted.gang is None else _Constraints(emitted.gang, lookup)
     for path, value in _leaves(emitted.item.value):
@@ -164,7 +164,7 @@ def is_yaml(item: KubeObject) -> bool:
 
 
 def location_of(item: KubeObject) -> Location:
-    """Where the object or document begins."""
+    """Return the start of the object or document."""
     origin = item.origin
     return item.location() if is_yaml(item) else Location(origin.file, origin.line, origin.column)
 
@@ -223,7 +223,7 @@ class _Constraints:
                 keys.update([level.key for level in (bounds.required, bounds.preferred) if level is not None])
 
     def through(self, origin: Origin, value: Value) -> Place | None:
-        """The level, or the topology, that a value of this origin is looked up in; None for any other value."""
+        """Return the level or topology in which a value of this origin is looked up, or None."""
         if self._known is None or not isinstance(value, str):
             return None
         item, path = _position(origin)
@@ -294,7 +294,7 @@ def _kinds(node: Node) -> tuple[Kind, ...]:
 
 
 def _maker(node: Node, kind: Kind) -> str:
-    """Who makes the object in a cluster, where that is known."""
+    """Return the component that makes the object in a cluster, or "" if unknown."""
     if not isinstance(node, Gang) or kind.gang.of_operator:
         return ""
     of_operator = " or ".join([each.name for each in GANGS if each.gang.of_operator])
@@ -308,7 +308,7 @@ def _maker(node: Node, kind: Kind) -> str:
 
 
 class SetTree(Record):
-    """A set of pods, the sets in it, and the pods that are rendered for it."""
+    """A set of pods with its inner sets and its rendered pods."""
 
     pods: PodSet
     parts: tuple[SetTree, ...] = ()
@@ -316,7 +316,7 @@ class SetTree(Record):
 
 
 class GangTree(Record):
-    """A gang, the sets in it, the objects that are written for it; `members` are pods that are in none of the sets."""
+    """A gang with its sets and objects. `members` are pods outside all sets."""
 
     gang: Gang
     parts: tuple[SetTree, ...]
@@ -325,7 +325,7 @@ class GangTree(Record):
 
 
 class QueuedSet(Record):
-    """A set of pods that a scheduler places itself, with the levels that its node labels are, where that is known."""
+    """A set of pods that a scheduler places itself, with the levels of its node labels if known."""
 
     pods: QueuedPods
     required: Level | None
@@ -334,12 +334,12 @@ class QueuedSet(Record):
 
 
 class WorkloadTree(Record):
-    """A workload, or what else a front end reads. `source` names it as the annotation of its objects does.
+    """A workload or another object of a front end. `source` names it as its objects' annotation does.
 
-    `item` is the object or document, `written` the same as the render leaves it. `objects` are those that are written
-    for no gang: queues, topologies. `missing` is what it asks for and no object says, `results` are the findings about
-    it. `queued` are its pods that a scheduler queues and places itself. `idle` says why it has no pods for now,
-    `outline` are its parts if nothing is rendered.
+    `item` is the object or document, and `written` its rendered form. `objects` belong to no gang: queues, topologies.
+    `missing` are requests without an object, and `results` the findings about it. `queued` are its pods that a
+    scheduler queues and places itself. `idle` is the reason for having no pods for now. `outline` are its parts if no
+    object is rendered.
     """
 
     source: str
@@ -355,11 +355,11 @@ class WorkloadTree(Record):
 
 
 class Explanation(Record):
-    """The whole render. `objects` are all that it writes, in their order; none where there are errors.
+    """The whole render. `objects` are all written ones in order, or none if there are errors.
 
-    `items` are the objects and documents of the input. `chosen_by` is what chose the revision; `enabled`: whether TAS
-    is, None where nothing says so. `rendered`: whether there is a render, for which there must be no error. `results`
-    are all findings.
+    `items` are the objects and documents of the input. `chosen_by` is the source of the revision. `enabled` is true if
+    TAS is, or None if unset. `rendered` is true if there is a render, possible only without errors. `results` are all
+    findings.
     """
 
     items: tuple[KubeObject, ...]
@@ -459,7 +459,7 @@ def _emit(rendered: Rendered, placements: Iterable[Placement], inventory: Invent
 
 
 class _Trees:
-    """The trees of all workloads, and what they have in common."""
+    """The trees of all workloads with their common data."""
 
     __slots__ = ("_by_file", "_by_object", "_by_source", "_kept", "_missing", "_queued", "_rendered")
 
@@ -489,7 +489,7 @@ class _Trees:
                 self._by_object.setdefault(key, []).append(result)
 
     def workloads(self) -> Iterable[WorkloadTree]:
-        """The trees, in the order in which the workloads are rendered."""
+        """Yield the trees in the order of the render's workloads."""
         unnamed: set[str] = set()
         for plan in self._rendered.plans:
             by_source: dict[str, list[Placement]] = {}
@@ -553,7 +553,7 @@ class _Trees:
 
 
 def _object_of(ref: ResourceRef) -> Mapping[str, Value]:
-    """An object with the identity of what a finding is about."""
+    """Return an object with the identity of a finding's subject."""
     return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": {"namespace": ref.namespace, "name": ref.name}}
 
 
@@ -599,17 +599,17 @@ _NEAR = 2
 
 
 class ChosenObject(Record):
-    """An object with those of its values that are asked about."""
+    """An object with the requested values."""
 
     emitted: Emitted
     values: tuple[EmittedValue, ...]
 
 
 class Chosen(Record):
-    """The answer to a user's question. `fields` are those of the line; `copies` are objects whose number it states.
+    """The answer to a user's question. `fields` are the line's. `copies` are objects that the line multiplies.
 
-    `around` is the field from which the values come where none comes from the line alone: the line is a part of it.
-    `added` are annotations that packwise adds to the workloads themselves, by workload.
+    `around` is the field that contains the line, if no value comes from the line alone. `added` are packwise's
+    annotations on the workloads themselves, by workload.
     """
 
     workloads: tuple[WorkloadTree, ...] = ()
@@ -628,7 +628,7 @@ def names(explanation: Explanation) -> list[str]:
 
 
 def find_named(explanation: Explanation, name: str) -> Chosen | None:
-    """The workloads and objects of that name, `Kind/namespace/name` or `Kind/name`; None where there is none.
+    """Return the workloads and objects named `Kind/namespace/name` or `Kind/name`, or None.
 
     A kind may have its API group, as in `PodGroup.scheduling.run.ai/team-a/a-0`.
     """
@@ -642,9 +642,10 @@ def find_named(explanation: Explanation, name: str) -> Chosen | None:
 
 
 def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | None:
-    """The values that come from a line of the input, and the objects whose number it states; None: no such line.
+    """Return the values from a line of the input and the objects that it multiplies, or None if the line does not
+    exist.
 
-    A line of an object that packwise rendered earlier asks about the values which stand there.
+    A line of an object from an earlier render stands for the values there.
     """
     places = _Line(line, [item for item in explanation.items if location_of(item).file == file])
     if not places.fields:
@@ -694,9 +695,9 @@ def _is_object(emitted: Emitted, name: str) -> bool:
 
 
 class _Line:
-    """A line, and the fields that begin there, by the object they are of; `items` are those of the line's file.
+    """A line, and the fields that begin there by object. `items` are in the line's file.
 
-    An object is told by the text it is read from: what is made of a template has the text of that.
+    An object is identified by the text that it is read from. Output of a template has the template's text.
     """
 
     __slots__ = ("_items", "_line", "fields")
@@ -723,7 +724,7 @@ class _Line:
         return within or (place.path in paths and place.location().line == self._line)
 
     def around(self, places: Iterable[Place]) -> Place | None:
-        """The nearest of `places` that the line is a part of, a few steps up; None where none is."""
+        """Return the nearest of `places` around the line within a few steps, or None."""
         inner = [(key, path) for key, paths in self.fields.items() for path in _innermost(paths)]
         outer = [
             place
@@ -748,9 +749,9 @@ def _innermost(paths: Iterable[FieldPath]) -> list[FieldPath]:
 
 
 def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
-    """The fields that begin on the line; where none does, that which begins nearest above it within the object.
+    """Return the fields that begin on the line, else the nearest one above it within the object.
 
-    A document that is no YAML, as a template, has no fields: it is on all of its lines as a whole.
+    A document that is not YAML, such as a template, has no fields. It covers all its lines.
     """
     last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
     if not is_yaml(item):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Explain(Record):
-    """`packwise explain`; `target` is an object, a line of a file, or one more path: the command looks which."""
+    """`packwise explain`. `target` is an object, a line of a file, or another path: the command decides."""
 
     named: Named
     target: str | None = None

@@ -124,10 +124,9 @@ def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[
 
 
 def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
-    """The explanations that have what is asked about; all of them where that is everything.
+    """Return the explanations that include the target, or all without a target.
 
-    Where errors keep a render from having it, its explanation has nothing chosen. Raises UsageError where there is
-    nothing of that name or at that place.
+    If errors prevent a render, its explanation has no choice. Raise UsageError if the name or place does not exist.
     """
     if target.line:
         return _at_line(target, explanations, checkup)
@@ -170,9 +169,9 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
 
 
 class Explained(Record):
-    """The explanation of the files that one configuration judges, and what of it is asked about; None: everything.
+    """The explanation of the files with one configuration, and the requested part, or None for all.
 
-    `configurations` are the names of the configuration's files, empty where there is none.
+    `configurations` are the names of the configuration's files, or empty.
     """
 
     explanation: Explanation
@@ -338,7 +337,7 @@ def _set(tree: SetTree) -> _Node:
 
 
 def _queued_nodes(tree: QueuedSet) -> _Node:
-    """Pods that a scheduler places itself: what they ask for, and by whom they are placed."""
+    """Return the node of pods that a scheduler places itself: their requests and scheduler."""
     pods = tree.pods
     details = (
         count_text(pods.count, "pod"),
@@ -356,7 +355,7 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
 
 
 def _outline_nodes(outline: Outline) -> _Node:
-    """A part of a workload of which nothing is rendered."""
+    """Return the node of a part of a workload for which no object is rendered."""
     details = (*outline.details, str(outline.place.location()))
     return _Node(outline.name, details, tuple([_outline_nodes(each) for each in outline.parts]))
 
@@ -575,7 +574,7 @@ def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
 
 
 def _of_owner(gang: Gang) -> dict[str, Any]:
-    """Fields of gangs alone, which the scheduler makes of the object that owns the pods."""
+    """Return the fields that only gangs have. The scheduler makes them from the pods' owner."""
     fields = {
         "needed": gang.needed,
         "preemptibility": gang.preemptibility or None,

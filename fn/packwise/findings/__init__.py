@@ -1,1 +1,1 @@
-"""Findings: problems at their places, the rules that they break, and what users see of them."""
+"""Findings: problems at their places, their rules, and their form for users."""

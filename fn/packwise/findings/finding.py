@@ -1,4 +1,4 @@
-"""Rules, problems that break them, and the findings that users see of these."""
+"""Rules, problems that break them, and the resulting findings for users."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Stage(StrEnum):
-    """Who would refuse the object. Source: spec/packwise.md#3, `tags.stage`."""
+    """The component that would refuse the object. Source: spec/packwise.md#3, `tags.stage`."""
 
     CONFIG = "config"
     """The operator, at its start."""
@@ -190,7 +190,7 @@ class Finding(Record):
         severity: Severity | None = None,
         location: Location | None = None,
     ) -> Finding:
-        """`problem` as a finding by `rule`; `order` is its place among those of its stage."""
+        """Return `problem` as a finding of `rule`. `order` is its place in its stage."""
         return cls(
             rule=rule.name,
             severity=severity or rule.severity,
@@ -206,7 +206,9 @@ class Finding(Record):
         )
 
     def to_result(self) -> Result:
-        """The KRM result: resource, field, file, and in its tags rule, operator's text, stage, order, line, column."""
+        """Return the KRM result: resource, field and file. Its tags are rule, operator's text, stage, order, line,
+        column.
+        """
         tags = {"rule": self.rule}
         if self.operator_message is not None:
             tags["operatorMessage"] = self.operator_message
@@ -239,9 +241,9 @@ class Finding(Record):
 def findings_of(
     problems: Iterable[tuple[Rule, Problem]], subject: KubeObject, unknown: Severity | None = None
 ) -> tuple[Finding, ...]:
-    """The problems of `subject`, each with the rule that it breaks, in the order in which they would be refused.
+    """Return the problems of `subject`, each with its rule, in the order of refusal.
 
-    `unknown` is the severity of unknown fields; None: that of their rule.
+    `unknown` is the severity of unknown fields, or None for their rule's.
     """
     return tuple(
         Finding.about(
@@ -256,7 +258,7 @@ def findings_of(
 
 
 def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Finding:
-    """`error`, which is about `subject`, as a finding."""
+    """Return `error`, which is about `subject`, as a finding."""
     return Finding(rule, Severity.ERROR, error.message, subject, error.path, location=error.location)
 
 
@@ -295,7 +297,7 @@ _ORIGIN = "config.kubernetes.io/origin"
 
 
 def _kustomize_origin(subject: KubeObject) -> str | None:
-    """The file, from the kustomization that was built on, that kustomize made the object of, where it noted that.
+    """Return the source file of a kustomize-built object, relative to the kustomization, if kustomize recorded it.
 
     Source: kustomize, buildMetadata originAnnotations.
     """

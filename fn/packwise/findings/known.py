@@ -1,4 +1,4 @@
-"""Findings among others: what follows from another, what was known before, and what a finding is recognised by."""
+"""Relations between findings: consequences, known ones, and the fingerprint of a finding."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VERSION = 1
 
 
 class Compared(Record):
-    """`new` are the results that are not known, `known` counts the others, `gone` what is known and no longer there."""
+    """`new` are unknown results. `known` counts the others, and `gone` the known ones that no longer occur."""
 
     new: tuple[Result, ...]
     known: int
@@ -53,7 +53,7 @@ class Compared(Record):
 
 
 def content_of(results: Sequence[Result]) -> dict[str, Any]:
-    """The file's content: an entry for each of the sorted `results`, in words for those who review it."""
+    """Return the file's content: an entry for each of the sorted `results`, readable in a review."""
     return {
         "version": VERSION,
         "findings": [
@@ -70,7 +70,7 @@ def content_of(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def fingerprints_in(content: object) -> frozenset[str]:
-    """The fingerprints in a file's content. Raises ValueError, which says what the content must be."""
+    """Return the fingerprints in a file's content. Raise ValueError naming the valid content."""
     if not isinstance(content, dict) or cast("dict[str, object]", content).get("version") != VERSION:
         raise ValueError(f"must be what --write-findings wrote, of version {VERSION}")
     entries = cast("dict[str, object]", content).get("findings")
@@ -101,7 +101,7 @@ _STAGES = {stage.value: number for number, stage in enumerate(Stage)}
 
 
 def causes(results: Iterable[Result]) -> list[Result]:
-    """`results` without the errors about a field of which another error, of a later stage, says more."""
+    """Remove errors about a field for which an error of a later stage is more specific."""
     kept: list[Result] = []
     places: dict[object, int] = {}
     for result in results:
@@ -120,7 +120,7 @@ def causes(results: Iterable[Result]) -> list[Result]:
 
 
 def without_echoes(results: Iterable[Result]) -> list[Result]:
-    """`results` without what a rule has against a value of which another says more: one typo is one error."""
+    """Remove results that repeat a more specific one about the same value: one typo is one error."""
     results = list(results)
     causing = {(result.tags.get("rule"), _place(result)) for result in results if result.tags.get("rule") in _CAUSING}
     return [result for result in results if (_ECHOES.get(result.tags.get("rule", "")), _place(result)) not in causing]

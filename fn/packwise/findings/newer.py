@@ -18,7 +18,7 @@ _UNSUPPORTED = ": Unsupported value: "
 
 
 def soften_lists(findings: Iterable[Finding], rules: Container[str] = ()) -> tuple[Finding, ...]:
-    """Return the findings, those about closed lists as warnings; `rules` are further rules about such lists."""
+    """Return the findings with the ones about closed lists as warnings. `rules` are further rules about such lists."""
     return tuple(_soften(each) if _is_of_list(each, rules) else each for each in findings)
 
 

@@ -16,10 +16,10 @@ TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "
 
 
 class Init(Record):
-    """`packwise init`: a package in `folder` for `targets`, by what `sources` tell of the cluster.
+    """`packwise init`: a package in `folder` for `targets`, based on `sources` from the cluster.
 
-    `levels` are pairs of domain and node label, broadest first. `apply` is whether generated objects are applied; None:
-    not where an operator was seen. `without_grove`: KAI groups workloads itself.
+    `levels` are pairs of domain and node label, broadest first. With `apply`, generated objects are applied. None means
+    not if an operator was seen. With `without_grove`, KAI groups workloads itself.
     """
 
     folder: str

@@ -1,4 +1,4 @@
-"""The files of a first package and of the client that renders or checks it, by facts from a dump of the cluster.
+"""The files of a first package and of its client, based on facts from a dump of the cluster.
 
 Facts are levels, schedulers, the release of Grove, its operator. Source: Kubernetes' well-known labels; topograph's
 reference of node labels; GREP-244 for the domains.
@@ -56,7 +56,7 @@ _PRUNED = ("beta.kubernetes.io/",)
 
 
 class LevelsFound(Record):
-    """Levels, broadest first, and a comment for each; `dropped` are those that form no hierarchy with the others."""
+    """Levels, broadest first, with comments. `dropped` are the ones outside the hierarchy of the others."""
 
     levels: tuple[Level, ...] = ()
     comments: tuple[str, ...] = ()
@@ -64,9 +64,9 @@ class LevelsFound(Record):
 
 
 def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> LevelsFound:
-    """The levels that the labels of the nodes propose: for each domain the label that most nodes have.
+    """Return the levels that the nodes' labels suggest: for each domain the label of most nodes.
 
-    A level whose domains reach over several of a broader level's is dropped, as schedulers take each to be within one.
+    A level with domains across several of a broader level's is dropped, because schedulers expect nested domains.
     """
     levels: list[Level] = []
     comments: list[str] = []
@@ -116,17 +116,17 @@ def _is_nested(nodes: Sequence[Mapping[str, str]], narrow: str, broad: str) -> b
 
 
 class Topology(Record):
-    """A topology of the cluster: its name, its levels, broadest first."""
+    """A topology of the cluster: its name and its levels, broadest first."""
 
     name: str
     levels: tuple[Level, ...]
 
 
 class Facts(Record):
-    """`levels` are those of the one topology, with a comment for each or none, and `source` is where they come from.
+    """`levels` are those of the one topology, `comments` their remarks, and `source` their origin.
 
     `topologies` are the cluster's own objects. `profiles` are the names of scheduler profiles, the default first.
-    `revision_source` is what shows the revision, "" where somebody named it.
+    `revision_source` is the evidence for the revision, or "" if the user named it.
     """
 
     levels: tuple[Level, ...] = GUESSED
@@ -141,7 +141,7 @@ class Facts(Record):
 
 
 def facts_of(items: Iterable[KubeObject]) -> Facts:
-    """The facts in the objects of a cluster; what they do not tell is as a package begins without them."""
+    """Return the facts in a cluster's objects. Unknown ones keep the defaults of a new package."""
     index = Index.of(items)
     operators = operators_of(index, [])
     deployed = deployed_release(index)
@@ -155,7 +155,7 @@ def facts_of(items: Iterable[KubeObject]) -> Facts:
 
 
 def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
-    """The revision that the cluster shows, and by what; of several, the newest."""
+    """Return the revision that the cluster shows and the evidence. Of several, the newest counts."""
     if deployed is not None:
         return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
     if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
@@ -175,7 +175,7 @@ def _name(record: Revision) -> str:
 
 
 def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts:
-    """The levels of the operator's configuration, else of a topology, else what the nodes propose."""
+    """Return the facts with levels of the operator's configuration, else of a topology, else suggested by the nodes."""
     topologies = tuple(
         Topology(item.name, levels)
         for kind in (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
@@ -201,7 +201,7 @@ def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts
 
 
 def _operators_with_levels(operators: Iterable[Operator]) -> Iterator[tuple[Operator, str, tuple[Level, ...]]]:
-    """The operators whose configuration has levels, the key of their section, and these."""
+    """Yield the operators with levels in their configuration, the key of the section, and the levels."""
     for operator in operators:
         for key in DIALECTS:
             levels = _levels(mapping_at(operator.value, key).get("levels"))
@@ -233,10 +233,10 @@ _TOPOLOGY = "grove-topology"
 
 
 class Plan(Record):
-    """The package to write: `apply` None where nobody said. `gitops` are the tools that apply what is rendered.
+    """The package to write. `apply` is None if unset. `gitops` are the tools that apply the output.
 
-    `is_function`: kustomize starts packwise by the configuration. `with_example`: the folder has no workload.
-    `without_grove`: KAI groups workloads itself.
+    With `is_function`, kustomize starts packwise by the configuration. With `with_example`, the folder has no workload.
+    With `without_grove`, KAI groups workloads itself.
     """
 
     facts: Facts = Facts()
@@ -315,7 +315,7 @@ def _apply_lines(plan: Plan) -> Iterator[str]:
 
 
 def _source(facts: Facts) -> Iterator[str]:
-    """Comments: where the levels come from, and what was left out."""
+    """Yield comments on the source of the levels and on omitted ones."""
     if facts.source:
         yield f"# From {_line(facts.source)}."
     yield from (f"# Left out: {_line(reason)}." for reason in facts.dropped)
@@ -354,7 +354,7 @@ def _topologies(plan: Plan) -> str:
 
 
 def _own_topology(facts: Facts) -> str:
-    """KAI's Topology of the levels, which nothing but Git makes."""
+    """Return KAI's Topology of the levels. Only Git makes it."""
     head = "# The levels of the nodes, broadest first: workloads name the Topology and the label of a level."
     lines = (
         head,
@@ -371,7 +371,7 @@ def _own_topology(facts: Facts) -> str:
 
 
 def _job_set(facts: Facts) -> str:
-    """A JobSet whose pods stand within one domain of the level above the narrowest."""
+    """Return a JobSet with its pods in one domain of the level above the narrowest."""
     level = facts.levels[-2 if len(facts.levels) > 1 else -1]
     return _JOB_SET.replace("LEVEL", scalar(level.key)).replace("TOPOLOGY", _OWN_NAME)
 
@@ -486,10 +486,10 @@ CONSTRAINT
 
 
 class PackagePlace(Record):
-    """Where the package stands: its folder below the top of the repository, slash-separated, "." for the top itself.
+    """The place of the package: its folder below the top of the repository with slashes, or "." for the top.
 
-    `resources` are the files of the folder that hold objects; `requirement` is what pip installs packwise by,
-    `repository` and `commit` where it comes from.
+    `resources` are the folder's files with objects. `requirement` is pip's requirement for packwise. `repository` and
+    `commit` are its source.
     """
 
     folder: str

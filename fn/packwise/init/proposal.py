@@ -58,7 +58,7 @@ def _topologies(objects: Iterable[Mapping[str, Value]]) -> list[ListedTopology]:
 
 
 def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
-    """The configuration with the levels of Topologies, which must be the same. Raises UsageError."""
+    """Yield the lines of the configuration with the levels of equal Topologies. Raise UsageError if they differ."""
     first, *others = topologies
     keys = [level.key for level in first.levels]
     names = ", ".join(dict.fromkeys([f"{each.kind} {visible(each.name)}" for each in topologies]))
@@ -166,7 +166,7 @@ class ProposedLevel(Record):
 
 
 class Contradiction(Record):
-    """A node that has a label by which its domain stands in another domain than those of the other nodes in it."""
+    """A node with a label that puts its domain into another broader domain than the domain's other nodes."""
 
     node: str
     key: str
@@ -184,7 +184,7 @@ class LeftOutLabel(Record):
 
 
 class LevelProposal(Record):
-    """The levels, the broadest first, of `nodes` nodes; what contradicts them; what was left out."""
+    """The levels of `nodes` nodes, broadest first, contradictions to them, and omitted labels."""
 
     levels: tuple[ProposedLevel, ...]
     nodes: int
@@ -244,7 +244,7 @@ def _hint_of(key: str) -> str | None:
 
 
 def _labels(nodes: Sequence[Node]) -> list[_Label]:
-    """The labels that may be levels: known ones, and those whose key ends in a level's word; the broadest first."""
+    """Return the labels that may be levels, broadest first: known ones and keys ending in a level's word."""
     keys = dict.fromkeys(key for node in nodes for key in sorted(node.labels))
     labels: list[_Label] = []
     for key in keys:
@@ -274,7 +274,7 @@ def _is_same(label: _Label, other: _Label) -> bool:
 
 
 def _against(above: _Label, label: _Label) -> list[Contradiction]:
-    """The nodes by which a domain of `label` stands in a second domain of `above`: where fewer of its nodes stand."""
+    """Return the nodes that put a domain of `label` into a second domain of `above`: the smaller group of each."""
     parents: dict[str, Counter[str]] = {}
     for name, value in label.values.items():
         if name in above.values:
@@ -288,7 +288,9 @@ def _against(above: _Label, label: _Label) -> list[Contradiction]:
 
 
 def _name_levels(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[_Label, str]]:
-    """The labels with domains in the fixed order of Grove; what finds none between its neighbours is left out."""
+    """Return the labels with domains in Grove's fixed order. Labels without room between their neighbours are
+    dropped.
+    """
     labels = list(chain)
     named: list[tuple[_Label, str]] = []
     last = -1

@@ -1,4 +1,4 @@
-"""A package written into a folder, by what is there, what is known of the cluster, and answers on a terminal."""
+"""A package written into a folder, based on its content, facts about the cluster, and answers on a terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _GITOPS = ("argocd", "flux")
 
 
 class _Folder(Record):
-    """The content of the package's folder: whether a configuration, whether workloads, files with objects."""
+    """The content of the package's folder: whether it has a configuration or workloads, and its files with objects."""
 
     is_configured: bool
     has_workloads: bool
@@ -73,7 +73,7 @@ def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _facts(command: Init) -> tuple[Facts, list[Result]]:
-    """The facts in the files of --from, completed and overruled by the options; and what is wrong with the files."""
+    """Return the facts in the files of --from, overridden by the options, and the errors in the files."""
     reader = Reader()
     items = items_of(reader.read(command.sources))
     if exit_code(reader.results):
@@ -124,7 +124,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
 
 
 def _look_at(folder: Path) -> _Folder:
-    """The files directly in the folder; what cannot be read is nobody's."""
+    """Return the files directly in the folder. Unreadable ones are skipped."""
     items: list[KubeObject] = []
     resources: list[str] = []
     entries = sorted(folder.iterdir()) if folder.is_dir() else []

@@ -13,7 +13,7 @@ _LITERALS = {"t": "true", "f": "false", "n": "null"}
 
 
 class _SyntaxError(Exception):
-    """The text is no JSON: `text` is what Go says of it."""
+    """Raised if the text is not JSON. `text` is Go's error."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ def go_json_error(text: str) -> str:
 
 
 class _Scanner:
-    """Go's scanner: where it stands in the text, and what it expects next."""
+    """Go's scanner: its position in the text and its expectation."""
 
     __slots__ = ("_at", "_text")
 
@@ -68,7 +68,7 @@ class _Scanner:
             return
 
     def _opens(self, char: str, open_brackets: list[str]) -> bool:
-        """True if the list or object that begins here has an entry, whose value comes next."""
+        """Return True if the list or object that begins here has an entry. Its value comes next."""
         self._at += 1
         if len(open_brackets) >= _DEEPEST:
             raise _SyntaxError("exceeded max depth")

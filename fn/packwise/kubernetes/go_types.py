@@ -1,4 +1,4 @@
-"""The fields of the Kubernetes types that workloads embed, as Go decodes them.
+"""The fields of the Kubernetes types in workloads, as Go decodes them.
 
 Written by `make go-types` from k8s.io/api v0.37.2 (Apache-2.0, The Kubernetes Authors), never by hand.
 """

@@ -59,7 +59,7 @@ _remembered = lru_cache(maxsize=4096)
 
 @_remembered
 def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
-    """Errors of `value` as a DNS-1123 subdomain of at most 253 bytes; `unit` is what the text counts in."""
+    """Return errors of `value` as a DNS-1123 subdomain of at most 253 bytes. `unit` names the units in the text."""
     errors = _too_long(value, 253, unit)
     if not _SUBDOMAIN_RE.fullmatch(value):
         errors.append(_regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
@@ -74,7 +74,7 @@ def is_dns_subdomain(value: str) -> bool:
 
 @_remembered
 def dns_label(value: str, unit: str = "characters") -> tuple[str, ...]:
-    """Errors of `value` as a DNS-1123 label of at most 63 bytes; `unit` is what the text counts in."""
+    """Return errors of `value` as a DNS-1123 label of at most 63 bytes. `unit` names the units in the text."""
     errors = _too_long(value, 63, unit)
     if not _LABEL_RE.fullmatch(value):
         dotted = _SUBDOMAIN_RE.fullmatch(value)
@@ -185,7 +185,7 @@ OMITTED = Unquoted("")
 
 
 class OperatorError(Record):
-    """One `field.Error`: `field` is the operator's path, which is not always a true one."""
+    """One `field.Error`. `field` is the operator's path, which may be inaccurate."""
 
     field: str
     type: ErrorType
@@ -203,7 +203,7 @@ class OperatorError(Record):
 
 
 class MetadataError(Record):
-    """An error about a part of an object's metadata, at `path`, with packwise's own message."""
+    """An error at `path` in an object's metadata with packwise's own message."""
 
     path: FieldPath
     message: str
@@ -211,7 +211,7 @@ class MetadataError(Record):
 
 
 def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[MetadataError]:
-    """Errors of the metadata of a namespaced object whose name is a DNS subdomain, as `ValidateObjectMeta` has them."""
+    """Yield errors in the metadata of a namespaced object with a DNS subdomain as name, as in `ValidateObjectMeta`."""
     texts = {key: value for key, value in metadata.items() if isinstance(value, str)}
     prefix, name, namespace = texts.get("generateName", ""), texts.get("name", ""), texts.get("namespace", "")
     path: FieldPath = ("metadata", "generateName")
@@ -317,7 +317,9 @@ def go_quote(text: str) -> str:
 
 
 def go_json(value: Value) -> str:
-    """`value` as Go's `json.Marshal` prints it: no spaces, `<`, `>` and `&` escaped, keys in the given order."""
+    """Return `value` as Go's `json.Marshal` prints it: without spaces, with `<`, `>` and `&` escaped, in the given
+    order.
+    """
     import json
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -336,9 +338,9 @@ def go_number(value: float) -> str:
 
 
 def unmarshal_error(value: Value, go: str, field: str = "", *, digits: str = "") -> str:
-    """The error of `json.Unmarshal` about a value that is none of the type `go`, at `field` of its struct.
+    """Return the error of `json.Unmarshal` about a value that is not of the type `go`, at `field` of its struct.
 
-    `digits` are those of a number that is not the number which Go wants.
+    `digits` are those of a number of the wrong kind.
     """
     target = f"struct field {field}" if field else "value"
     return f"json: cannot unmarshal {_go_kind(value, digits)} into Go {target} of type {go}"
@@ -485,7 +487,7 @@ def quantity_fault(text: str) -> str | None:
 
 
 def canonical_quantity(text: str) -> str:
-    """`text`, which is a quantity, as Kubernetes prints it: `0.5` is `500m`, `2000` is `2k`, `1024Mi` is `1Gi`."""
+    """Return the quantity `text` as Kubernetes prints it: `0.5` is `500m`, `2000` is `2k`, `1024Mi` is `1Gi`."""
     parsed = _parse_quantity(text)
     if isinstance(parsed, str) or parsed.text:
         return text if isinstance(parsed, str) else parsed.text
@@ -509,9 +511,9 @@ def canonical_quantity(text: str) -> str:
 
 
 def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
-    """The request of a pod with `spec` by resource: millicores of `cpu`, else whole units, rounded up; only above 0.
+    """Return a pod's positive requests by resource: millicores of `cpu`, else whole units, rounded up.
 
-    It is that of the containers: what the pod as a whole asks for (`spec.resources`), KAI does not read.
+    These are the containers' requests. KAI does not read the request of the whole pod (`spec.resources`).
     """
     running: dict[str, int] = {}
     most: dict[str, int] = {}
@@ -620,7 +622,7 @@ def parse_duration(text: str) -> int | None:
 
 
 def duration_fault(text: str) -> str:
-    """Go's error about `text`, which is no duration."""
+    """Return Go's error about the invalid duration `text`."""
     at = 1 if text[:1] in {"-", "+"} else 0
     while part := _ANY_PART.match(text, at):
         unit = part[1]
@@ -632,13 +634,13 @@ def duration_fault(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """`text` as Go's time package quotes it: what is not ASCII by its bytes."""
+    """Return `text` as Go's time package quotes it, with escaped bytes for characters outside ASCII."""
     shown = text.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogatepass")
     return '"' + "".join([chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in shown]) + '"'
 
 
 def format_duration(nanoseconds: int) -> str:
-    """A duration as Go prints it: `4h0m0s`, `1m0s`, `1.5s`, `300ms`, `0s`."""
+    """Return a duration as Go prints it: `4h0m0s`, `1m0s`, `1.5s`, `300ms`, `0s`."""
     if nanoseconds == 0:
         return "0s"
     sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
@@ -675,7 +677,7 @@ def atoi(text: str) -> int | str:
 
 
 def natural(text: str) -> int | None:
-    """The number of 64 bits that digits alone write, without a sign; None where `text` is none."""
+    """Return the 64-bit number in digits without a sign, or None if `text` is not one."""
     number = atoi(text) if text.isascii() and text.isdigit() else ""
     return number if isinstance(number, int) else None
 

@@ -6,9 +6,9 @@ from krmfn.record import Record
 
 
 class Migrate(Record):
-    """`packwise migrate`; `source` is the revision of what `paths` hold, None where that tells itself.
+    """`packwise migrate`. `source` is the revision of the objects in `paths`, or None to infer it.
 
-    Without a `target` only objects of schedulers are migrated.
+    Without a `target`, only objects of schedulers are migrated.
     """
 
     paths: tuple[str, ...]

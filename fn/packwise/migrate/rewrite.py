@@ -1,8 +1,8 @@
-"""The documents of a package rewritten for a later release, every comment kept, and the proof that they say the same.
+"""The documents of a package rewritten for a later release with every comment, and the proof of their equal meaning.
 
-The scheduler is given the same; workloads that run and whose migration is refused are named. From alpha.12 on names
-hold the time of their making; pod groups keep theirs, and each is in one gang. There a gang beyond minAvailable has the
-PodCliqueSet's constraint and its group's as a group config; before, the group's alone.
+The scheduler gets the same input. Running workloads with a refused migration are named. From alpha.12 on, names contain
+their creation time. Pod groups keep their names, and each is in one gang. In that release a gang beyond minAvailable
+has the PodCliqueSet's constraint, and its group's as a group config. Before, it has only the group's.
 
 Source: spec/designs.md#1, #2; spec/grove.md#5, #9, #12; spec/grove-releases.md#2.6, #3.3.
 """
@@ -65,9 +65,9 @@ def normalize(spec: Value) -> Value:
 
 
 def added_bounds(old: Value, new: Value) -> Value:
-    """The bounds of all its pods that `new` has and `old` does not, where that is the only difference; else None.
+    """Return the bounds of all pods that only `new` has, if that is the only difference, else None.
 
-    Empty where the demands are the same ones, written elsewhere, or follow from those that stay.
+    They are empty if the demands are equal in other places, or follow from remaining ones.
     """
     (rest, demands), (rest_after, demands_after) = _apart(old), _apart(new)
     if not same(rest, rest_after) or not all(any(same(each, other) for other in demands_after) for each in demands):
@@ -77,7 +77,7 @@ def added_bounds(old: Value, new: Value) -> Value:
 
 
 def _apart(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
-    """The spec without what holds all its pods, and that: the root's constraint, and that of a config of them all."""
+    """Return the spec without bounds of all its pods, and these: the root's constraint and a config's with all pods."""
     if not isinstance(spec, dict):
         return spec, []
     configs = _configs(spec)
@@ -118,10 +118,10 @@ _COMPARED = (TOPOLOGY.name, PODGANG.name)
 
 
 def changed_meanings(before: Package, after: Package, step: Step) -> list[Result]:
-    """A finding for each object that the scheduler gets otherwise from `after`; or the errors of a render.
+    """Return a finding for each object that is different for the scheduler in `after`, or the errors of a render.
 
-    Labels and annotations count for nothing: later revisions write others. Nor does what every object of the source
-    prefers, where the target has no words for it.
+    Labels and annotations are ignored, because later revisions write others. A preference on every source object is
+    ignored too if the target cannot express it.
     """
     drops = step.preferred is not None and (not step.target.deprecates_pack_domain or step.keep_pack_domain)
     known, results = scheduled_specs(before, step.source.name, drops=drops)
@@ -158,7 +158,9 @@ def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
 
 
 def _otherwise(name: str, old: Value, new: Value) -> Finding:
-    """The first field in which two specs differ; all of them where only the order of entries does."""
+    """Return a finding with the first field that differs in two specs, or with all if only the order of entries
+    differs.
+    """
     whole = FieldChange(("spec",), old, new)
     change = next(field_changes(old, new, whole.path), whole)
     text = f"{format_steps(change.path)} is {_text_of(change.before)}, and would be {_text_of(change.after)}"
@@ -169,7 +171,7 @@ _Key = tuple[str, ...]
 
 
 def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_Key, tuple[str, Value]], list[Result]]:
-    """The scheduler's view of each rendered object, by what stays the same; or the errors of the render."""
+    """Return the scheduler's view of each rendered object by its stable parts, or the errors of the render."""
     rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
         return {}, [
@@ -188,9 +190,9 @@ def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_
 
 
 def as_admitted(package: Package, admission: str, revision: str) -> Package:
-    """`package` without what was generated earlier, for workloads of that admission.
+    """Return `package` without earlier generated objects, for workloads of that admission.
 
-    A package without a TopologyRender gets one, which names `revision`.
+    A package without a TopologyRender gets one with `revision`.
     """
     items = tuple(item for item in package.items if not is_generated(item.value))
     own = [item for item in items if (item.get(("apiVersion",)), item.get(("kind",))) == (API_VERSION, KIND)]
@@ -226,9 +228,9 @@ def _text_of(value: Value) -> str:
 
 
 def refused_workloads(before: Package, after: Package, step: Step) -> tuple[str, ...] | None:
-    """`namespace/name` of each workload that the target's webhook refuses to change from its form before.
+    """Return `namespace/name` of each workload with a change that the target's webhook refuses.
 
-    None where there are no workloads.
+    Return None without workloads.
     """
     stored = as_admitted(before, "Auto", step.source.name)
     if not any(item.kind == POD_CLIQUE_SET.name for item in stored.items):
@@ -251,10 +253,10 @@ _ITEM = re.compile(r"( *)-(?: |$)")
 
 
 def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str) -> str:
-    """`levels:` and below it the levels in this order, at `indent`: the lines of `text` at `path` where they can move.
+    """Return `levels:` and the levels in this order at `indent`, using the lines of `text` at `path` if possible.
 
-    `path` leads to the levels as they were written. Lines of a block list move with the comments above them; what was
-    written in another style is written anew below its comments.
+    `path` leads to the levels as written. Lines of a block list move with the comments above them. Other styles are
+    rewritten below their comments.
     """
     value: list[Value] = [{"domain": level.domain, "key": level.key} for level in levels]
     lines = _lines(text, path)
@@ -268,7 +270,7 @@ def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str
 
 
 def _lines(text: str, path: FieldPath) -> list[str]:
-    """The lines of the entry at `path`, the first one without what stands before it, the others moved as far."""
+    """Return the lines of the entry at `path` moved to column 0, without the text before the first one."""
     key, value = locate(text, path, key=True), locate(text, path)
     if key is None or value is None:
         return []
@@ -279,7 +281,7 @@ def _lines(text: str, path: FieldPath) -> list[str]:
 
 
 def _in_order(lines: list[str], value: list[Value]) -> list[str]:
-    """`lines` of a block list, its items in the order of `value`, each with the comments above it."""
+    """Return `lines` of a block list in the order of `value`, each item with the comments above it."""
     dashes = [match.end(1) for line in lines if (match := _ITEM.match(line))]
     head: list[str] = lines[:1]
     items: list[list[str]] = []
@@ -320,9 +322,9 @@ def _read(lines: list[str]) -> Value:
 
 
 def edit_place(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) -> Place:
-    """`place` after `edit`, which is given what holds the section, an object or a document in its data, and the path.
+    """Return `place` after `edit`. It is called with the object or embedded document of the section, and the path.
 
-    Raises FieldError where an anchor is in the way.
+    Raise FieldError if an anchor prevents it.
     """
     if not place.embedded:
         return place.replace(item=edit(place.item, place.path))
@@ -380,10 +382,10 @@ class NewFile(Record):
 
 
 class Migrated(Record):
-    """`items` are those of the package in their order, `new` follow; with an error among `results` nothing changed.
+    """`items` are the package's in order, followed by `new`. With an error among `results`, no item is changed.
 
-    `refused` are the workloads whose change the target's webhook refuses where they run already; None where nothing
-    tells. `steps`: whether `keep_pack_domain` would make two changes of it, which that webhook takes.
+    `refused` are running workloads with a change that the target's webhook refuses, or None if unknown. `steps` is true
+    if `keep_pack_domain` would divide the change into two that the webhook accepts.
     """
 
     items: tuple[KubeObject, ...]
@@ -423,7 +425,7 @@ def migrate(
 
 
 def migrate_objects(package: Package) -> Migrated:
-    """`package` with the objects of schedulers in the versions that all known releases serve, whatever runs beside."""
+    """Return `package` with the schedulers' objects in versions that all known releases serve."""
     known = [entry.load() for entry in SCHEDULERS]
     items = list(package.items)
     try:
@@ -435,7 +437,7 @@ def migrate_objects(package: Package) -> Migrated:
 
 
 def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
-    """The result of the rewriting; `package` itself where it would change what the scheduler is told."""
+    """Return the result of the rewriting, or `package` itself if the scheduler's input would change."""
     try:
         rewriting.run()
     except FieldError as error:
@@ -475,7 +477,7 @@ def _unknown_source() -> Finding:
 
 
 def _beside_input(package: Package, selection: Selection) -> list[Finding]:
-    """The configuration of the package that is no part of it: the nearest one, in a file that nobody named."""
+    """Report the nearest configuration outside the package. Its file must be named to be rewritten."""
     configuration, settings = selection.configuration, selection.settings.item
     places = [] if configuration is None else [configuration.place.item]
     items = [*places, *([] if settings is None else [settings])]
@@ -509,7 +511,7 @@ def _step(selection: Selection, chosen: Revision | None, target: Revision, *, ke
 
 
 class _Rewriting:
-    """One migration under way: each original item's present form, what is new, what was found."""
+    """One migration: the current form of each original item, new items, and findings."""
 
     def __init__(self, package: Package, inventory: Inventory, selection: Selection, step: Step) -> None:
         self._package, self._inventory, self._selection, self.step = package, inventory, selection, step
@@ -519,7 +521,7 @@ class _Rewriting:
 
     @property
     def package(self) -> Package:
-        """The package as it is now, what is new at its end."""
+        """Return the current package with new items at its end."""
         items = [*(self._now[id(item)] for item in self._package.items), *(file.item for file in self.new)]
         config = self._package.function_config
         config = None if config is None else self._now.get(id(config), config)
@@ -574,7 +576,7 @@ class _Rewriting:
         self._now[id(original)] = place.item
 
     def _moved_levels(self, configuration: Configuration, place: Place) -> Place:
-        """`place` without its levels, which become an object of their own."""
+        """Return `place` without its levels. They become a separate object."""
         target, name = self.step.target, self.step.topology
         levels = configuration.hierarchy(self.step.source)
         own = self._inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)
@@ -601,7 +603,7 @@ class _Rewriting:
         return topology.set("spec.schedulerTopologyBindings", [reference])
 
     def _profiles(self, configuration: Configuration) -> None:
-        """The KAI profile, without which the target makes no KAI Topology, in the words that it has for it."""
+        """Add the KAI profile in the target's form. Without it the target makes no KAI Topology."""
         if not self.step.changes_topologies:
             return
         settings = self._selection.settings
@@ -701,7 +703,7 @@ def _without(place: Place, key: str) -> Place:
 
 
 def _beside(place: Place, key: str) -> Place:
-    """The entry `key` of what holds the section at `place`."""
+    """Return the place of the entry `key` beside the section at `place`."""
     if not place.embedded:
         return place.replace(path=(*place.path[:-1], key))
     if place.inner:
@@ -730,7 +732,7 @@ def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:
 
 
 def _comments_of(item: KubeObject) -> list[str]:
-    """The comments of an object, and those of the documents in a ConfigMap's data."""
+    """Return the comments of an object and of the documents in a ConfigMap's data."""
     texts = comments(item.text)
     data = item.get("data") if item.kind == "ConfigMap" else None
     for text in data.values() if isinstance(data, dict) else ():

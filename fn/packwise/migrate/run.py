@@ -1,4 +1,4 @@
-"""Files rewritten in place, or what would change of them as a diff."""
+"""Files rewritten in place, or a diff of their changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
-    """Rewrite the files, or with `--dry-run` return what would change. Raise UsageError."""
+    """Rewrite the files, or return the changes with `--dry-run`. Raise UsageError if an option is wrong."""
     if STDIN in command.paths:
         raise UsageError("migrate must be given files or folders: stdin cannot be written back")
     source = None if command.source is None else REVISIONS[command.source]
@@ -78,9 +78,9 @@ def _configuration_paths(config: str | None) -> tuple[str, ...]:
 
 
 def _with_own_configuration(package: Package) -> Package:
-    """`package` with its configuration as one of its items, which is the one that is rewritten.
+    """Return `package` with its configuration among its items, so that it is rewritten.
 
-    Raises UsageError where a ResourceList brings it.
+    Raise UsageError if it is in a ResourceList.
     """
     configuration = package.function_config
     if configuration is None:
@@ -95,7 +95,7 @@ def _with_own_configuration(package: Package) -> Package:
 
 
 def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
-    """Name, text before and text after of each file that changes; the new ones last, which were empty before."""
+    """Return name, old text and new text of each changed file. New files come last with an empty old text."""
     now = dict(zip(map(id, inputs.package.items), migrated.items, strict=True))
     changed = [(file, edited_text(file, now, "migrate")) for file in inputs.files]
     texts = [(str(file.path.name), file.text, text) for file, text in changed if text is not None]
@@ -119,7 +119,7 @@ def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
 
 
 def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> Answer:
-    """Return the findings as lines for stderr, since stdout holds the difference, and `last` below."""
+    """Return the findings as lines for stderr, because stdout holds the difference, followed by `last`."""
     lines: list[str] = []
     results = sort_results(results)
     coverage = files_covered(inputs.files, inputs.left_out, inputs.read)

@@ -1,7 +1,7 @@
-"""A report as SVG for a README, as Mermaid, and as one page that needs no network.
+"""A report as SVG for a README, as Mermaid, and as one page that works offline.
 
-The page has the picture as JSON, and a script that draws it. Texts of the input are data, never markup: the script
-writes them as text nodes, and the page's policy lets no other script run and nothing be loaded.
+The page has the picture as JSON and a script that draws it. Texts of the input are data and never markup: the script
+writes them as text nodes. The page's policy permits no other script and no loading.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MOST_DOMAINS = 160
 
 
 class DrawnState(Record):
-    """A state of a gang in words, and a sign for it, since colour says nothing to everybody."""
+    """A state of a gang in words with a sign, because not all readers see colours."""
 
     sign: str
     text: str
@@ -70,9 +70,9 @@ INK = "#10151c"
 
 
 class Drawn(Record):
-    """The picture; `root` is the folder that files are named from, as a path from the drawing's own folder.
+    """The picture. `root` is the base folder of file names, relative to the drawing's folder.
 
-    `source_url` is what links are made from in its place.
+    `source_url` is the base of links instead.
     """
 
     picture: Picture
@@ -80,9 +80,9 @@ class Drawn(Record):
     source_url: str | None = None
 
     def address(self, file: str | None) -> str:
-        """The address of a file, with `{line}` in the place of a line's number.
+        """Return the address of a file, with `{line}` as the placeholder of a line number.
 
-        "" for stdin and for a file of the commit that is compared with, which have none.
+        Return "" for stdin and for a file of the baseline's commit, because they have no address.
         """
         commit = (self.picture.baseline or "").partition(COMMIT)[2]
         if file is None or (commit and file.startswith(f"{commit}:")):
@@ -119,13 +119,13 @@ def place_of(gang: GangBox) -> str:
 
 
 def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
-    """The gangs that a picture lists, each with its position: the first ones, those that do not fit before others."""
+    """Return the first gangs of a picture with their positions. Gangs without a place come first."""
     listed = sorted(enumerate(gangs), key=lambda pair: (pair[1].outcome.state != "pending", pair[0]))
     return listed[:_MOST_GANGS]
 
 
 def deepest_level(domains: Sequence[DomainBox]) -> int:
-    """The deepest level whose domains are not too many for a picture; the first one at least."""
+    """Return the deepest level with few enough domains for a picture, at least the first one."""
     depth = 0
     while below := [inner for domain in domains for inner in domain.domains]:
         if len(below) > _MOST_DOMAINS:
@@ -180,7 +180,7 @@ def as_svg(drawn: Drawn) -> str:
 
 
 class _Area(Record):
-    """Where a domain is drawn."""
+    """The area of a drawn domain."""
 
     x: float
     y: float
@@ -188,7 +188,7 @@ class _Area(Record):
 
 
 class _Canvas:
-    """The shapes so far. What draws answers the y below what it drew."""
+    """The shapes so far. Drawing methods return the y below their shapes."""
 
     def __init__(self, picture: Picture) -> None:
         self.shapes: list[str] = []
@@ -199,7 +199,7 @@ class _Canvas:
         self._largest = max([node.gpus for node in picture.nodes], default=0)
 
     def head(self, drawn: Drawn) -> float:
-        """The headline, and what it is about."""
+        """Draw the headline and its subject."""
         picture = self._picture
         self._write(_PAD, 26, drawn.headline, "t k")
         gpus = sum([node.gpus for node in picture.nodes])
@@ -233,7 +233,7 @@ class _Canvas:
         return y
 
     def gangs(self, y: float) -> float:
-        """The gangs: number, name, state, where; what does not fit first."""
+        """Draw the gangs: number, name, state and place. Gangs without a place come first."""
         listed = listed_gangs(self._picture.gangs)
         for number, gang in listed:
             self._gang(number, gang, y)
@@ -290,7 +290,7 @@ class _Canvas:
         return bottom
 
     def _bar(self, domain: DomainBox, area: _Area) -> float:
-        """The amounts in use of a domain whose nodes are not drawn."""
+        """Draw the used amounts of a domain without drawn nodes."""
         unit = area.width / domain.gpus if domain.gpus else 0
         self._rect("f", area.x, area.y, area.width, 8)
         self._rect("u", area.x, area.y, domain.in_use * unit, 8)
@@ -318,7 +318,7 @@ class _Canvas:
             x += gpus * unit
 
     def _frame(self, position: int, area: _Area, bottom: float) -> None:
-        """The frame of a domain, behind what was drawn in it since `position`."""
+        """Draw the frame of a domain behind the shapes since `position`."""
         place = f'x="{_n(area.x)}" y="{_n(area.y)}" width="{_n(area.width)}" height="{_n(bottom - area.y)}"'
         self.shapes.insert(position, f'<rect class="d" {place} rx="6"/>')
 
@@ -343,7 +343,7 @@ class _Canvas:
 
 
 def _segments(box: NodeBox) -> Iterator[tuple[int | None, int, str]]:
-    """The GPUs of a node: those in use, those of each gang, those that are free; with the class of their shape."""
+    """Yield the GPUs of a node with the class of their shape: used ones, each gang's, and free ones."""
     if box.in_use:
         yield None, box.in_use, "u"
     for share in box.after:
@@ -377,7 +377,7 @@ _RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
 
 
 def as_mermaid(drawn: Drawn) -> str:
-    """The chart; of many nodes, only the domains are drawn, and where that is too long too, the headline alone."""
+    """Return the chart. Many nodes are reduced to domains, and a chart that is still too long to the headline."""
     text = "".join([f"{line}\n" for line in _Chart(drawn).lines()])
     return text if len(text) <= LIMIT else f'flowchart LR\n  headline(["{_headline_label(drawn)}"])\n'
 
@@ -414,7 +414,7 @@ class _Chart:
             yield "  gangs ~~~ cluster"
 
     def _gangs(self) -> Iterator[str]:
-        """The gangs with their states, which are the legend of the colours too."""
+        """Yield the gangs with their states as a legend of the colours."""
         listed = listed_gangs(self._picture.gangs)
         yield f'  subgraph gangs ["{self._headline}"]'
         yield "    direction LR"

@@ -25,9 +25,9 @@ class Drawing(Record):
 
 
 class ReportOptions(Record):
-    """`packwise report`; `nodes` are files with a cluster's nodes and pods.
+    """`packwise report`. `nodes` are files with a cluster's nodes and pods.
 
-    `source_url` is what a link into a file is made from, with `{path}` and `{line}`; None: links are relative.
+    `source_url` is a template of links with `{path}` and `{line}`, or None for relative links.
     """
 
     named: Named

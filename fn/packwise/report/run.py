@@ -1,6 +1,6 @@
-"""The picture that a report draws: domains with their nodes and GPUs, gangs placed in them, before and after a change.
+"""The picture of a report: domains with nodes and GPUs, and the gangs placed in them, before and after a change.
 
-It is the same for every format. Nodes and gangs are named by their positions in the picture.
+It is the same for every format. Nodes and gangs are identified by their positions in the picture.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class NodeShare(Record):
 
 
 class NodeBox(Record):
-    """A node: its GPUs, those that pods of no gang take, and the pods of gangs; `notes` are why it takes no pods.
+    """A node: its GPUs, the part used by pods outside gangs, and the gangs' pods. `notes` are reasons against pods.
 
-    `in_use_before` are the GPUs that pods of no gang took, when gangs that are gone counted as gangs.
+    `in_use_before` is the part used by pods outside gangs before the change, when removed gangs still counted.
     """
 
     name: str
@@ -81,9 +81,9 @@ class NodeBox(Record):
 
 
 class DomainBox(Record):
-    """A domain of `level`; the innermost ones hold `nodes`, by their positions in the picture, the others `domains`.
+    """A domain of `level`. The innermost ones hold `nodes` by their positions in the picture, the others `domains`.
 
-    `gpus` are those of all its nodes, `in_use` those that pods of no gang take, `after` and `before` those of gangs.
+    `gpus` is the sum of its nodes. `in_use` is the part of pods outside gangs, and `after` and `before` are the gangs'.
     """
 
     level: str
@@ -99,9 +99,9 @@ class DomainBox(Record):
 
 
 class TopologyMap(Record):
-    """The cluster by a topology: its levels as words, without the last where that is of single hosts.
+    """The cluster by a topology: its levels as words, without a last level of single hosts.
 
-    `outside` are nodes without a label of each level, of which KAI puts none in a domain.
+    `outside` are nodes without a label of some level. KAI puts them in no domain.
     """
 
     topology: str
@@ -111,10 +111,10 @@ class TopologyMap(Record):
 
 
 def _maps(side: Side, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
-    """The cluster by each topology that gangs name; by all that there are where they name none.
+    """Return the cluster by each topology that gangs name, or by all existing ones if they name none.
 
-    Topologies of the same levels are drawn once, those that hold no node not at all. Where none is left, all nodes
-    stand outside.
+    Topologies with equal levels are drawn once, and ones without nodes are skipped. If none is left, all nodes are
+    outside.
     """
     known = [topology for each in side.situation.simulations for topology in each.topologies]
     shown = [topology for topology in known if topology.is_named] or known
@@ -189,10 +189,10 @@ class Side(Record):
 
 
 class PicturePart(Record):
-    """A set of pods in a gang, `depth` sets below the gang itself; of `pods`, the gang needs `members`.
+    """A set of pods in a gang, `depth` sets below the gang itself. The gang needs `members` of its `pods`.
 
-    The levels are words, as workloads name them; "" where there is none. `place` is that of the constraint, or of the
-    set. `nodes` has the pods by node.
+    The levels are words, as in workloads, or "". `place` is the constraint's or the set's. `nodes` has the pods by
+    node.
     """
 
     name: str
@@ -221,11 +221,11 @@ class Outcome(Record):
 
 
 class GangBox(Record):
-    """A gang; `title` is its name, without an epoch that nothing tells yet; `parts` begin with the gang itself.
+    """A gang. `title` is its name without an unknown epoch. `parts` begin with the gang itself.
 
-    `after` is None where the change takes it away.
+    `after` is None if the change removes it.
 
-    `before` is None where the gang is new, or nothing is compared; `change` says which, and what becomes of it.
+    `before` is None if the gang is new or there is no comparison. `change` distinguishes these and states the outcome.
     """
 
     namespace: str
@@ -247,12 +247,11 @@ class GangBox(Record):
 
 
 class Picture(Record):
-    """All that is drawn. `maps` are the cluster by each topology that gangs name; without nodes there are none.
+    """All content of the drawing. `maps` are the cluster by each topology that gangs name, or empty without nodes.
 
-    `paths` are what was read, `baseline` what it is compared with, None where nothing is compared. `has_before`:
-    whether the gangs before the change are known, and not only its objects. `changes` is None where the states could
-    not be compared. `facts` say what the picture is of: releases, when the cluster was looked at, the commit; `notes`
-    say of which gangs nobody looked where they go.
+    `paths` are the input, and `baseline` the state of the comparison, or None. `has_before` is true if the earlier
+    gangs are known and not only the objects. `changes` is None if the states could not be compared. `facts` describe
+    the picture: releases, the cluster's time, the commit. `notes` name gangs that were not placed.
     """
 
     paths: tuple[str, ...]
@@ -268,7 +267,7 @@ class Picture(Record):
 
 
 def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
-    """The gangs and nodes of these states. Gangs that the change takes away follow those that there are."""
+    """Return the gangs and nodes of these states. Removed gangs follow the current ones."""
     pairs = _pairs(after, before)
     drawer = _Drawer(after.situation.nodes)
     gangs = tuple(drawer.gang(after, before, new, old) for new, old in pairs)
@@ -291,7 +290,7 @@ def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple
 
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
-    """Each gang by its position after the change and before it; those that are gone last."""
+    """Return each gang by its position after the change and before it. Removed gangs come last."""
     old = {} if before is None else _by_key(before)
     new = _by_key(after)
     gone = [index for key, index in old.items() if key not in new]
@@ -299,7 +298,7 @@ def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | Non
 
 
 def _by_key(side: Side) -> dict[tuple[object, ...], int]:
-    """The positions of gangs by what tells them apart, whatever their epoch is."""
+    """Return the positions of gangs by identity without epochs."""
     gangs = side.situation.gangs
     stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
     # Two front ends may make gangs of one name.
@@ -440,7 +439,7 @@ def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
 def _picture(
     command: ReportOptions, inputs: Inputs, rendered: Rendered, snapshot: Snapshot
 ) -> tuple[Picture, bool, tuple[str, ...]]:
-    """Return the picture, whether every gang fits, and lines about the comparison."""
+    """Return the picture, True if every gang fits, and lines about the comparison."""
     paths = tuple("<stdin>" if path == STDIN else path for path in command.named.paths)
     accepted, comparison = rendered, _Comparison()
     if command.named.baseline is not None and not exit_code(inputs.results):
@@ -484,9 +483,9 @@ def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> It
 
 
 class _Comparison(Record):
-    """The gangs before the change, None where only its objects are known, and the objects that change.
+    """The gangs before the change, or None if only its objects are known, and the changed objects.
 
-    These are None where a state cannot be rendered.
+    Both are None if a state cannot be rendered.
     """
 
     before: Side | None = None

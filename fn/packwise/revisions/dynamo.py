@@ -1,6 +1,6 @@
 """The differences between releases of Dynamo's operator, as data. Source: spec/dynamo.md#1 and #3.
 
-A minor release is one record: what changed within one is not known (spec/dynamo.md#6).
+A minor release is one record, because changes within one are unknown (spec/dynamo.md#6).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Known(Enum):
-    """The certainty with which a release has something."""
+    """The certainty about a feature of a release."""
 
     NO = auto()
     UNSURE = auto()
@@ -38,7 +38,7 @@ class Texts(Enum):
 
 
 class DynamoRelease(Record):
-    """One minor release of Dynamo, and what its operator makes of a DynamoGraphDeployment."""
+    """One minor release of Dynamo, and its operator's treatment of a DynamoGraphDeployment."""
 
     name: str
     """The minor release, as `1.4`."""
@@ -153,7 +153,7 @@ _BY_NAME = {release.name: release for release in RELEASES}
 
 
 def release_of(name: str) -> DynamoRelease | None:
-    """The record of a release, as `1.4` or `1.4.2` name it; None where there is none."""
+    """Return the record of a release named like `1.4` or `1.4.2`, or None."""
     return _BY_NAME.get(".".join(name.split(".")[:2]))
 
 
@@ -165,5 +165,5 @@ def goes_with(release: DynamoRelease, revision: Revision) -> bool:
 
 
 def release_that_goes_with(revision: Revision) -> DynamoRelease | None:
-    """The newest release that runs with that Grove; None where there is none."""
+    """Return the newest release that is compatible with that Grove, or None."""
     return next((release for release in reversed(RELEASES) if goes_with(release, revision)), None)

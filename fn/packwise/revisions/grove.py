@@ -1,7 +1,7 @@
-"""Designs and releases of Grove, each a record of what it does otherwise than the one before it, and their words.
+"""Designs and releases of Grove, each as a record of its differences from the previous one, and their texts.
 
-In the order in which a cluster comes to run them. Source: spec/designs.md#1, spec/grove.md#12,
-spec/grove-releases.md#1 and #7.
+They are in the order in which a cluster upgrades. Source: spec/designs.md#1, spec/grove.md#12, spec/grove-releases.md#1
+and #7.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class ConditionCase(Record):
 
 
 class ConditionTexts(Record):
-    """The condition of workloads; None: the revision has no such case, and the workload has no condition then.
+    """The condition of workloads. A case is None if the revision lacks it, and then there is no condition.
 
-    Messages may name `{topology}`, which is the ClusterTopology, and where levels are missing `{levels}`: their
-    domains, broadest first, joined by `separator`.
+    Messages may contain `{topology}`, the ClusterTopology, and for missing levels `{levels}`: their domains, broadest
+    first, joined by `separator`.
     """
 
     type: str
@@ -93,9 +93,9 @@ _KEY = re.compile(_PATTERN.removesuffix("$") + r"\Z")
 
 
 class Limits(Record):
-    """The largest number of levels (None: any) and length of a key, and if a key must be a qualified name.
+    """The largest number of levels (None for any) and length of a key, and True if a key must be a qualified name.
 
-    A key that need not be one has the pattern of the CRD, which takes a prefix in upper case too.
+    Otherwise a key follows the CRD's pattern, which also accepts a prefix in upper case.
     """
 
     levels: int | None = 7
@@ -103,9 +103,9 @@ class Limits(Record):
     qualified_keys: bool = False
 
     def key_problem(self, path: FieldPath, key: str) -> Problem | None:
-        """The problem of the node label key at `path` of a topology object; None: no problem.
+        """Return the problem of the node label key at `path` of a topology object, or None.
 
-        Where keys must be qualified names, only the operator looks, and its text has no detail.
+        If keys must be qualified names, only the operator checks them, and its text has no detail.
         """
         fault = self._fault(path, key)
         if fault is None:
@@ -138,10 +138,10 @@ class Limits(Record):
 
 
 class WorkloadFields(Record):
-    """The fields of workloads that an API has beyond those of the API `beyond`, by the part that has them.
+    """The workload fields that an API has beyond those of the API `beyond`, by part.
 
-    `strategies` are types of an updateStrategy. Without `is_known` no more is known than that it may have them, and
-    nobody's workload shows the release by one.
+    `strategies` are types of an updateStrategy. `is_known` is false if the fields are only possible. Such a field in a
+    workload is no evidence of the release.
     """
 
     beyond: str
@@ -171,7 +171,7 @@ API_FIELDS: Mapping[str, WorkloadFields] = {
 
 
 class Revision(Record):
-    """One revision of the design: the fields are what the front end asks instead of the revision's name."""
+    """One revision of the design. Front ends use its fields instead of its name."""
 
     name: str
     """The name users write in `spec.revision`."""
@@ -322,7 +322,7 @@ class Revision(Record):
 
     @property
     def chooses_topology(self) -> bool:
-        """True if a workload chooses one of many topologies, which users make."""
+        """Return True if a workload chooses one of many topologies made by users."""
         return self.user_topologies == "Used"
 
     @property
@@ -332,11 +332,11 @@ class Revision(Record):
 
     @property
     def webhook(self) -> str:
-        """The tag of the release whose webhook judges workloads; empty where it is older than all of them."""
+        """Return the tag of the release with the webhook for workloads, or "" if the revision is older than all."""
         return self.releases[0] if self.releases else self.judged_by
 
     def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
-        """This revision with what a configuration may choose in it: the topology's name, the PodGangs' annotation."""
+        """Return this revision with a configuration's choices: the topology's name and the PodGangs' annotation."""
         return self.replace(
             default_topology=name if name and self.named_by_configuration else self.default_topology,
             annotate_topology=self.annotate_topology or annotate_topology,
@@ -658,12 +658,12 @@ def is_within(tag: str, since: Revision | None, until: Revision | None) -> bool:
 
 
 def precedes(revision: Revision, other: Revision) -> bool:
-    """True if `revision` came before `other`; of one record's tags, the order in which they were released counts."""
+    """Return True if `revision` came before `other`. Tags of one record are ordered by release."""
     return _PLACES.get(revision.name, _AFTER_ALL) < _PLACES.get(other.name, _AFTER_ALL)
 
 
 def same_record(revision: Revision, other: Revision) -> bool:
-    """True if both are names of one record, which do the same."""
+    """Return True if both are names of one record, with the same behaviour."""
     return _PLACES.get(revision.name, _AFTER_ALL)[0] == _PLACES.get(other.name, _AFTER_ALL)[0]
 
 
@@ -742,11 +742,11 @@ HISTORY = (
 
 
 class Step(Record):
-    """From `source` to `target`. `topology` is what the operator's own topology is called after it.
+    """The step from `source` to `target`. `topology` is the new name of the operator's own topology.
 
-    `preferred` is the domain that the source prefers on everything it renders, None where it prefers none.
-    `keep_pack_domain` leaves the deprecated field, which alone a running workload may keep. `dynamo` is the release of
-    Dynamo after it, None where nobody names one.
+    `preferred` is the domain that the source prefers on every rendered object, or None. `keep_pack_domain` keeps the
+    deprecated field, because a running workload may not replace it. `dynamo` is the later release of Dynamo, or None if
+    unnamed.
     """
 
     source: Revision
@@ -758,7 +758,7 @@ class Step(Record):
 
     @property
     def changes_topologies(self) -> bool:
-        """True if topologies are objects of another kind afterwards, which users make of the configuration's levels."""
+        """Return True if users afterwards make topologies of another kind from the configuration's levels."""
         return self.source.topology_kind != self.target.topology_kind
 
     @property

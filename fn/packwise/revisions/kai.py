@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class KaiRelease(Record):
-    """One minor release of KAI, and what its pod-grouper does otherwise than the others."""
+    """One minor release of KAI, with the differences of its pod-grouper."""
 
     name: str
     """The minor release, as `v0.17`."""

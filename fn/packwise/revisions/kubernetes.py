@@ -1,7 +1,7 @@
 """The differences between releases of Kubernetes in group scheduling, as data. Source: spec/kubernetes-gangs.md#2.
 
-A minor release is one record, and a feature gate one row. Kubernetes v1.37.2 was run; what is said of v1.38 was read in
-its first beta.
+A minor release is one record, and a feature gate one row. Kubernetes v1.37.2 was run. The data of v1.38 come from the
+source of its first beta.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 
 
 class KubernetesRelease(Record):
-    """One minor release of Kubernetes: what it serves of group scheduling, and which gates it has."""
+    """One minor release of Kubernetes: its API versions of group scheduling and its gates."""
 
     name: str
     """The minor release, as `v1.37`."""
@@ -84,7 +84,7 @@ class KubernetesRelease(Record):
         return self.name.removeprefix("v")
 
     def effective(self, wanted: Iterable[str]) -> frozenset[str]:
-        """The gates of `wanted` that count: those that the release has, and whose own needs are met."""
+        """Return the effective gates of `wanted`: those of the release with all their own needs met."""
         has = {gate for gate in wanted if gate in self.gates} | self.always_on
         return frozenset(gate for gate in has if has.issuperset(NEEDS[gate]) or gate in self.always_on)
 
@@ -131,5 +131,5 @@ NEWEST = _BY_NAME["v1.37"]
 
 
 def kubernetes_release(version: str | None) -> KubernetesRelease:
-    """Return the release that the settings name, whatever its patch; the newest that was run if they name none."""
+    """Return the release in the settings, with any patch, or the newest tested one."""
     return NEWEST if version is None else _BY_NAME[".".join(version.split(".")[:2])]

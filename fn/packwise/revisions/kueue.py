@@ -1,6 +1,6 @@
 """The differences between releases of Kueue, as data. Source: spec/kueue.md#7.
 
-A minor release is one record. Kueue v0.18 and v0.19 were run; what is said of v0.17 and v0.20 was read.
+A minor release is one record. Kueue v0.18 and v0.19 were run. The data of v0.17 and v0.20 come from their sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tags of Grove's releases: their order, and what is wrong with one that no record has.
+"""The tags of Grove's releases: their order, and the error of one without a record.
 
 Source: spec/grove-releases.md#1.
 """
@@ -45,7 +45,7 @@ class Tag(Record):
 
     @classmethod
     def read(cls, text: str) -> Tag | None:
-        """The tag that `text` spells, also loosely (`alpha.13`, `0.1.0-alpha13`); None where it spells none."""
+        """Return the tag in `text`, also in a loose spelling (`alpha.13`, `0.1.0-alpha13`), or None."""
         match = _LOOSE.fullmatch(text.strip())
         if match is None or not any(match.groups()):
             return None
@@ -78,7 +78,7 @@ def is_newer(name: str) -> bool:
 
 
 def known_release(text: str) -> tuple[str, Revision] | None:
-    """The tag that `text` spells, as of an image or a chart's version, and its record; None where no record has it."""
+    """Return the tag in `text`, such as an image's or a chart's version, and its record, or None without a record."""
     tag = str(Tag.read(text) or "")
     return (tag, REVISIONS[tag]) if tag in _TAGS else None
 
@@ -89,7 +89,7 @@ def newest_as(name: str) -> Revision:
 
 
 def wrong_name(name: str) -> str:
-    """Why `name` names no revision, and which one may be meant; empty for a name that does."""
+    """Return the error if `name` is no revision, with the likely one, or ""."""
     if name in REVISIONS or is_newer(name):
         return ""
     tag = Tag.read(name)

@@ -1,6 +1,6 @@
-"""Releases of KAI, Kueue and Dynamo as people spell them: `v0.18.6`, `0.18`, `v1.5`; the minor release counts.
+"""Releases of KAI, Kueue and Dynamo in users' spellings: `v0.18.6`, `0.18`, `v1.5`. Only the minor release counts.
 
-Which releases packwise knows, the records of each component say. Grove's tags have a module of their own.
+Each component's records list the known releases. Grove's tags have a separate module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SPELLING = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.\d{1,9})?(?:[-+][0-9A-Za-z.+
 
 
 class Component(Record):
-    """A component whose releases have names as `v0.18`, oldest first."""
+    """A component with releases named like `v0.18`, oldest first."""
 
     name: str
     releases: tuple[str, ...]
@@ -26,7 +26,7 @@ class Component(Record):
         return self.releases[-1]
 
     def release(self, text: str) -> str | None:
-        """Return the release that the text spells, the newest one for a newer release, None for an unknown one."""
+        """Return the release in the text: the newest one for a newer release, or None for an unknown one."""
         number = _number(text)
         if number is None:
             return None
@@ -39,7 +39,7 @@ class Component(Record):
         return number is not None and newest is not None and number > newest
 
     def wrong_release(self, text: str) -> str:
-        """Return what is wrong with a text that spells no release that is known, or newer; "" for the others."""
+        """Return the error of a text that is neither a known release nor a newer one, or ""."""
         if self.release(text) is not None:
             return ""
         message = (
@@ -57,7 +57,7 @@ def _number(text: str) -> tuple[int, int] | None:
 
 @cache
 def component(name: str) -> Component:
-    """Return the component of that name. Raises KeyError if packwise knows no releases of it."""
+    """Return the component of that name. Raise KeyError if packwise knows no releases of it."""
     return {"KAI": _kai, "Kueue": _kueue, "Dynamo": _dynamo}[name]()
 
 

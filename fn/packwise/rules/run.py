@@ -78,7 +78,7 @@ def _webhook_of(rule: str) -> str:
 
 
 def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
-    """The words of a cluster, by that rule, about the failing example; None where nobody would say anything."""
+    """Return the cluster's words by that rule about the failing example, or None if it reports none."""
     if not explanation.failing:
         return None
     results = [result.tags for result in results_of(explanation.failing, explanation.before)]
@@ -91,7 +91,7 @@ def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
 
 
 def results_of(example: str, before: str = "") -> tuple[Result, ...]:
-    """The results of a render of `example`, with lines as in it; as an update of `before`, where that is given."""
+    """Return the results of a render of `example` with its lines, as an update of `before` if given."""
     objects = _objects(example)
     items = tuple(item for item in objects if not is_document(item.value))
     documents = tuple(item for item in objects if is_document(item.value))
@@ -99,7 +99,7 @@ def results_of(example: str, before: str = "") -> tuple[Result, ...]:
 
 
 def _objects(example: str) -> tuple[KubeObject, ...]:
-    """The objects of an example, whole; with a configuration, where it shows none."""
+    """Return the completed objects of an example, with a configuration if it shows none."""
     bases = _bases()
     shown = _parse(example)
     if all(item.kind not in _CONFIGURATIONS for item in shown):
@@ -111,9 +111,9 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
 
 
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
-    """The base that completes `item`; a topology section that is spelt another way, by the one of the base.
+    """Return the base that completes `item`. A topology section in another spelling is completed by the base's section.
 
-    Nothing, where no base is of its kind or where it names the API group of another one: it is whole then.
+    It is empty if no base has its kind or if it names another API group: then it is complete.
     """
     known = bases.get(_kind(item))
     if known is None or (item.api_version and _group(item) != _group(known)):
@@ -149,9 +149,9 @@ def _parse(text: str) -> tuple[KubeObject, ...]:
 
 
 def _complete(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
-    """`item` with what `shown`, its part at `path`, leaves out of `base`.
+    """Return `item` completed from `base`. `shown` is its part at `path`.
 
-    The entries of a list are completed by those at their place. What is shown keeps its text: rules read that too.
+    The entries of a list are completed by position. Shown parts keep their text, because rules read that too.
     """
     if isinstance(shown, dict) and isinstance(base, dict):
         for key, part in base.items():
@@ -165,10 +165,10 @@ def _complete(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> K
 
 @dataclass(frozen=True, slots=True)
 class RuleExplanation:
-    """`why` there is the rule, and how to `fix` what breaks it.
+    """The reason for the rule (`why`) and the remedy (`fix`).
 
-    The rest are examples, as YAML of what matters in them; "" where a rule has none. `before` is the state that
-    `failing` and `passing` are an update of. `also` names the other rules whose errors `failing` leads to.
+    The rest are examples with the relevant YAML, or "" without one. `before` is the state that `failing` and `passing`
+    update. `also` names other rules with errors in `failing`.
     """
 
     why: str
@@ -237,7 +237,7 @@ def rules(command: Rules, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
 
 
 def rule_named(name: str) -> Rule:
-    """The rule of that name. Raises UsageError, which suggests the nearest, where there is none."""
+    """Return the rule of that name. Raise UsageError with the nearest name if there is none."""
     if name not in RULES_BY_NAME:
         hint = closest(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
         raise UsageError(f'there is no rule "{name}"{hint}')

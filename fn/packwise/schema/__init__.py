@@ -1,1 +1,1 @@
-"""JSON Schemas of what packwise reads, for editors."""
+"""JSON Schemas of packwise's input files, for editors."""

@@ -6,7 +6,7 @@ from krmfn.record import Record
 
 
 class SchemaOptions(Record):
-    """`packwise schema`; without a `name`, which there are. `revision` is that of a PodCliqueSet."""
+    """`packwise schema`. Without a `name` it lists the schemas. `revision` is a PodCliqueSet's."""
 
     name: str | None = None
     revision: str | None = None

@@ -1,7 +1,6 @@
-"""JSON Schemas (draft 2020-12) from the tables of fields by which packwise itself judges a file.
+"""JSON Schemas (draft 2020-12) from the tables of fields with which packwise itself judges a file.
 
-They say what a schema can: names, types, choices, patterns. What a CRD says in CEL, and what webhooks add, only
-`packwise check` knows.
+They cover names, types, choices and patterns. A CRD's CEL rules and webhooks' additions are only in `packwise check`.
 """
 
 from __future__ import annotations
@@ -90,10 +89,10 @@ def podcliqueset_schema(revision: Revision) -> Schema:
 
 
 class _Writer:
-    """Writes the schemas of one table; `parts` are those that others refer to, by name.
+    """Write the schemas of one table. `parts` are referenced schemas by name.
 
-    `takes_null`: null is as good as absent everywhere, as to an API server; otherwise in fields that say so.
-    `sorts_keys`: the keywords of each schema stand in alphabetical order, its type first otherwise.
+    With `takes_null`, null counts as absent everywhere, as in an API server. Otherwise it does only in nullable fields.
+    With `sorts_keys`, the keywords of each schema are sorted. Otherwise its type comes first.
     """
 
     def __init__(self, *, takes_null: bool, sorts_keys: bool) -> None:
@@ -185,7 +184,7 @@ def _with_values(keywords: Schema) -> Schema:
 
 
 def _is_required(field: Field) -> bool:
-    """True if an object without the field is refused: Go fills in a zero value, which may be none of the choices."""
+    """Return True if an object without the field is refused. Go fills in a zero value that may be no valid choice."""
     return field.required or (field.zero_when_absent and _refuses_zero(field.kind))
 
 

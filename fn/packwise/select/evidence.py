@@ -1,8 +1,8 @@
-"""Evidence in the input of the release of a cluster's Grove, and of its KAI, where nobody names it.
+"""Evidence in the input of a cluster's release of Grove or KAI, if it is not named.
 
-An API of a later release than the assumed one is an error, and what follows from it is not reported beside it. Objects
-that tell a release, and no API server would refuse, are a warning: packwise does not choose a release silently.
-Source: spec/grove-releases.md#1.1, #2, spec/podgrouper.md#11.
+An API of a later release than the assumed one is an error, and its consequences are not reported. Objects that show a
+release but are valid in every API server are a warning: packwise does not choose a release silently. Source:
+spec/grove-releases.md#1.1, #2, spec/podgrouper.md#11.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _CONSTRAINT = {"topologyName": ALPHA_9, "pack": ALPHA_10}
 
 
 def _first_releases(names: Callable[[WorkloadFields], Iterable[str]]) -> dict[str, Revision]:
-    """The first record whose API has each of the names that came with an API."""
+    """Map each name that came with an API to the first record with that API."""
     firsts: dict[str, Revision] = {}
     for record in RECORDS:
         came = API_FIELDS.get(record.workload_api)
@@ -101,7 +101,7 @@ _GROVE = re.compile(r"(^|[/_-])grove([/:_-]|$)")
 
 
 class _Trace(Record):
-    """A place that tells a release: the first one that has its API. What is wrong below `scope` follows from it."""
+    """A place that shows a release. `first` is the first one with its API. Problems below `scope` follow from it."""
 
     item: KubeObject
     path: FieldPath
@@ -110,13 +110,15 @@ class _Trace(Record):
 
 
 class Evidence(Record):
-    """`findings` is at most one, about the strongest evidence. `scopes` hold what is not judged by the wrong API."""
+    """`findings` has at most one, about the strongest evidence. `scopes` hold parts that the wrong API must not
+    judge.
+    """
 
     findings: tuple[Finding, ...] = ()
     scopes: tuple[tuple[KubeObject, FieldPath], ...] = ()
 
     def without_consequences(self, findings: list[Finding]) -> list[Finding]:
-        """`findings` without those that follow from the API of another release."""
+        """Return `findings` without consequences of another release's API."""
         if not self.scopes:
             return findings
         scopes: dict[KubeObject | None, list[FieldPath]] = {}
@@ -131,10 +133,10 @@ NO_EVIDENCE = Evidence()
 def evidence_against(
     assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool, shared: str = ""
 ) -> Evidence:
-    """The places of the input that are of another release than `assumed`, which nobody named.
+    """Return the places of the input that belong to another release than the unnamed `assumed` one.
 
-    It `is_guess` where the input shows no release: a warning says so, and the line that ends it. So it does where the
-    key that chose a design is `shared` with releases.
+    With `is_guess`, the input shows no release. A warning says so and gives the line that ends it. The same applies if
+    the key that selected a design is `shared` with releases.
     """
     if is_guess and not has_grove_workloads(index):
         # Nothing is judged by it.
@@ -161,12 +163,12 @@ def evidence_against(
 
 
 def has_later_fields(index: Index) -> bool:
-    """True if workloads have fields that came with a release, of which the designs know nothing."""
+    """Return True if workloads have fields of a release that the designs do not have."""
     return any(True for _ in _workload_traces(index))
 
 
 def has_designs_domain(index: Index) -> bool:
-    """True if a constraint of a workload names a domain in the designs' field, which later releases refuse."""
+    """Return True if a workload's constraint uses the designs' domain field. Later releases refuse it."""
     return any(
         isinstance(constraint := owner.get("topologyConstraint"), dict) and "packDomain" in constraint
         for item in index.of_kind(*POD_CLIQUE_SET.key)
@@ -250,7 +252,7 @@ _TEMPLATE: FieldPath = ("spec", "template")
 
 
 def owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """The mappings that can hold a constraint, by their path below the template: that itself, cliques, groups."""
+    """Yield the mappings that can hold a constraint, by their path below the template: itself, cliques, groups."""
     template = item.get(_TEMPLATE)
     if not isinstance(template, dict):
         return
@@ -263,9 +265,9 @@ def owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
 
 
 def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:
-    """True if a finding is about one of its object's scopes, or is the API server's about what is around one.
+    """Return True if a finding is about one of its object's scopes, or is the API server's about a parent of one.
 
-    What that is given there holds what the webhook of the wrong release fills in.
+    A parent's value includes additions by the wrong release's webhook.
     """
     if any(finding.path[: len(path)] == path for path in scopes):
         return True
@@ -278,7 +280,7 @@ def deployed_release(index: Index) -> Deployed | None:
 
 
 class Deployed(Record):
-    """Where a release of Grove is deployed."""
+    """The place that deploys a release of Grove."""
 
     item: KubeObject
     path: FieldPath
@@ -303,7 +305,7 @@ def _deployed_releases(index: Index) -> Iterator[Deployed]:
 
 
 def deployments(index: Index, product: re.Pattern[str]) -> Iterator[tuple[KubeObject, FieldPath, str]]:
-    """The places that give a version to what is deployed from a source with the name of the `product`."""
+    """Yield the places with the version of a deployment from a source named like the `product`."""
     for key, items in index.by_kind.items():
         for item in items if key in DEPLOYING else ():
             for path, text in _versions_below((), item.value, product):
@@ -371,7 +373,7 @@ _KAI_VERSION = re.compile(r"v?0\.(\d{1,9})(\.\d+)?(-.*)?")
 
 
 def kai_release(settings: TopologyRender) -> tuple[str, str]:
-    """The release that counts, and what chose it."""
+    """Return the effective release and its source."""
     if settings.kai_version is not None:
         return settings.kai_version, "kai.version"
     return release_of(None).name, "the default"
@@ -417,7 +419,7 @@ def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) ->
 
 
 def _kai_versions(index: Index, settings: TopologyRender) -> Iterator[tuple[Place, str, int]]:
-    """The releases of KAI that the settings name, or that the input deploys, each with its minor number."""
+    """Yield the releases of KAI in the settings or else deployed by the input, each with its minor number."""
     if settings.kai_version is not None:
         place = settings_place(settings).below("kai", "version")
         yield place, settings.kai_version, int(settings.kai_version.removeprefix("v0."))

@@ -1,4 +1,4 @@
-"""The configuration of a render, picked from its input: settings, revision, topology configuration, definitions.
+"""The configuration of a render, taken from its input: settings, revision, topology configuration, definitions.
 
 Source: spec/designs.md#2, spec/packwise.md#1.
 """
@@ -86,10 +86,10 @@ DEPLOYING = frozenset({
 
 
 class ChosenRevision(Record):
-    """`reason` is what chose the revision, as a summary says it; `is_named`: whether the user named it.
+    """`reason` is the source of the revision for a summary. `is_named` is true if the user named it.
 
-    `is_assumed`: whether the input tells no release, or no more than that it is a later one. `is_shared`: a design was
-    chosen by a key that releases have too, so that the input tells neither.
+    `is_assumed` is true if the input shows no release, or only a minimum. `is_shared` is true if a key selected a
+    design although releases have it too, so that the input shows neither.
     """
 
     revision: Revision
@@ -107,7 +107,9 @@ def choose_revision(
     *,
     has_levels: bool,
 ) -> ChosenRevision:
-    """`spec.revision`, else the one that topologies, their section or workloads show, else the newest release."""
+    """Return `spec.revision`, else the revision shown by topologies, their section or workloads, else the newest
+    release.
+    """
     if settings.revision is not None:
         revision = _revision_named(settings, settings.revision, configuration, findings)
         return ChosenRevision(revision, "spec.revision", is_named=True)
@@ -133,7 +135,7 @@ def _guess(index: Index) -> ChosenRevision:
 
 
 def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
-    """The design, or the release with levels, whose own fields the input has."""
+    """Return the design, or the release with levels, that has the input's distinctive fields."""
     if has_levels and (key := _key_of(ALPHA_8, index)) is not None:
         return ChosenRevision(ALPHA_8, f"levels in the configuration, and {key}")
     for revision in RECORDS:
@@ -194,7 +196,9 @@ def _revision_named(
 
 
 def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) -> None:
-    """Says that a release after all records is taken for the newest one, which the settings allow or not."""
+    """Report that a release after all records is treated as the newest one, with or without permission by the
+    settings.
+    """
     from packwise.revisions.tags import NEWEST
 
     findings.append(_newer_finding(settings, NewerRelease(("revision",), "Grove", name, NEWEST)))
@@ -213,7 +217,7 @@ def _newer_finding(settings: TopologyRender, newer: NewerRelease) -> Finding:
 
 
 class Configured(Record):
-    """The configuration that a client or the user chose: packwise's own, or another, which is read as an item."""
+    """The configuration that a client or the user chose: packwise's own, or another one that is read as an item."""
 
     function_config: KubeObject | None = None
     context: tuple[KubeObject, ...] = ()
@@ -225,17 +229,17 @@ class Configured(Record):
 
 
 class Package(Record):
-    """The items of a ResourceList or the documents of files; `function_config` is packwise's own configuration.
+    """The items of a ResourceList or the documents of files. `function_config` is packwise's own configuration.
 
-    `baseline` holds the objects as they stood before the change under review, None where nobody gave any;
-    `configured_before` is their configuration where it stands beside them, None where today's counts. `crds` are
-    the cluster's, which count before those among the items. `documents` are OSMO's, which are no Kubernetes objects;
-    `documents_before` those of the baseline. `values` are the command line's, for the templates of documents.
-    `context` are objects that are read and never written: definitions that stand around the items, a configuration
-    that was chosen. `is_part`: the items are judged without a configuration, since each of several clusters that take
-    them has its own. `nodes` are the objects of the cluster that the gangs come to, nodes, pods and topologies, where
-    these were given. `is_chosen`: the user named the configuration, which counts before what states a topology among
-    the items. `folder` is the one of these clusters, below which its objects are written; "" is the top.
+    `baseline` holds the objects before the change under review, or is None. `configured_before` is their own
+    configuration, or None to use the current one. `crds` are the cluster's and win over those among the items.
+    `documents` are OSMO's and not Kubernetes objects, and `documents_before` the baseline's. `values` are the command
+    line's for document templates.
+
+    `context` are objects that are only read: surrounding definitions and a chosen configuration. With `is_part`, the
+    items are judged without a configuration, because several clusters with their own use them. `nodes` are the
+    cluster's nodes, pods and topologies, if given. With `is_chosen`, the user named the configuration, and it wins over
+    a topology among the items. `folder` is the cluster's folder for its objects, or "" for the top.
     """
 
     items: tuple[KubeObject, ...]
@@ -254,7 +258,7 @@ class Package(Record):
 
     @property
     def before(self) -> Package | None:
-        """The package as it stood before the change under review, its workloads as those that run; None without one."""
+        """Return the package before the change under review with its workloads as running ones, or None without one."""
         if self.baseline is None:
             return None
         earlier = self.replace(items=self.baseline, documents=self.documents_before)
@@ -291,14 +295,14 @@ RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 class Selection(Record):
     """The configuration of a render: the settings, the revision, the topology configuration, the cluster's CRDs.
 
-    `revision_before` is the one that the baseline was written for, None where that tells none, so that it is the same.
-    `chosen_by` is what chose the revision, `is_named` whether somebody named it, `is_assumed` whether no more is known
-    than that it is a later one; `evidence` what in the input contradicts it,
-    None where somebody did. `absent` reports that nothing configures a topology. What is wrong with CRDs
-    among the items stands in `definitions`: it keeps nothing from being judged otherwise.
-    `configuration` is None where nothing configures a topology; `around` has the sections beside a topology also then,
-    None where there are none. `enabled` is whether TAS is; `schedulers`: where the
-    revision has them. `results` are krmfn's about packwise's own configuration.
+    `revision_before` is the baseline's revision, or None if unknown and so the same. `chosen_by` is the source of the
+    revision. `is_named` is true if the user named it and `is_assumed` if the input shows at most a minimum. `evidence`
+    are contradictions in the input, or None for a named revision. `absent` reports a missing topology configuration.
+    Errors of CRDs among the items are in `definitions` and do not prevent other judgement.
+
+    `configuration` is None without a topology configuration. `around` has the sections beside a topology, also without
+    a topology, or is None. `enabled` is true if TAS is. `schedulers` are set if the revision has them. `results` are
+    krmfn's about packwise's own configuration.
     """
 
     settings: TopologyRender
@@ -319,7 +323,7 @@ class Selection(Record):
 
     @property
     def is_configured(self) -> bool:
-        """True if something configures packwise, a topology, or topology-aware scheduling; also wrongly."""
+        """Return True if the input configures packwise, a topology, or topology-aware scheduling, also wrongly."""
         configured = self.settings.item is not None or self.configuration is not None
         return configured or self.enabled or bool(self.results)
 
@@ -330,14 +334,14 @@ class Selection(Record):
 
     @property
     def files(self) -> list[str]:
-        """The files of what configures packwise and the topology, each once."""
+        """Return the distinct files that configure packwise and the topology."""
         items = [self.settings.item, None if self.configuration is None else self.configuration.place.item]
         files = [item.location().file for item in items if item is not None]
         return list(dict.fromkeys([file for file in files if file is not None]))
 
 
 def index_package(package: Package) -> Inventory:
-    """The objects of the package by what they are."""
+    """Return the objects of the package by kind."""
     baseline = None if package.baseline is None else Index.of(package.baseline)
     before = () if baseline is None else package.documents_before
     return Inventory(Index.of((*package.items, *package.context)), baseline, package.documents, before)
@@ -419,7 +423,7 @@ def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies
 
 
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
-    """The cluster that is rendered for; `nodes` are objects of it, its Nodes among them, where they were given."""
+    """Return the cluster of the render. `nodes` are its given objects, including its Nodes."""
     configuration, around, revision = selection.configuration, selection.around, selection.revision
     # Without scheduler profiles the operator makes the scheduler's topologies.
     profiles = around.makes_kai_topologies if around is not None else None
@@ -460,9 +464,9 @@ def _podgroup_race(
 
 
 def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:
-    """The revision that the baseline was written for: what its own configuration names, else what it deploys.
+    """Return the baseline's revision: the one in its own configuration, else the one that it deploys.
 
-    None where it tells none. What it deploys counts only where today's revision `is_named`: assumed ones are the same.
+    Return None if unknown. A deployed one counts only if the current revision `is_named`: assumed ones are the same.
     """
     if inventory.baseline is None:
         return None
@@ -481,7 +485,7 @@ def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) 
 
 
 def _name_in(item: KubeObject) -> str | None:
-    """The revision that a configuration names; None where it names none, or cannot be read."""
+    """Return the revision that a configuration names, or None if it names none or is unreadable."""
     try:
         return load(item).revision
     except (FieldError, ValueError):
@@ -491,9 +495,9 @@ def _name_in(item: KubeObject) -> str | None:
 def _as_chosen(
     package: Package, settings: TopologyRender, operators: list[Operator]
 ) -> tuple[TopologyRender, list[Operator]]:
-    """The configuration that the user named, without what else states a topology.
+    """Return the user's chosen configuration, without other topologies.
 
-    A TopologyRender without a topology is completed by an operator's configuration, as ever.
+    An operator's configuration still completes a TopologyRender without a topology.
     """
     chosen = [operator for operator in operators if operator.place.item in package.context]
     if package.function_config is None and chosen:
@@ -502,7 +506,7 @@ def _as_chosen(
 
 
 def _has_levels(source: TopologySource | None) -> bool:
-    """True if a topology section has levels, of whatever type."""
+    """Return True if a topology section has levels of any type."""
     sections = () if source is None else source.sections.values()
     return any(isinstance(section, dict) and "levels" in section for section in sections)
 
@@ -559,7 +563,7 @@ def _second(chosen: KubeObject, other: KubeObject) -> str:
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
-    """Findings about the types of configurations: what Grove's decoder says, and the rest of `shape`."""
+    """Return findings about the types of configurations: Grove's decoder's, and the rest of `shape`."""
     if not operators:
         return shape
     from packwise.settings.operator import operator_findings
@@ -590,7 +594,7 @@ def _with_rule(result: Result) -> Result:
 def _without_effect(
     settings: TopologyRender, configuration: Configuration | None, revision: Revision
 ) -> Iterator[Finding]:
-    """Settings that are those of another revision."""
+    """Report settings of another revision."""
     message = f'has no effect with revision "{revision.name}"; leave it out'
     if settings.topology_name_annotation and revision.annotate_topology:
         yield settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)

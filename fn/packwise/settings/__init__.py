@@ -1,1 +1,1 @@
-"""The TopologyRender: its records, the table of its fields, and how it is read."""
+"""The TopologyRender: its records, the table of its fields, and its reader."""

@@ -1,4 +1,4 @@
-"""The topology configuration and the schedulers beside it: where they may come from, what they say, and their rules.
+"""The topology configuration and the schedulers beside it: their possible sources, their content, and their rules.
 
 Source: spec/designs.md#2, spec/grove.md#9.
 """
@@ -50,11 +50,10 @@ class Operator(Record):
 
 
 class TopologySource(Record):
-    """A mapping that holds a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
+    """A mapping with a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
-    `noun` is what a message calls it; `sections` are the topology sections by key, `scheduler` and `network` those
-    sections; all as written. `scheduler_place` and `network_place` are the places of those sections where they are not
-    in `place`.
+    `noun` is its name in messages. `sections` are the topology sections by key, `scheduler` and `network` the sections
+    of that name, all as written. `scheduler_place` and `network_place` are set if these are not in `place`.
     """
 
     noun: str
@@ -67,7 +66,7 @@ class TopologySource(Record):
 
 
 def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
-    """The OperatorConfigurations of the input; those that are no YAML are added to `findings`."""
+    """Return the OperatorConfigurations of the input. Invalid YAML is added to `findings`."""
     items = [Operator(Place(item), item.value) for item in index.of_kind(OPERATOR_GROUP, OPERATOR_KIND)]
     return [*items, *_operator_documents(index, findings)]
 
@@ -75,7 +74,7 @@ def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
 def chosen_source(
     settings: TopologyRender, configurations: list[Operator], findings: list[Finding]
 ) -> TopologySource | None:
-    """The source of the topology configuration, completed by the others; None where there is none.
+    """Return the source of the topology configuration, completed by the others, or None.
 
     Every further source with a topology section is added to `findings`.
     """
@@ -177,10 +176,10 @@ RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 
 
 class Configuration(Record):
-    """The topology configuration. `levels` stand in its own order; `place` is the topology section.
+    """The topology configuration. `levels` are in its own order. `place` is the topology section.
 
-    `key` is the section's key. `makes_kai_topologies` is what the scheduler profiles say, None without profiles.
-    `scheduler` is that section as written, and where.
+    `key` is the section's key. `makes_kai_topologies` is from the scheduler profiles, or None without profiles.
+    `scheduler` is that section as written, and its place.
     """
 
     place: Place
@@ -274,13 +273,13 @@ _KAI_CONFIG = _part(createTopologyResources=_FLAG)
 
 
 def _shape_findings(place: Place, value: Value, kind: Object) -> list[Finding]:
-    """Errors of the types of what stands at `place`; none where nothing does."""
+    """Return errors in the types of the value at `place`, or none if it is absent."""
     problems = () if value is None else field_problems(value, kind)
     return [place.about(problem.replace(stage=Stage.DECODE), SHAPE) for problem in problems]
 
 
 def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
-    """Errors of the scheduler section; what the profile of another scheduler than KAI configures is its own."""
+    """Return errors of the scheduler section. The settings of another scheduler's profile are not checked."""
     findings = _shape_findings(place, scheduler, _SCHEDULER)
     for index, profile in enumerate(_profiles(scheduler)):
         at = place.below("profiles", index)
@@ -427,13 +426,13 @@ def is_operator(item: KubeObject) -> bool:
 
 
 def has_topology(item: KubeObject) -> bool:
-    """True if the object states a topology: it does so where it is an OperatorConfiguration, whatever that holds."""
+    """Return True if the object states a topology. An OperatorConfiguration always does."""
     spec = item.get(("spec",)) if is_settings(item) else None
     return any(isinstance(spec, dict) and spec.get(key) is not None for key in DIALECTS) or is_operator(item)
 
 
 def held_configuration(item: KubeObject) -> KubeObject | None:
-    """The TopologyRender that a ConfigMap holds as a document, at its place in the file; None where there is none."""
+    """Return the TopologyRender document in a ConfigMap, at its place in the file, or None."""
     if group_and_kind(item.value) != ("", "ConfigMap"):
         return None
     for key, text, value in _documents(item):
@@ -443,7 +442,7 @@ def held_configuration(item: KubeObject) -> KubeObject | None:
 
 
 def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
-    """The names by which pods ask for KAI: its own, and those of the configurations among the items."""
+    """Return the names with which pods select KAI: its own, and those in configurations among the items."""
     names = {KAI_PROFILE}
     for item in items:
         # Few ConfigMaps hold one, and some hold much.
@@ -501,10 +500,10 @@ KUBE_PROFILE = "default-scheduler"
 def read_schedulers(
     configuration: Configuration | None, revision: Revision, settings: KubeObject | None
 ) -> tuple[Schedulers, list[Finding]]:
-    """The schedulers, and what the operator refuses at its start, in its order.
+    """Return the schedulers and the operator's refusals at its start, in its order.
 
-    Kubernetes' own scheduler is always among them, and the default. Only in `settings`, packwise's own configuration,
-    do no profiles mean KAI, and may a profile say of itself that it is the default.
+    Kubernetes' own scheduler is always included and the default. In `settings`, packwise's own configuration, absent
+    profiles mean KAI, and a profile may declare itself the default. Other configurations cannot do either.
     """
     section, place = configuration.scheduler or (None, None) if configuration is not None else (None, None)
     profiles = section.get("profiles") if isinstance(section, dict) else None

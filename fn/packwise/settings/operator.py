@@ -1,8 +1,8 @@
-"""Grove's OperatorConfiguration: its decoder's fields, and what the operator checks at its start.
+"""Grove's OperatorConfiguration: its decoder's fields and the operator's checks at its start.
 
-The decoder is lenient: it takes no notice of fields that it does not know. Source: Grove, operator/api/config/v1alpha1.
+The decoder is lenient: it ignores unknown fields. Source: Grove, operator/api/config/v1alpha1.
 
-With a configuration that breaks a rule the operator does not start. Source: Grove, operator/api/config/validation and
+The operator does not start if a configuration breaks a rule. Source: Grove, operator/api/config/validation and
 cmd/main.go; controller-runtime v0.22, client-go v0.34.
 """
 
@@ -69,7 +69,7 @@ _PROFILE = Object("SchedulerProfile", {"config": _ANY, "name": _text_of("Schedul
 
 @cache
 def _table_of(api: API) -> ObjectTable:
-    """The fields of the OperatorConfiguration of `api`; those of each mapping in the order of the alphabet."""
+    """Return the fields of the OperatorConfiguration of `api`. Each mapping's are in alphabetical order."""
     controllers = ("podClique", "podCliqueScalingGroup", "podCliqueSet", *(("podGang",) if api.profiles else ()))
     levels = {"levels": Field(Array(_LEVEL, "[]v1alpha1.TopologyLevel"))} if api.levels else {}
     fields: dict[str, Field] = {
@@ -114,7 +114,7 @@ def _controller(name: str) -> Field:
 
 
 class _ConfigurationDecoder(Decoder):
-    """The decoder of the operator at its start, which takes no notice of fields that it does not know."""
+    """The operator's decoder at its start. It ignores unknown fields."""
 
     __slots__ = ()
 
@@ -136,7 +136,7 @@ class _ConfigurationDecoder(Decoder):
 
 
 def decode_problems(value: Mapping[str, Value], api: API) -> tuple[list[Problem], list[Problem]]:
-    """Errors of the operator's decoder, in its order, and the fields that it does not know."""
+    """Return errors of the operator's decoder in its order, and the unknown fields."""
     decoder = _ConfigurationDecoder()
     decoder.read(value, _table_of(api))
     return decoder.decode, decoder.unknown
@@ -199,7 +199,7 @@ def _decode_rule(problem: Problem) -> Rule:
 
 
 def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Problem]]:
-    """In the operator's order: what its validation finds, and where that finds nothing, what its start fails with."""
+    """Yield problems in the operator's order: its validation's, and if there are none its start's."""
     election = _mapping(value, "leaderElection")
     elected = [election] if election.get("enabled") is True else []
     validated = [
@@ -314,7 +314,7 @@ def _refusal(error: OperatorError | Sentence, message: str, *path: str) -> Probl
 
 
 def _durations(election: Mapping[str, Value]) -> dict[str, int]:
-    """The times in nanoseconds; the operator fills in what is absent or zero."""
+    """Return the times in nanoseconds. The operator fills in absent or zero ones."""
     written = {name: election.get(name) for name in _DURATIONS}
     parsed = {name: parse_duration(text) if isinstance(text, str) else None for name, text in written.items()}
     return {name: parsed[name] or parse_duration(default) or 0 for name, default in _DURATIONS.items()}

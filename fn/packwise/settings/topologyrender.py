@@ -1,7 +1,7 @@
-"""packwise's own configuration, a TopologyRender: its fields with their types, defaults and meaning, and its records.
+"""packwise's own configuration, a TopologyRender: its fields with types, defaults and meaning, and its records.
 
-What is wrong with a configuration, its JSON Schema and its page in the documentation come from the table `SPEC`; the
-steps see the frozen records. Source: spec/packwise.md#2.
+Validation, its JSON Schema and its documentation page come from the table `SPEC`. The steps use the frozen records.
+Source: spec/packwise.md#2.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
 
 
 class Osmo(Record):
-    """Settings of OSMO's front end: what OSMO knows of a submission and no file says.
+    """Settings of OSMO's front end: facts about a submission that no file states.
 
-    `key_sets`: Uniform refuses unlike requirements as OSMO does, Pad puts them together as its design says.
-    `values` are those of the variables in templates of workflows.
+    With `key_sets`, Uniform refuses unequal requirements as OSMO does, and Pad combines them as in its design. `values`
+    set the variables in workflow templates.
     """
 
     namespace: str = "osmo-workflows"
@@ -68,8 +68,8 @@ class Osmo(Record):
 class Dynamo(Record):
     """The configuration of Dynamo's operator, which no DynamoGraphDeployment states, and its release.
 
-    `release` is None where nobody names it. `grove` and `kai_scheduler`: whether these are switched on there.
-    `termination_delay` is the one of the PodCliqueSets it makes.
+    `release` is None if not named. `grove` and `kai_scheduler` are true if they are enabled there. `termination_delay`
+    is the value in its PodCliqueSets.
     """
 
     release: str | None = None
@@ -93,9 +93,9 @@ class Kueue(Record):
 
 
 class Kubernetes(Record):
-    """The release of the API server, and its feature gates; None where nobody names them.
+    """The release of the API server and its feature gates, each None if not named.
 
-    `unreleased`: whether what no release of an operator makes yet is rendered.
+    With `unreleased`, objects that no release of an operator makes yet are rendered.
     """
 
     version: str | None = None
@@ -130,14 +130,13 @@ class RuleEntry(Record):
 class TopologyRender(Record):
     """The settings of a TopologyRender. `sections` holds the topology sections by key, as written.
 
-    `scheduler` and `network` are those sections, as written. `exclude` are globs of files that are not read.
+    `scheduler` and `network` are the sections of that name, as written. `exclude` are globs of files to skip.
 
-    `item` is the object it was read from, None where there is none. `embedded` tells that its fields are texts in the
-    data of a ConfigMap. `emit_is_set`: whether the user wrote `emit`; `apply_is_set` and `podgang_epoch_is_set`
-    likewise. `kai_version` is the oldest KAI that the output must suit, None: every known one; `kai_name` is
-    the scheduler that pods of workloads name for it. `podgang_epoch` is the
-    first epoch where nothing tells those of the cluster; by default it has as many digits as they have.
-    `newer_releases` are those of other components that are newer than all known ones, and taken for the newest.
+    `item` is the source object, or None. `embedded` is true if its fields are texts in a ConfigMap's data.
+    `emit_is_set`, `apply_is_set` and `podgang_epoch_is_set` are true if the user set these fields. `kai_version` is the
+    oldest KAI that the output must suit, or None for every known one. `kai_name` is its scheduler name in pods.
+    `podgang_epoch` is the first epoch if the cluster's are unknown. Its default has as many digits as these.
+    `newer_releases` are releases of other components after all known ones, treated as the newest.
     """
 
     item: KubeObject | None = None
@@ -171,7 +170,7 @@ class TopologyRender(Record):
     newer_releases: tuple[NewerRelease, ...] = ()
 
     def with_values(self, values: Mapping[str, Value]) -> TopologyRender:
-        """These settings where `values` count before those of `osmo.values`."""
+        """Return these settings with `values` overriding `osmo.values`."""
         return self.replace(osmo=self.osmo.replace(values={**self.osmo.values, **values})) if values else self
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
@@ -242,7 +241,7 @@ def _section(summary: str, kind: Object) -> Field:
 
 
 def _grove_section(summary: str, kind: Object) -> Field:
-    """A section of Grove's, which may be absent."""
+    """Return an optional section of Grove's."""
     return Field(kind, nullable=True, summary=summary)
 
 
@@ -546,7 +545,7 @@ def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> Topolog
 
 
 def _release(section: Mapping[str, Any], steps: tuple[str, str], name: str, newer: list[NewerRelease]) -> str | None:
-    """The known release that a section names; the newest known one for a newer release, which is added to `newer`."""
+    """Return the known release in a section, or the newest one for a newer release, which is added to `newer`."""
     written = section.get(steps[1])
     if written is None:
         return None

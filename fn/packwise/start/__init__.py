@@ -1,10 +1,10 @@
-"""Archives of what every start would do again: the modules of a run in one file, its patterns already compiled.
+"""Archives of repeated work at every start: the modules of a run in one file, with compiled patterns.
 
-Python looks for each of some two hundred modules by itself, opens its bytecode and reads it, and compiles the regular
-expressions of each anew. The archives, one of `packwise fn`, one of `check` and `render`, stand beside the bytecode of
-this module and are made by `python -m packwise.start` (`make setup`, the image); without them a run does the same, and
-starts more slowly. Each is of one interpreter, and a module counts as Python's own bytecode does: by the time and size
-of its source.
+Python finds and reads the bytecode of some two hundred modules separately, and compiles their regular expressions at
+every start. There is one archive for `packwise fn` and one for `check` and `render`. They are beside the bytecode of
+this module, made by `python -m packwise.start` (`make setup`, the image). Without them a run is equal but starts more
+slowly. Each belongs to one interpreter. A module is valid like Python's own bytecode: by the time and size of its
+source.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def checksum(content: bytes | memoryview) -> bytes:
 
 
 def archive_path(name: str) -> str:
-    """Where the archive of that name stands, of this interpreter."""
+    """Return the path of this interpreter's archive of that name."""
     return f"{__spec__.cached}.{name}.archive"
 
 
@@ -75,13 +75,13 @@ def interpreter() -> tuple[str, int, str]:
 
 
 class _Finder:
-    """Finds the modules of an archive; one whose source has changed is left to the next finder."""
+    """A finder of modules in an archive. It leaves a module with a changed source to the next finder."""
 
     def __init__(self, modules: Mapping[str, Entry]) -> None:
         self._modules = modules
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None):  # noqa: ARG002
-        """The module of that name; None where the archive has none that is up to date."""
+        """Return the module of that name, or None if the archive has no current one."""
         entry = self._modules.get(name)
         if entry is None:
             return None
@@ -100,7 +100,7 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module whose code is at hand."""
+    """A loader of a module with known code."""
 
     def __init__(self, name: str, file: str, code: bytes) -> None:
         super().__init__(name, file)

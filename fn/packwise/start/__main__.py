@@ -1,7 +1,7 @@
-"""Makes the archives that starts read: `python -m packwise.start`.
+"""Make the archives for faster starts: `python -m packwise.start`.
 
-It runs the function, and then the commands, on `sample.yaml`, two workloads with a warning on each, and writes down the
-modules that the runs imported and the patterns that they compiled.
+It runs the function and then the commands on `sample.yaml`, two workloads with a warning each. It records the modules
+that the runs import and the patterns that they compile.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _archive(before: Container[str]) -> bytes:
-    """The modules that are imported, but for those `before`, and the patterns that are compiled."""
+    """Return the imported modules without those `before`, and the compiled patterns."""
     modules = {name: _entry(name) for name in sys.modules if name not in before and name.partition(".")[0] in _OWN}
     return dumps((interpreter(), modules, list(_patterns())))
 
@@ -56,7 +56,7 @@ def _commands() -> int:
 
 
 def _run(work: Callable[[], int]) -> None:
-    """Does `work` on the sample. Raises RuntimeError where there is an error, which there never is for the sample."""
+    """Run `work` on the sample. Raise RuntimeError on an error, which the sample never has."""
     stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(_SAMPLE.read_bytes()))
     try:
         with redirect_stdout(_sink()), redirect_stderr(_sink()) as messages:
@@ -109,7 +109,7 @@ def _insides() -> tuple[dict[Any, Any], Any]:
 
 
 class _Recorder:
-    """Python's engine of regular expressions, which writes down the program that it is given."""
+    """Python's regular expression engine with a record of its last program."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
@@ -119,7 +119,7 @@ class _Recorder:
         return getattr(self._engine, name)
 
     def compile(self, pattern: Any, *program: Any) -> Any:
-        """The compiled pattern; numbers are written down as plain integers, which `marshal` takes."""
+        """Return the compiled pattern, and record its numbers as plain integers for `marshal`."""
         flags, code, groups, names, indices = program
         self.program = (int(flags), [int(each) for each in code], groups, dict(names), tuple(indices))
         return self._engine.compile(pattern, *self.program)

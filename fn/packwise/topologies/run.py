@@ -1,7 +1,7 @@
-"""The topologies there are and the workloads that use them, as a table or JSON.
+"""All topologies and the workloads that use them, as a table or JSON.
 
-Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, `<none>` where there is
-none. Source: spec/packwise.md#3.
+Grove's design has such a table (GREP-244, "Topology usage overview"): topology and workload, or `<none>`. Source:
+spec/packwise.md#3.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class _Row(Record):
 
 
 def _rows(listing: Overview) -> list[_Row]:
-    """Each topology with its workloads, then names that no topology has, then all other workloads.
+    """Return each topology with its workloads, then names without a topology, then all other workloads.
 
-    A workload with alternatives has one row: a row for each of them would be jobs times flavors.
+    A workload with alternatives has one row, because a row for each would give jobs times flavors.
     """
     names = dict.fromkeys([topology.name for topology in listing.topologies])
     by_name: dict[str | None, list[Use]] = {}
@@ -107,7 +107,7 @@ def _as_text(listing: Overview) -> str:
 
 
 def _title(topologies: Sequence[str], known: frozenset[str]) -> str:
-    """Some names of topologies; those that no topology has come first, so that they are among them."""
+    """Return some names of topologies. Names without a topology come first, so that they are included."""
     names = [
         name if name in known else f"{name} (does not exist)" for name in sorted(topologies, key=known.__contains__)
     ]
@@ -213,9 +213,10 @@ def has_sources(package: Package) -> bool:
 
 
 class Overview(Record):
-    """The topologies there are, by name, and which workload uses which; `enabled`: whether TAS is.
+    """All topologies by name, and the workloads with their topologies. `enabled` is true if TAS is.
 
-    `results` are about the configuration and the CRDs; `is_known` is whether the rest could be told all the same.
+    `results` are about the configuration and the CRDs. `is_known` is true if the rest could be determined in spite of
+    them.
     """
 
     topologies: tuple[ListedTopology, ...] = ()
@@ -236,7 +237,7 @@ def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Select
 
 
 def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
-    """Return the topologies of the package, and their users; those of `queued` without a topology have a row too."""
+    """Return the topologies of the package and their users, including `queued` ones without a topology."""
     inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)

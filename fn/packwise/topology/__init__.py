@@ -1,1 +1,1 @@
-"""Domains, levels, and the ClusterTopology they make up."""
+"""Domains, levels, and the ClusterTopology of both."""

@@ -85,7 +85,9 @@ def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
 def webhook_problems(
     item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """The refusals of the operator's webhook: `enabled` schedulers, and those of them that have topologies."""
+    """Yield the operator's webhook's refusals. `enabled` are schedulers, and `with_topologies` those with
+    topologies.
+    """
     yield from ((UNIQUE, problem) for problem in _duplicate_levels(item))
     yield from ((SCHEDULER, problem) for problem in _scheduler_problems(item, enabled, with_topologies))
 

@@ -73,7 +73,7 @@ class ClusterTopology(Record):
 
 
 def rank(domain: str) -> int:
-    """Where `domain` stands among the seven, 0 broadest; an unknown domain ranks 0, as in the operator's lookup."""
+    """Return the place of `domain` among the seven, 0 for the broadest. An unknown domain is 0, as in the operator."""
     return _RANK.get(domain, 0)
 
 
@@ -91,14 +91,14 @@ def sort_levels(levels: Iterable[Level]) -> tuple[Level, ...]:
 
 
 def levels_of(value: Mapping[str, Value]) -> Sequence[Value]:
-    """The entries of `spec.levels`, whatever they are."""
+    """Return the entries of `spec.levels` of any type."""
     spec = value.get("spec")
     levels = spec.get("levels") if isinstance(spec, dict) else None
     return levels if isinstance(levels, list) else ()
 
 
 def read_levels(item: KubeObject) -> ClusterTopology:
-    """The topology that `item` states, levels as listed; what has no right shape is left out (see the check)."""
+    """Return the topology in `item` with levels as listed. Malformed ones are skipped (see the check)."""
     levels = [
         Level(domain, key)
         for entry in levels_of(item.value)
@@ -118,13 +118,15 @@ LABEL = re.compile(LABEL_PATTERN.strip("^$"))
 
 
 def node_labels(value: Mapping[str, Value]) -> list[str]:
-    """The node labels of the levels of a scheduler's own Topology, broadest first; what is no text is left out."""
+    """Return the node labels in a scheduler's own Topology, broadest first. Values that are not text are skipped."""
     labels = [level.get("nodeLabel") for level in levels_of(value) if isinstance(level, dict)]
     return [label for label in labels if isinstance(label, str)]
 
 
 def level_origins(levels: Place, places: Sequence[Place], field: str, rule: str) -> Mapping[FieldPath, Origin]:
-    """The origin of each part of a scheduler's Topology: `places` are those of its levels, `field` their node label."""
+    """Return the origin of each part of a scheduler's Topology. `places` are its levels' and `field` their node
+    label.
+    """
     origins: dict[FieldPath, Origin] = {(): Origin(levels, rule)}
     for position, place in enumerate(places):
         origins["spec", "levels", position] = Origin(place, rule)
@@ -142,9 +144,9 @@ def name_problems(name: str) -> Iterator[Problem]:
 def level_problems(
     spec: Value, domain_problem: Callable[[FieldPath, str], Problem | None], limits: Limits
 ) -> Iterator[Problem]:
-    """The API server's refusals of the levels of `spec`: one at least, each with a domain and a key.
+    """Yield the API server's refusals of the levels of `spec`: at least one, each with a domain and a key.
 
-    `domain_problem` answers what is wrong with the domain at a path, for domains differ from one kind to another.
+    `domain_problem` returns the problem of the domain at a path, because domains differ between kinds.
     """
     path: FieldPath = ("spec", "levels")
     levels = spec.get("levels") if isinstance(spec, dict) else None
@@ -185,7 +187,7 @@ def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: Field
 
 
 def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
-    """`value` is absent, or none of what the API server calls `kind`."""
+    """Return the problem of a `value` that is absent or not of the API server's type `kind`."""
     field = format_path(path)
     if value is None:
         return refusal(path, f"must be {JSON_NOUNS[kind]}; there is none", OperatorError(field, ErrorType.REQUIRED))
@@ -233,7 +235,7 @@ _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
 
 
 def new_label(key: str) -> str | None:
-    """The new name of topograph's label `key`; None where it was not renamed."""
+    """Return the new name of topograph's label `key`, or None if it was not renamed."""
     if not key.startswith(_OLD):
         return None
     word = key.removeprefix(_OLD)
@@ -256,9 +258,9 @@ def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]
 
 
 def with_new_labels(item: KubeObject) -> KubeObject:
-    """`item` with the new names of labels, but for those that another level of the same list has already.
+    """Return `item` with the new names of labels, unless another level of the list has the name already.
 
-    Raises FieldError where an anchor or alias is in the way.
+    Raise FieldError if an anchor or alias prevents it.
     """
     for path, _, new in () if is_generated(item.value) else list(_renamed_labels(item)):
         levels = item.get(path[:-2])
@@ -269,7 +271,7 @@ def with_new_labels(item: KubeObject) -> KubeObject:
 
 
 def _renamed_labels(item: KubeObject) -> Iterator[tuple[FieldPath, str, str]]:
-    """The path of each renamed label of the levels of `item`, the label, and its new name."""
+    """Yield the path of each renamed label in the levels of `item`, the label, and its new name."""
     for path, field in _places(identity(item.value)[:2]):
         levels = item.get(path)
         for place, level in enumerate(levels if isinstance(levels, list) else ()):
@@ -284,11 +286,11 @@ def _places(kind: tuple[str, ...]) -> Iterable[tuple[FieldPath, str]]:
 
 
 class Use(Record):
-    """`workload` is placed by `topology` (None: by none), which it names itself (`explicit`) or gets by default.
+    """The use of `topology` (None for none) by `workload`: named by the workload itself (`explicit`) or by default.
 
-    `scheduled` is the number of its scheduled pods, None where no status tells. `document` is kind, namespace and name
-    of a workload that is no Kubernetes object. `queue` is the one by whose flavors it gets the topology. Without a
-    `topology`, `alternatives` are several of which it gets one.
+    `scheduled` is the number of its scheduled pods, or None if unknown. `document` is kind, namespace and name of a
+    workload that is not a Kubernetes object. `queue` is the queue whose flavors provide the topology. Without a
+    `topology`, `alternatives` are the possible ones.
     """
 
     topology: str | None
@@ -301,9 +303,9 @@ class Use(Record):
 
 
 class ListedTopology(Record):
-    """A topology that workloads can use: of which kind, and its levels, broadest first.
+    """A topology that workloads can use: its kind, and its levels, broadest first.
 
-    `item` is the object that it is written in, a configuration or the topology itself, and `generated` tells which.
+    `item` is its source: a configuration, if `generated`, or the topology itself.
     """
 
     kind: str
@@ -314,7 +316,7 @@ class ListedTopology(Record):
 
     @classmethod
     def of_scheduler(cls, kind: str, item: KubeObject) -> ListedTopology:
-        """A Topology of a scheduler itself, whose levels are node labels."""
+        """Return a scheduler's own Topology with node labels as levels."""
         return cls(kind, item.name, tuple(Level("", label) for label in node_labels(item.value)), item)
 
 
@@ -334,7 +336,7 @@ class Condition(Record):
 
 
 class LastError(Record):
-    """The last error of an operator, in an object's status, without its time."""
+    """The last error of an operator in an object's status, without its time."""
 
     code: str
     description: str
@@ -465,11 +467,11 @@ _TOPOLOGY_KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
 
 
 class KnownTopology(Record):
-    """A topology and where it is written: `levels` is the list, `places` the place of each of its levels.
+    """A topology with its source: `levels` is the list, and `places` the place of each level.
 
-    `places` are in the topology's order, which need not be the order of the list. `item` is the object that holds the
-    list. An invalid topology still counts as existing, so that workloads which name it get no error about that.
-    `references` are the topologies that others keep for it, by scheduler.
+    `places` are in the topology's order, which may differ from the list's. `item` is the object with the list. An
+    invalid topology still counts as existing, so that workloads do not report it as missing. `references` are the
+    topologies that others keep for it, by scheduler.
     """
 
     topology: ClusterTopology
@@ -487,15 +489,15 @@ class KnownTopology(Record):
         return cls(topology, places, levels, item, valid, references)
 
     def key_place(self, path: FieldPath) -> Place:
-        """The place of the key that is at `path` in a scheduler's Topology; the list of levels for what is of all."""
+        """Return the place of the key at `path` in a scheduler's Topology, or the list of levels for the whole."""
         position = next((step for step in path if isinstance(step, int)), None)
         return self.levels if position is None else self.places[position].below("key")
 
 
 class KnownTopologies(Record):
-    """All topologies by name, in order of name; the ClusterTopologies to generate; what is wrong with them.
+    """All topologies sorted by name, the ClusterTopologies to generate, and the findings.
 
-    `written` are the objects of those that users wrote, by name.
+    `written` are the users' objects by name.
     """
 
     by_name: Mapping[str, KnownTopology]
@@ -505,9 +507,9 @@ class KnownTopologies(Record):
 
 
 class ConfiguredTopology(Record):
-    """The operator's own topology, made from its configuration: None while TAS is disabled.
+    """The operator's own topology from its configuration, or None while TAS is disabled.
 
-    `exists`: whether there is a configuration. `finalizers` are those that ClusterTopologies get.
+    `exists` is true if there is a configuration. `finalizers` are for ClusterTopologies.
     """
 
     topology: KnownTopology | None
@@ -522,7 +524,7 @@ def known_topologies(
     configured: ConfiguredTopology,
     schedulers: tuple[str, ...] = (),
 ) -> KnownTopologies:
-    """The topologies that workloads can name. `schedulers` are the names of those that Grove is configured for."""
+    """Return the topologies that workloads can name. `schedulers` are the names in Grove's configuration."""
     unused = tuple(_other_kinds(inventory, revision))
     if revision.default_topology is not None:
         known = _ClusterTopologies(inventory, definitions, revision, configured).known_topologies(
@@ -610,7 +612,7 @@ class _ClusterTopologies:
         return list(verdict.findings(item, SHAPE))
 
     def _reserved_name(self, item: KubeObject) -> list[Finding]:
-        """Findings about a user's object of the reserved name; none where it is what packwise would write."""
+        """Return findings about a user's object of the reserved name, or none if packwise would write the same."""
         name, revision, default = item.name, self._revision, self._configured.topology
         labelled = all(item.labels.get(key) == value for key, value in revision.topology_labels)
         if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:
@@ -686,9 +688,9 @@ PROTECTION_RULES = (LOCKED, IN_USE)
 
 
 def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Use]) -> list[Finding]:
-    """Findings about changes of ClusterTopologies since the baseline; none where there is no baseline.
+    """Return findings about changed ClusterTopologies since the baseline, or none without a baseline.
 
-    The operator's own topology is not protected: its changes are what workloads' conditions tell.
+    The operator's own topology is not protected: conditions of workloads report its changes.
     """
     if inventory.baseline is None or revision.topology_name_field is None:
         return []

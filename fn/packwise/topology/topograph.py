@@ -30,18 +30,18 @@ _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 
 
 class SlurmError(Exception):
-    """A file that states no topology; the text says what it must be."""
+    """Raised if a file states no topology. The text names the valid content."""
 
 
 class SlurmTopology(Record):
-    """The switches above each node, the nearest first, and the block of each node."""
+    """The switches above each node, nearest first, and the block of each node."""
 
     switches: Mapping[str, tuple[str, ...]]
     blocks: Mapping[str, str]
 
 
 class _ConfEntry(Record):
-    """A switch with what is below it, or a block with its nodes, each as a list of names."""
+    """A switch with its parts, or a block with its nodes, each as a list of names."""
 
     name: str
     nodes: str = ""
@@ -67,7 +67,9 @@ def read_conf(text: str) -> SlurmTopology:
 
 
 def read_unit(unit: Mapping[str, Value]) -> SlurmTopology:
-    """The topology of an entry of a topology.yaml: a tree, blocks, or neither. Raises SlurmError."""
+    """Return the topology of an entry of a topology.yaml: a tree, blocks, or neither. Raise SlurmError if it is
+    invalid.
+    """
     switches = [
         _ConfEntry(_text(entry, "switch"), _text(entry, "nodes"), _text(entry, "children"))
         for entry in mappings(mapping_at(unit, "tree").get("switches"))
@@ -88,7 +90,7 @@ def names_of(text: str, most: int = MAX_NAMES) -> list[str]:
 
 
 def _split(text: str) -> Iterator[list[str]]:
-    """The parts of each name in a list: by turns what is written, and what stands in brackets."""
+    """Yield the parts of each name in a list, alternately outside and inside brackets."""
     pieces: list[list[str]] = [[]]
     for piece in _MARKS.split(text):
         is_within = len(pieces) % 2 == 0
@@ -184,14 +186,14 @@ _Labels = dict[str, dict[str, str]]
 
 
 class TopographError(Exception):
-    """Output of topograph that cannot be read; the text says what it must be."""
+    """Raised if topograph's output is unreadable. The text names the valid content."""
 
 
 def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, Value], ...]:
-    """The objects of a cluster, its nodes with the labels that topograph's output among these objects gives them.
+    """Return a cluster's objects. Its nodes get the labels from topograph's output among them.
 
-    A label that a node carries stays. Where there is no node at all, the output's nodes are, with nothing but labels.
-    Raises TopographError.
+    Existing labels win. Without any node, the output's nodes are returned with only their labels. Raise TopographError
+    if the output is invalid.
     """
     listed = list(objects)
     labels: _Labels = {}
@@ -288,7 +290,7 @@ def _with_labels(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, st
 
 
 def _own(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
-    """The labels of a node: by its name, by the instance that topograph notes, or by the end of its provider's id."""
+    """Return the labels of a node: by its name, by topograph's instance, or by the end of its provider's id."""
     instance = text_at(node, "metadata", "annotations", _INSTANCE)
     provider = text_at(node, "spec", "providerID").rpartition("/")[2]
     names = (text_at(node, "metadata", "name"), instance, provider)
