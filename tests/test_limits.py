@@ -8,11 +8,11 @@ from krmfn import run
 from krmfn.envelope import MAX_ITEMS
 from krmfn.yamltext import pyyaml
 from krmfn.yamltext.reader import MAX_DEPTH, MAX_NODES
-from packwise import confined
-from packwise.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.diff import difference as state
 from packwise.findings.finding import MAX_TEXT
 from packwise.frontends.dynamo.shape import MOST_RANKS
+from packwise.frontends.osmo import confined
+from packwise.frontends.osmo.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.frontends.osmo.template import MAX_TEMPLATE
 from packwise.place.cluster import MAX_ADDED
 from packwise.place.run import MOST_EXACT

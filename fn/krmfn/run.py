@@ -20,7 +20,6 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast, overload
 from krmfn.resourcelist import ResourceList, ResourceListError, decode
 from krmfn.result import Result, Severity, exit_code, sort_results
-from krmfn.terminal import inert, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -233,6 +232,8 @@ def _divide(
 
 def _inert(result: Result) -> Result:
     """Return `result` with a message that clients such as kpt can print in a log of CI."""
+    from krmfn.terminal import inert
+
     message = inert(result.message)
     return result if message == result.message else result.replace(message=message)
 
@@ -265,6 +266,8 @@ def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
 def _say(stderr: IO[str], lines: Sequence[str]) -> None:
     if not lines:
         return
+    from krmfn.terminal import inert, visible
+
     text = inert("".join([f"{visible(line)}\n" for line in lines]))
     try:
         stderr.write(text.encode("utf-8", "replace").decode("utf-8"))

@@ -14,9 +14,15 @@ from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.objects.epochs import has_epoch, stable_identities
-from packwise.objects.identity import RENDERED_FROM, format_identity, identity, is_generated
-from packwise.objects.json_text import json_list, json_object, json_string
+from packwise.kubernetes.validation import json_list, json_object, json_string
+from packwise.objects.identity import (
+    RENDERED_FROM,
+    format_identity,
+    has_epoch,
+    identity,
+    is_generated,
+    stable_identities,
+)
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, GENERATED, KINDS, kind_of_object
 from packwise.objects.place import place_text
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from packwise import account
-from packwise import confined as module
-from packwise.confined import Confined, call_confined
-from packwise.frontends.osmo import document
+from packwise.frontends.osmo import account, document
+from packwise.frontends.osmo import confined as module
+from packwise.frontends.osmo.confined import Confined, call_confined
 from packwise.frontends.osmo.template import TextRead, read_as_osmo
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 

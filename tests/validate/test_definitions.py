@@ -6,9 +6,9 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
+from packwise import extras
 from packwise.extras import CRDS
 from packwise.objects.index import Index
-from packwise.validate import crds
 from packwise.validate.crds import definitions_of
 
 CRD = """\
@@ -32,7 +32,7 @@ spec:
 
 def test_a_crd_with_rules_needs_the_library_that_evaluates_them(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = CRDS.replace(module="no_such_module")
-    monkeypatch.setattr(crds, "CRDS", absent)
+    monkeypatch.setattr(extras, "CRDS", absent)
 
     chosen = definitions_of((), Index.of([KubeObject.parse(CRD)]))
 

@@ -138,7 +138,7 @@ def _failure(error: Exception) -> tuple[int, str]:
 
 def _run(call: Call) -> int:
     # Help and wrong usage do not need this import.
-    from packwise.account import one_account
+    from packwise.frontends.osmo.account import one_account
 
     with one_account():
         return call.command.run(call.arguments)

@@ -23,7 +23,7 @@ from packwise.output.markdown import comment as comment_of
 from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
 from packwise.place.run import baseline_of, part_of_placing, place_command, place_render, refuse_empty
-from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+from packwise.schedulers.simulation import TooManyPodsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
 from packwise.lenient import entries, mapping, mapping_at, mappings
-from packwise.objects.epochs import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, stable_identities
-from packwise.objects.identity import identity
+from packwise.objects.identity import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, identity, stable_identities
 from packwise.objects.kinds import GANGS, KINDS
 
 if TYPE_CHECKING:

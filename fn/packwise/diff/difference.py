@@ -27,8 +27,7 @@ from packwise.diff.change import (
 )
 from packwise.findings.finding import Finding
 from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in_place, text_at
-from packwise.objects.epochs import has_epoch
-from packwise.objects.identity import format_identity, identity, is_generated
+from packwise.objects.identity import format_identity, has_epoch, identity, is_generated
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY, GangFields
 from packwise.pipeline import render

@@ -14,8 +14,14 @@ from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.findings.finding import has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
-from packwise.objects.epochs import stable_identities
-from packwise.objects.identity import RENDERED_FROM, format_identity, format_object, identity, shown_name
+from packwise.objects.identity import (
+    RENDERED_FROM,
+    format_identity,
+    format_object,
+    identity,
+    shown_name,
+    stable_identities,
+)
 from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin, Place
 from packwise.pipeline.registry import omission_sources, queued_sources

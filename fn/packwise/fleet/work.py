@@ -17,7 +17,6 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
-from packwise.account import one_account
 from packwise.build.kustomization_files import copy_of, file_of
 from packwise.build.tree import SAYING, DiskTree, MemoryTree
 from packwise.check.judgement import is_of_release, judge
@@ -27,6 +26,7 @@ from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
 from packwise.fleet.packages import PackageClient, function_configuration, is_of_function
 from packwise.fleet.requests import PackageAnswer, lost_result, payload_of
 from packwise.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
+from packwise.frontends.osmo.account import one_account
 from packwise.generated import LOCAL_CONFIG
 from packwise.inputs.coverage import coverage_of, files_covered
 from packwise.inputs.git import skip_reasons
@@ -401,7 +401,7 @@ def _with_places(
 
     With `judges`, the render's findings are included.
     """
-    from packwise.schedulers.kai.gang_jobs import TooManyPodsError
+    from packwise.schedulers.simulation import TooManyPodsError
 
     try:
         rendered, gangs = _places(package_of_side(after, None), nodes)

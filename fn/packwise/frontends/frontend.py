@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, Omission, WorkloadPlan
     from packwise.revisions.grove import Revision, Step
@@ -28,6 +29,25 @@ class OmissionsOf(Protocol):
         self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
     ) -> Iterable[tuple[WorkloadPlan, Omission]]:
         """Yield the omissions of the front end's `plans` without errors, each with its plan."""
+        ...
+
+
+class Recognition(Protocol):
+    """The module that recognizes the documents of another tool."""
+
+    KEYS: tuple[str, ...]
+    """Keys of which each document has one, at whatever depth."""
+
+    def is_document(self, value: Value) -> bool:
+        """True if a YAML document is one of the tool's."""
+        ...
+
+    def may_be_document(self, text: str) -> bool:
+        """True if a text that is no YAML may be one all the same."""
+        ...
+
+    def document_places(self, inventory: Inventory) -> Sequence[object]:
+        """Return the places of the documents in the input."""
         ...
 
 

@@ -691,3 +691,22 @@ def _integer(text: str, limit: int, function: str) -> int | str:
     number = int(digits) if len(digits) < len(str(_INT64)) + 1 else _INT64 + 1
     number = -number if text.startswith("-") else number
     return number if -limit <= number < limit else f"{fault}value out of range"
+
+
+def json_string(text: str) -> str:
+    """`text` as a JSON string."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
+
+
+def json_object(fields: Mapping[str, str]) -> str:
+    """A JSON object of these fields, in their order; the values are JSON already."""
+    return "{" + ",".join([f"{json_string(name)}:{value}" for name, value in fields.items()]) + "}"
+
+
+def json_list(entries: Iterable[str]) -> str:
+    """Return a JSON array of entries in JSON."""
+    return "[" + ",".join(entries) + "]"

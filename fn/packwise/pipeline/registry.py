@@ -15,7 +15,6 @@ from krmfn.record import Record
 from packwise.findings.finding import Stage
 from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove
-from packwise.frontends.osmo import recognition
 from packwise.objects.kinds import DYNAMO_GRAPH, KUBERNETES_WORKLOAD, KUEUE_TOPOLOGY
 from packwise.schedulers.grove import GROVE
 from packwise.schedulers.kai import scheduler as kai
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings.finding import Rule
-    from packwise.frontends.frontend import FrontEnd, OmissionsOf
+    from packwise.frontends.frontend import FrontEnd, OmissionsOf, Recognition
     from packwise.objects.index import Index, Inventory
     from packwise.revisions.grove import Revision
     from packwise.schedulers import QueuedPodsOf, Scheduler, SchedulerInput, SimulationOf
@@ -38,21 +37,17 @@ if TYPE_CHECKING:
 class FrontEndEntry(Record):
     """A front end. `load` imports it and `rules` imports its table of rules.
 
-    A front end for documents of another tool recognizes them: `is_document` by the value, `may_be_document` by a text
-    that is not YAML, and `has_documents` in an inventory. It is imported only for these. Each document has one of
-    `document_keys` at some place. Without these functions its workloads are Kubernetes objects.
-
-    `kind` is set if the front end is imported only for this kind. `has_objects` returns True if the inventory has
-    objects of its many kinds. `omissions` imports the source of missing values for `packwise explain`, or is None if
-    every missing value has a finding. `speaker` is the component quoted by its rules, or "" for an operator.
+    If its workloads are documents of another tool, `recognition` imports the module that recognizes them, in files and
+    in objects of the kinds `carriers`. Other workloads are Kubernetes objects: `kind` is their only kind, and
+    `has_objects` tells whether objects of many kinds are there. The front end is imported only for its workloads.
+    `omissions` imports the function that explains missing values; None if every request leads to a value or a finding.
+    `speaker` is the component whose texts its rules quote; "" for an operator.
     """
 
     load: Callable[[], FrontEnd]
     rules: Callable[[], Iterable[Rule]]
-    is_document: Callable[[Value], bool] | None = None
-    may_be_document: Callable[[str], bool] | None = None
-    document_keys: tuple[str, ...] = ()
-    has_documents: Callable[[Inventory], bool] | None = None
+    recognition: Callable[[], Recognition] | None = None
+    carriers: tuple[tuple[str, str], ...] = ()
     kind: tuple[str, str] | None = None
     has_objects: Callable[[Inventory], bool] | None = None
     omissions: Callable[[], OmissionsOf] | None = None
@@ -64,7 +59,15 @@ class FrontEndEntry(Record):
             return bool(inventory.items.of_kind(*self.kind))
         if self.has_objects is not None:
             return self.has_objects(inventory)
-        return self.has_documents is None or self.has_documents(inventory)
+        return self.recognition is None or self.has_documents(inventory)
+
+    def has_documents(self, inventory: Inventory) -> bool:
+        """True if documents of the front end's tool are among the input."""
+        if self.recognition is None or not (
+            inventory.documents or any(inventory.items.of_kind(*kind) for kind in self.carriers)
+        ):
+            return False
+        return bool(self.recognition().document_places(inventory))
 
 
 class SchedulerEntry(Record):
@@ -98,7 +101,11 @@ class SchedulerEntry(Record):
 def _importer(place: str) -> Callable[[], Any]:
     """Return a function that imports the object at `place` (a module of packwise and a name) when called."""
     module, _, name = place.partition(":")
-    return lambda: getattr(import_module(f"packwise.{module}"), name)
+    return lambda: getattr(import_module(f"packwise.{module}"), name) if name else import_module(f"packwise.{module}")
+
+
+def _recognitions() -> list[Recognition]:
+    return [entry.recognition() for entry in FRONT_ENDS if entry.recognition is not None]
 
 
 def _dynamo() -> FrontEnd:
@@ -113,10 +120,6 @@ def _dynamo_omissions() -> OmissionsOf:
     from packwise.frontends.grove.omissions import omissions as of_grove
 
     return omissions(of_grove)
-
-
-def _has_osmo_documents(inventory: Inventory) -> bool:
-    return bool(recognition.document_places(inventory))
 
 
 def _has_kubernetes_gangs(inventory: Inventory) -> bool:
@@ -143,10 +146,9 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         speaker="OSMO",
         load=_importer("frontends.osmo.frontend:OSMO"),
         rules=_importer("frontends.osmo.rules:RULES"),
-        is_document=recognition.is_document,
-        may_be_document=recognition.may_be_document,
-        document_keys=recognition.KEYS,
-        has_documents=_has_osmo_documents,
+        recognition=_importer("frontends.osmo.recognition"),
+        # The ConfigMaps of a kustomization, and what holds the values of OSMO's charts: spec/osmo.md#1.
+        carriers=(("", "ConfigMap"), ("helm.toolkit.fluxcd.io", "HelmRelease"), ("argoproj.io", "Application")),
         omissions=_importer("frontends.osmo.omissions:omissions"),
     ),
     FrontEndEntry(
@@ -227,7 +229,7 @@ def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
 
 def workload_front_ends() -> tuple[FrontEnd, ...]:
     """Return the front ends for Kubernetes objects."""
-    return tuple(entry.load() for entry in FRONT_ENDS if entry.has_documents is None)
+    return tuple(entry.load() for entry in FRONT_ENDS if entry.recognition is None)
 
 
 def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
@@ -266,19 +268,19 @@ def queued_sources() -> tuple[QueuedPodsOf, ...]:
 
 def brings_topologies(inventory: Inventory) -> bool:
     """Return True if the input has documents of another tool. They bring their own topologies."""
-    return any(entry.has_documents is not None and entry.has_documents(inventory) for entry in FRONT_ENDS)
+    return any(entry.has_documents(inventory) for entry in FRONT_ENDS)
 
 
 def document_keys() -> tuple[str, ...]:
     """Return keys of foreign documents. Each such document of a front end has one of them."""
-    return tuple(key for entry in FRONT_ENDS for key in entry.document_keys)
+    return tuple(key for recognition in _recognitions() for key in recognition.KEYS)
 
 
 def is_document(value: Value) -> bool:
     """Return True if a YAML document that is not a Kubernetes object belongs to a front end."""
-    return any(entry.is_document is not None and entry.is_document(value) for entry in FRONT_ENDS)
+    return any(recognition.is_document(value) for recognition in _recognitions())
 
 
 def may_be_document(text: str) -> bool:
     """True if a text that is no YAML may be a document of a front end all the same."""
-    return any(entry.may_be_document is not None and entry.may_be_document(text) for entry in FRONT_ENDS)
+    return any(recognition.may_be_document(text) for recognition in _recognitions())

@@ -20,7 +20,7 @@ from krmfn.result import Severity, exit_code
 from packwise import generated, keys, placement
 from packwise.findings.finding import Finding, Rule
 from packwise.objects import index, kinds
-from packwise.pipeline import registry, steps
+from packwise.pipeline import judge, registry, steps
 from packwise.select import evidence, selection
 from packwise.settings import configuration, operator
 from packwise.settings.topologyrender import settings_place
@@ -288,7 +288,7 @@ _PRECONDITIONS = (
 _AFTER_SCHEDULERS = (
     *crds.VERDICT_RULES,
     *crds.OBJECT_RULES,
-    *steps.STRING_RULES,
+    *judge.STRING_RULES,
     *keys.RULES,
     *generated.RULES,
 )

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.objects.epochs import gang_identities
+from packwise.objects.identity import gang_identities
 from packwise.pipeline.registry import simulations, unsimulated_queues
 from packwise.placement import Gang
 from packwise.schedulers.kai.gang_jobs import is_of_kai

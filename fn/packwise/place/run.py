@@ -47,10 +47,9 @@ from packwise.place.placing import (
 from packwise.render.files import render_inputs
 from packwise.schedulers.kai.allocate.scene import PODS
 from packwise.schedulers.kai.allocate.session import allocate
-from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.simulation import KaiSimulation, turn_of
 from packwise.schedulers.kai.snapshot import Snapshot, SnapshotError, read_snapshot
-from packwise.schedulers.simulation import FITS, PENDING
+from packwise.schedulers.simulation import FITS, PENDING, TooManyPodsError
 from packwise.wording import count_text
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from packwise.generated import LOCAL_CONFIG, PATH, file_of
 from packwise.inputs.reader import Document, InputFile
 from packwise.inputs.request import UsageError
 from packwise.inputs.variants import variants_as_one
-from packwise.objects.epochs import stable_identities
-from packwise.objects.identity import identity, is_generated
+from packwise.objects.identity import identity, is_generated, stable_identities
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import Rendered, render
 from packwise.pipeline.rules import rules_missed_by

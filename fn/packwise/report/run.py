@@ -20,16 +20,16 @@ from packwise.diff.run import Comparison, changed_kinds, notes
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
-from packwise.objects.epochs import gang_identities
+from packwise.objects.identity import gang_identities
 from packwise.output.findings_text import stderr_lines
 from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
 from packwise.place.placing import Situation, not_placed, place_gangs, situation
 from packwise.render.files import render_inputs
 from packwise.report.drawing import Drawn, as_html, as_mermaid, as_svg
-from packwise.schedulers.kai.gang_jobs import TooManyPodsError
 from packwise.schedulers.kai.simulation import level_words
 from packwise.schedulers.kai.snapshot import Snapshot
+from packwise.schedulers.simulation import TooManyPodsError
 from packwise.schedulers.wording import GPU, level_word
 from packwise.settings.configuration import has_topology
 from packwise.topologies.run import has_sources

@@ -25,6 +25,10 @@ Spread = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """The pods of each pod set by node, or by domain if the scheduler chooses no node."""
 
 
+class TooManyPodsError(Exception):
+    """The gangs have more pods than a simulation places."""
+
+
 class GangPart(Record):
     """A whole gang, or a set of its pods `depth` sets below. The gang needs `members` of its `pods`.
 

@@ -9,7 +9,6 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.extras import CRDS
 from packwise.findings.finding import Effect, Finding, Problem, Rule, findings_of
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.index import ONCE
@@ -164,10 +163,14 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
             is_wrong = True
     if definition is None or is_wrong:
         return None
-    if definition.needs_expressions and not CRDS.is_installed:
-        message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
-        findings.append(Finding.of(UNCHECKED, definition.item, ("spec", "versions"), message, severity=Severity.ERROR))
-        return None
+    if definition.needs_expressions:
+        from packwise.extras import CRDS
+
+        if not CRDS.is_installed:
+            message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
+            path = ("spec", "versions")
+            findings.append(Finding.of(UNCHECKED, definition.item, path, message, severity=Severity.ERROR))
+            return None
     return definition
 
 

@@ -41,9 +41,8 @@ from packwise.frontends.grove.rules.book import (
     run,
 )
 from packwise.frontends.grove.schema import check_shape
-from packwise.objects.epochs import PART_OF
-from packwise.objects.identity import identity
-from packwise.objects.json_text import json_object, json_string
+from packwise.kubernetes.validation import json_object, json_string
+from packwise.objects.identity import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
 from packwise.revisions.grove import ALPHA_12_RC1, GREP_244_MULTI, REVISIONS

@@ -16,8 +16,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
-from packwise.objects.epochs import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE
-from packwise.objects.identity import identity
+from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
 from packwise.settings.topologyrender import settings_place

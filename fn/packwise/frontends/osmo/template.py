@@ -13,9 +13,9 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
-from packwise import account as accounts
-from packwise.account import current_account
 from packwise.extras import OSMO
+from packwise.frontends.osmo import account as accounts
+from packwise.frontends.osmo.account import current_account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yaml.error import Mark
 
     from krmfn.value import Value
-    from packwise.account import Account
+    from packwise.frontends.osmo.account import Account
     from packwise.frontends.osmo.sandbox import Failure
 
 _MAX_DEPTH = 500
@@ -211,7 +211,7 @@ def _default_values(section: TextSection | None) -> Mapping[str, Value] | Unfill
 
 def _render(workflow: TextSection, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
     # Jinja is imported where there is a template, and nowhere else.
-    from packwise.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, call_confined
+    from packwise.frontends.osmo.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, call_confined
     from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
 
     if account.is_spent:

@@ -17,6 +17,7 @@ from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.pods import Manifest, read_pod, texts_at, with_objects
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
+from packwise.schedulers.simulation import TooManyPodsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,10 +45,6 @@ CHART_CLASSES = {"inference": 125, "build": 100, "build-preemptible": 75, "train
 
 _UNNAMED_CLASS = "train"
 """The class that KAI's pod-grouper gives to a PodGroup where the workload names none."""
-
-
-class TooManyPodsError(Exception):
-    """The gangs have more pods than are placed."""
 
 
 class GangJob(Record):

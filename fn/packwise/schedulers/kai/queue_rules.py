@@ -15,12 +15,13 @@ from packwise.placement import Gang, GangPod
 from packwise.schedulers.kai.allocate.pools import absent_queues
 from packwise.schedulers.kai.allocate.scene import Scene
 from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
-from packwise.schedulers.kai.gang_jobs import TooManyPodsError, gang_jobs, is_of_kai, pool_of
+from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, pool_of
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import queue_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import QUEUE_MEMORY, Snapshot
 from packwise.schedulers.kai.versions import NAME
+from packwise.schedulers.simulation import TooManyPodsError
 from packwise.wording import closest
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.epochs import PLACEHOLDER, without_epoch
+from packwise.objects.identity import PLACEHOLDER, without_epoch
 from packwise.schedulers.kai.allocate.pools import scene_in_pool
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene
 from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of

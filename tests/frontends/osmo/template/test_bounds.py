@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from packwise import account as accounts
-from packwise import confined
-from packwise.account import Account
+from packwise.frontends.osmo import account as accounts
+from packwise.frontends.osmo import confined
+from packwise.frontends.osmo.account import Account
 from packwise.frontends.osmo.template import Filled, Unfilled, fill
 
 pytestmark = [

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from packwise import confined as module
-from packwise.confined import Confined, ConfinedError, call_confined
+from packwise.frontends.osmo import confined as module
+from packwise.frontends.osmo.confined import Confined, ConfinedError, call_confined
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 
@@ -204,7 +204,7 @@ def test_a_system_without_copies_of_processes_is_an_error(monkeypatch: pytest.Mo
 
 FIRST = """
 import atexit, os, sys
-from packwise.confined import call_confined
+from packwise.frontends.osmo.confined import call_confined
 atexit.register(print, "the end")
 sys.stdout.write("buffered ")
 print(call_confined(lambda: b"answer").answer)
@@ -219,7 +219,7 @@ def test_nothing_happens_twice() -> None:
 
 ENDLESS = """
 import os, signal, sys
-from packwise import confined
+from packwise.frontends.osmo import confined
 confined.MAX_SECONDS = 30
 def forever():
     while True: pass

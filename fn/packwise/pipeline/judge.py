@@ -1,0 +1,237 @@
+"""All findings about workloads, topologies and objects: those of the steps before, and those of the whole input.
+
+Source: spec/packwise.md#3; apimachinery, ObjectMeta.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
+from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload
+from packwise.frontends.grove.admission import differing_rules
+from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
+from packwise.frontends.grove.podcliqueset import NAME_RULES
+from packwise.frontends.grove.rules.topology import DISABLED
+from packwise.keys import key_findings
+from packwise.objects.identity import group_and_kind
+from packwise.objects.index import ONCE, are_strings
+from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, WORKLOADS
+from packwise.pipeline.registry import front_ends
+from packwise.revisions.grove import RELEASES
+from packwise.select.selection import ABSENT
+from packwise.settings.configuration import has_topology, held_configuration
+from packwise.topology.known import check_protection
+from packwise.validate.crds import check_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
+    from packwise.objects.index import Index
+    from packwise.objects.place import Generated
+    from packwise.schedulers import SchedulerInput
+    from packwise.select.selection import Selection
+    from packwise.validate.crds import Definitions
+
+STRINGS = Rule("metadata-strings", "A name, label or annotation is not a string.", "spec/kubernetes.md#1.1")
+STRING_RULES = (STRINGS,)
+"""Rules of the metadata of every kind."""
+
+
+class FindingsBySubject(Record):
+    """Findings in the order of the report: about the whole input, about workloads, about other objects."""
+
+    of_input: tuple[Finding, ...]
+    of_workloads: tuple[Finding, ...]
+    of_objects: tuple[Finding, ...]
+
+
+def judge(
+    source: SchedulerInput,
+    selection: Selection,
+    known: FindingsBySubject,
+    generated: Sequence[Generated],
+    *,
+    is_part: bool,
+    writes: bool,
+) -> FindingsBySubject:
+    """Return the `known` findings and the ones about topologies, `generated` objects and the whole input.
+
+    `is_part` is true if the input is a part of several clusters' packages.
+    """
+    items = source.inventory.items
+    # A configuration with a slip in its kind is none that is absent.
+    is_part = is_part or bool(known.of_input)
+    absence, of_workloads = _split_absence(known.of_workloads, selection, items, is_part=is_part)
+    if selection.is_assumed:
+        of_workloads = _name_assumption(of_workloads, selection)
+    of_topologies = adjust_severity([*source.topologies.findings, *_protection(source)], selection, writes=writes)
+    of_lists = _generated_in_lists(items) if writes else ()
+    of_objects = [*of_lists, *known.of_objects, *_refused_by_crds(source, generated)]
+    of_objects = adjust_severity(of_objects, selection, writes=writes)
+    known_findings = [*of_topologies, *of_workloads, *of_objects]
+    of_metadata = [
+        *_metadata_findings(items, known_findings),
+        *_workload_metadata(items, known_findings, source.settings.kai_name),
+    ]
+    revision = source.cluster.revision if selection.is_named else None
+    of_keys = (
+        *key_findings(items, revision),
+        *candidate_key_findings(items, source.settings.kai_version, source.settings.kai_name),
+    )
+    evidence = () if selection.evidence is None else selection.evidence.findings
+    return FindingsBySubject(
+        of_input=(*absence, *known.of_input, *of_topologies),
+        of_workloads=tuple(of_workloads),
+        of_objects=(*of_objects, *of_metadata, *of_keys, *evidence),
+    )
+
+
+def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes: bool) -> list[Finding]:
+    """Return the findings with the severity of written objects if the command `writes` them.
+
+    Findings that only follow from another release's API are removed.
+    """
+    severe = [
+        finding if finding.when_written is None or not writes else finding.replace(severity=finding.when_written)
+        for finding in findings
+    ]
+    return severe if selection.evidence is None else selection.evidence.without_consequences(severe)
+
+
+def _protection(source: SchedulerInput) -> list[Finding]:
+    """Findings about changes of topologies that workloads use."""
+    inventory, revision = source.inventory, source.cluster.revision
+    uses = (use for front_end in front_ends(inventory) for use in front_end.uses(inventory, source.settings, revision))
+    return check_protection(inventory, revision, uses)
+
+
+def _generated_in_lists(index: Index) -> Iterator[Finding]:
+    """Report objects of an earlier render in Lists. They are not updated there and would appear twice."""
+    items = [item for item in index.generated.values() if item.source.entry]
+    if items:
+        more = f"; so must {len(items) - 1} more" if len(items) > 1 else ""
+        message = f"must stand outside a List, in which packwise cannot bring it up to date: take it out{more}"
+        yield Finding.of(ONCE, items[0], (), message)
+
+
+def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> Iterable[Finding]:
+    """Errors of the cluster's CRDs."""
+    if not source.definitions.by_kind:
+        return ()
+    unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
+    return check_objects(generated, source.inventory, source.definitions, unknown)
+
+
+_KINDS = frozenset(kind.key for kind in KINDS)
+
+
+def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Finding]:
+    """Report each value in a judged object's metadata that must be a string, unless it is `known`.
+
+    The API server decodes the metadata of every kind in the same way.
+    """
+    for item in index.malformed:
+        key = group_and_kind(item.value)
+        if key in _KINDS or key in BESIDE_PODS or _configures(item) or may_be_workload(item):
+            yield from _type_findings(item, known)
+
+
+def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
+    """The same of workloads that KAI groups itself, and of the templates in them."""
+    for item, path, metadata in candidate_metadata(index, kai_name):
+        if not are_strings(metadata):
+            yield from _type_findings(item, known, path, metadata)
+
+
+def _configures(item: KubeObject) -> bool:
+    return has_topology(item) or held_configuration(item) is not None
+
+
+def _type_findings(
+    item: KubeObject, known: Iterable[Finding], path: FieldPath = ("metadata",), metadata: Value = None
+) -> Iterator[Finding]:
+    # Few inputs have one.
+    from packwise.validate.structure import ValuePath, type_problems
+
+    paths = {finding.path for finding in known if finding.subject is item}
+    value = item.value.get("metadata") if metadata is None else metadata
+    at = ValuePath()
+    for step in path:
+        at = at.field(step) if isinstance(step, str) else at.entry(step)
+    for order, problem in enumerate(type_problems(value, at)):
+        if problem.path not in paths:
+            yield Finding.about(problem, item, STRINGS, order=order)
+
+
+def _split_absence(
+    findings: Sequence[Finding], selection: Selection, index: Index, *, is_part: bool
+) -> tuple[tuple[Finding, ...], Sequence[Finding]]:
+    """Return the single finding about a missing topology configuration, and the other findings without its
+    consequences.
+
+    It does not apply to a part of several clusters' packages or to a configuration with a misspelt name. It is not
+    reported if no workload requests a topology.
+    """
+    absent = selection.absent
+    if absent is None:
+        return (), findings
+    refused = [finding for finding in findings if finding.rule == DISABLED.name]
+    rest = [finding for finding in findings if finding.rule != DISABLED.name]
+    if is_part:
+        return (), rest
+    if not refused:
+        return ((absent,) if _asks_for_topology(index) else ()), findings
+    number = len({finding.subject for finding in refused})
+    workloads = "a workload has a topology constraint" if number == 1 else f"{number} workloads have constraints"
+    message = f"{absent.message}; {workloads}, which the operator refuses while that is so"
+    where = absent if absent.subject is not None else refused[0]
+    cause = Finding.of(ABSENT, where.subject, where.path, message, severity=Severity.ERROR)
+    return (cause,), rest
+
+
+def _asks_for_topology(index: Index) -> bool:
+    """True if a workload has a topology constraint, also where it is refused for something else."""
+    workloads = [item for kind in WORKLOADS for item in index.of_kind(*kind.key)]
+    return any(_has_constraint(item.value) for item in workloads)
+
+
+def _has_constraint(value: Value) -> bool:
+    if isinstance(value, dict):
+        return bool(value.get("topologyConstraint")) or any(_has_constraint(each) for each in value.values())
+    return isinstance(value, list) and any(_has_constraint(each) for each in value)
+
+
+def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[Finding]:
+    """The findings, each with a clause that names the assumed release where another one might not give it."""
+    clause = f'; Grove "{selection.revision.name}" is assumed'
+    return [
+        finding.replace(message=finding.message + clause)
+        if _rests_on_release(finding, selection.definitions)
+        else finding
+        for finding in findings
+    ]
+
+
+def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
+    # Most runs name a release, and need no table of all fields.
+    from packwise.frontends.grove.schema.crd import is_alike
+
+    if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
+        # The cluster's own definition of PodCliqueSets judges the fields; else most releases have them alike.
+        return definitions.of_kind(*POD_CLIQUE_SET.key) is None and not is_alike(finding.path, RELEASES)
+    return finding.rule in _differing_rules()
+
+
+@cache
+def _differing_rules() -> frozenset[str]:
+    """Return the names of rules that differ between releases: webhooks' rules and rules about epochs."""
+    from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
+
+    return differing_rules(RELEASES) | {rule.name for rule in (*EPOCH_RULES, *NAME_RULES)}
