@@ -47,38 +47,37 @@ SMALL = frozenset({"__main__", "function", "kubernetes", "wording"})
 RULES_HEAD = """\
 # Rules
 
-Every finding names the rule it comes from: `[rule]` at the end of a line, `rule` in JSON, `tags.rule` in the results of
-a KRM function. An error stops the render, a warning and an info do not. Where Grove's operator, OSMO or an API server
-would refuse the object, the finding also carries its exact text (`operatorMessage`).
+Every finding names its rule: `[rule]` at the end of a line, `rule` in JSON, `tags.rule` in the results of a KRM
+function. An error stops the render, a warning or an info does not. If Grove's operator, OSMO or an API server would
+refuse the object, the finding also has its exact text (`operatorMessage`).
 
-The last column leads to where the rule is written down: a numbered rule of Grove's webhook (r: on create and update, u:
-on update), or a section of [what packwise knows of others](../spec/README.md). Each rule is explained below the table;
-`packwise rules NAME` prints the same.
+The last column links to the source of the rule. This is a numbered rule of Grove's webhook (r: on create and update, u:
+on update) or a section of [the specification](../spec/README.md). A section below the table explains each rule;
+`packwise rules NAME` prints it.
 
-| Rule | Severity | What must be | Source |
+| Rule | Severity | Problem | Source |
 |---|---|---|---|
 """
 
 EXAMPLES_HEAD = """
-Examples show the fields that matter; the rest is as in any valid object. Where an example shows no configuration, the
-cluster has the levels `zone`, `rack` and `host`.
+Examples show only the fields that matter for the rule. If an example shows no configuration, the cluster has the levels
+`zone`, `rack` and `host`.
 
 """
 
 KEYS_HEAD = """\
 # Labels and annotations
 
-The keys that Grove, KAI and Dynamo read of workloads of Grove and Dynamo, and where. A key that is nearly one of these
-is reported by [`key-spelling`](rules.md#key-spelling), one in another place by [`key-place`](rules.md#key-place), and a
-value that does not count by [`key-value`](rules.md#key-value) or [`key-refused`](rules.md#key-refused). All other keys
-are left alone.
+This page lists the keys that Grove, KAI and Dynamo read from workloads of Grove and Dynamo. packwise reports a misspelt
+key ([`key-spelling`](rules.md#key-spelling)), a misplaced key ([`key-place`](rules.md#key-place)) and a value without an
+effect ([`key-value`](rules.md#key-value), [`key-refused`](rules.md#key-refused)). It ignores all other keys.
 
-What is read of
+Components read the keys at these places:
 
-- a PodCliqueSet stands in its `metadata`, of cliques and scaling groups beside their `name`;
-- a DynamoGraphDeployment stands in its `metadata`; of its spec, in `labels` and `annotations` below `spec`, which
-  become those of the PodCliqueSet; of its components, in `podTemplate.metadata`, in v1alpha1 beside the fields of a
-  service or in its `extraPodMetadata`.
+- PodCliqueSet: in its `metadata`. The keys of cliques and scaling groups are beside their `name`.
+- DynamoGraphDeployment: in its `metadata`. `labels` and `annotations` below `spec` become the keys of the PodCliqueSet.
+  The keys of a component are in `podTemplate.metadata`. In v1alpha1 they are beside the fields of a service or in its
+  `extraPodMetadata`.
 
 | Key | Read by | As | Values | Releases |
 |---|---|---|---|---|
@@ -87,28 +86,28 @@ What is read of
 WORKLOAD_KEYS_HEAD = """
 ## Workloads that KAI groups itself
 
-What KAI reads of Jobs, JobSets and other kinds that no operator makes gangs of
-([how](../how-to/gangs-without-grove.md)). The *owner* is the object that the PodGroup is of. Elsewhere a key has no
-effect, and KAI says so nowhere.
+KAI reads these keys from Jobs, JobSets and other kinds that it groups itself
+([how](../how-to/gangs-without-grove.md)). The *owner* is the object of the PodGroup. A key at another place has no
+effect, and KAI does not report it.
 
 | Key | Read by | As | Where | Values | KAI |
 |---|---|---|---|---|---|
 """
 
 WORKLOAD_PLACES_HEAD = """
-| Kind | The owner's keys stand in | Those of pods in | Others in |
+| Kind | Keys of the owner | Keys of the pods | Other keys |
 |---|---|---|---|
 """
 
 KUEUE_KEYS_HEAD = """
 ## Jobs that Kueue queues
 
-What Kueue reads of a topology ([how](../how-to/kueue.md)): annotations in the metadata of each pod template of a job,
-of a pod its own; of a SparkApplication beside the fields of driver and executor. `kueue.x-k8s.io/queue-name` is a label
-of the job itself, of a CronJob in `spec.jobTemplate.metadata`. A key that is misspelt or stands elsewhere
-[`kueue-key`](rules.md#kueue-key) reports. Levels are node labels.
+Kueue reads these annotations from the metadata of each pod template of a job ([how](../how-to/kueue.md)). For a pod it
+reads the pod's own metadata. In a SparkApplication they are beside the fields of driver and executor.
+`kueue.x-k8s.io/queue-name` is a label of the job itself; for a CronJob it is in `spec.jobTemplate.metadata`.
+[`kueue-key`](rules.md#kueue-key) reports misspelt and misplaced keys. Levels are node labels.
 
-| Key | What it asks for |
+| Key | Request |
 |---|---|
 """
 
@@ -125,7 +124,7 @@ KUEUE_KEYS = {
 WRITTEN_KEYS_HEAD = """
 ## Written by operators
 
-Operators and KAI write these themselves, so that where they stand is not judged.
+Operators and KAI write these keys, so packwise does not judge their places.
 
 | Key | Written by |
 |---|---|
@@ -134,22 +133,22 @@ Operators and KAI write these themselves, so that where they stand is not judged
 COMMANDS_HEAD = """\
 # Commands
 
-`packwise help COMMAND` prints what this page says of it. Paths are files and folders; `-` is standard input. Exit
-codes: 0 no error, 1 errors were found, 2 wrong usage.
+`packwise help COMMAND` prints the section of a command. Paths are files and folders; `-` is standard input. Exit codes:
+0 no error, 1 errors were found, 2 wrong usage.
 
-| Command | What it does |
+| Command | Purpose |
 |---|---|
 """
 
 CONFIGURATION_HEAD = """\
 # TopologyRender
 
-The configuration of packwise, `packwise.dev/v1alpha1`. It stands among the objects of a package, or is given as
-functionConfig or with `--config`; tools read it and never apply it. In a ConfigMap as functionConfig the same fields
-are keys of `data`, each a YAML text. Unknown fields are errors.
+The configuration of packwise, `packwise.dev/v1alpha1`. Put it among the objects of a package, or pass it as
+functionConfig or with `--config`. packwise reads it; no cluster needs it. In a ConfigMap as functionConfig, the same
+fields are keys of `data`, each a YAML text. Unknown fields are errors.
 
-Editors check and complete it with [`topologyrender.schema.json`](topologyrender.schema.json): with the YAML language
-server, as the file's first line `# yaml-language-server: $schema=` and the schema's path.
+Editors check and complete it with [`topologyrender.schema.json`](topologyrender.schema.json). For the YAML language
+server, write `# yaml-language-server: $schema=` and the schema's path in the file's first line.
 
 """
 
@@ -159,13 +158,13 @@ TABLE_HEAD = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 REVISIONS_HEAD = """\
 # Revisions: designs and releases
 
-Grove's topology-aware scheduling differs from release to release, and was designed several times before. A cluster runs
-one of these; `spec.revision` of a TopologyRender names it, by the tag of the release or by the name of the design. What
-they mean for a team is told in [Which Grove does my cluster run?](../explanation/revisions.md)
+Grove's topology-aware scheduling differs from release to release, and there were several designs before the first one.
+Set `spec.revision` of a TopologyRender to the tag of the release in your cluster or to the name of a design.
+[Which Grove does my cluster run?](../explanation/revisions.md) helps to choose.
 
 ## Releases
 
-Releases of one record do the same for whoever renders; `grep-244` and `upstream` are designs that a release has become.
+Releases of one record render alike. Releases later implemented the designs `grep-244` and `upstream`.
 v0.1.0-alpha.10-rc1 was a prototype and never released.
 
 """
@@ -173,7 +172,7 @@ v0.1.0-alpha.10-rc1 was a prototype and never released.
 RECORDS_HEAD = """\
 ## Records
 
-What differs is data: one record for each, and these tables are made from them. Records that agree stand in one row.
+Each revision is a record of data, and these tables are generated from the records. Records that agree share a row.
 
 """
 
@@ -438,9 +437,10 @@ def releases_table() -> str:
 KAI_HEAD = """
 ## Releases of KAI
 
-`spec.kai.version` names the release that runs: what KAI's pod-grouper makes of workloads differs, and so does what its
-API server takes. Where nothing names one, the newest whose code was run counts, and a chart or an image of another
-among the input is a warning ([`kai-unnamed`](rules.md#kai-unnamed)). What was only read of a release refuses nothing.
+`spec.kai.version` names the release in your cluster. Releases differ in the PodGroups that the pod-grouper makes and in
+the objects that the API server accepts. If you omit it, packwise assumes the newest release whose code was run. It warns
+([`kai-unnamed`](rules.md#kai-unnamed)) if the input has a chart or an image of another release. packwise refuses no object
+by code of a release that was only read.
 
 """
 
@@ -494,7 +494,7 @@ def conditions_of(records: list[Revision]) -> str:
     revision = records[0]
     texts = revision.conditions
     names = ", ".join([record.name for record in records])
-    head = f"## Conditions of {names}\n\nOf a PodCliqueSet, type `{texts.type}`:\n\n"
+    head = f"## Conditions of {names}\n\nConditions of a PodCliqueSet, type `{texts.type}`:\n\n"
     rows = "| When | Status | Reason | Message |\n|---|---|---|---|\n"
     for title, field in CONDITION_ROWS:
         rows += case_row(title, getattr(texts, field))
@@ -502,7 +502,7 @@ def conditions_of(records: list[Revision]) -> str:
         rows += "\nA workload without constraints has none.\n"
     status = revision.topology_status
     if status is not None:
-        rows += "\nOf the ClusterTopology, type `Ready`:\n\n| When | Status | Reason | Message |\n|---|---|---|---|\n"
+        rows += "\nConditions of the ClusterTopology, type `Ready`:\n\n| When | Status | Reason | Message |\n|---|---|---|---|\n"
         rows += case_row("KAI takes the Topology", status.ready) + case_row("KAI refuses it", status.failed)
     return head + rows
 
