@@ -42,7 +42,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
     ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
-    ("pods that are placed", MAX_PODS, "the gangs must have at most 500000 pods together"),
+    ("pods that are placed", MAX_PODS, "the gangs have more than 500000 pods together"),
     ("levels of queues", MAX_QUEUE_DEPTH, "it is above itself, or has 100 queues above it"),
     (
         "nodes that are added",

@@ -59,7 +59,7 @@ BRONZE_FINDING = {
     "file": "in/web.yaml",
     "line": 10,
     "column": 24,
-    "help": "A workload keeps the schema of its CRD.",
+    "help": "A workload does not match the schema of its CRD.",
 }
 
 
@@ -141,8 +141,8 @@ def test_users_own_objects_of_rendered_kinds(call: Call, files: Path) -> None:
 TOPOLOGY_REFUSED = [
     (
         "in/topology.yaml",
-        "must keep a rule of its CRD: levels are immutable: KAI refuses the Topology that is made of it; or render "
-        "none: `createTopologyResources: false`, or `emit` without Topology",
+        "must keep a rule of its CRD: levels are immutable; KAI refuses the Topology that is made of "
+        "it; or render none: `createTopologyResources: false`, or remove Topology from `emit`",
         'spec.levels: Invalid value: "array": levels are immutable',
     )
 ]

@@ -319,7 +319,7 @@ def test_the_policy_lets_nothing_else_run_and_nothing_be_loaded(call: Call) -> N
             'got "javascript:{path}"',
         ),
         (["-o", "html", "--nodes", "-", "-"], '"-" must stand once: stdin can be read for one purpose only'),
-        (["-o", "html", "--nodes", "in"], '--nodes "in" must hold nodes'),
+        (["-o", "html", "--nodes", "in"], '--nodes "in": found no nodes'),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("folder")

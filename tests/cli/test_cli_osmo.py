@@ -124,8 +124,8 @@ def test_a_workflow_that_is_gone_takes_its_objects_with_it(call: Call, package: 
 
 
 REPLACED = (
-    'changes the levels of Topology "osmo-pool-osmo-workflows-gb200-topology" (%s), which KAI does not let change: '
-    "delete it in the cluster when this is applied"
+    'the levels of Topology "osmo-pool-osmo-workflows-gb200-topology" change (they were %s), but '
+    "KAI does not allow that; delete it in the cluster when you apply this"
 )
 
 

@@ -319,15 +319,15 @@ def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> N
     [
         (["in"], "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; only a scenario, "
          "one JSON file with nodes and jobs, goes without"),
-        (["in", "--nodes", "in"], '--nodes "in" must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; '
-         "got none"),
+        (["in", "--nodes", "in"], '--nodes "in": found no nodes; pass the output of `kubectl get nodes,pods -A -o '
+                                  'json`'),
         (["in", "--nodes", "gone.json"], '"gone.json" does not exist'),
         (["in", "--nodes", "bad.json"], '"bad.json" must be YAML or JSON; 1:'),
         (["in", "--nodes", "latin.json"], '"latin.json" must be UTF-8'),
         (["in", "--nodes", "bad.zip"], '"bad.zip" must be a dump of KAI\'s snapshot plugin: a whole zip that holds '
          "snapshot.json, stored or deflated"),
-        (["in", "--nodes", "nodes.json", "--nodes", "nodes.json"], '--nodes "nodes.json", "nodes.json" must hold each '
-         'node once; got Node "n0" twice'),
+        (["in", "--nodes", "nodes.json", "--nodes", "nodes.json"], '--nodes "nodes.json", "nodes.json": duplicate Node '
+                                                                   '"n0"'),
         (["-", "--nodes", "-"], '"-" must stand once: stdin can be read for one purpose only'),
         (["in", "--nodes", "nodes.json", "--drain", "n9"], '--drain must name a node, or label=value of some; got "n9"'
          ", which no node has"),
@@ -337,7 +337,7 @@ def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> N
          '4xexample.com/rack=r9 (1 to 100000 nodes); got "0xa=b"'),
         (["in", "--nodes", "nodes.json", "--add-nodes", "nodes.json"], '--add-nodes must bring new nodes; got "n0", '
          "which the cluster has"),
-        (["in", "--nodes", "nodes.json", "--add-nodes", "in"], '--add-nodes "in" must hold nodes, as'),
+        (["in", "--nodes", "nodes.json", "--add-nodes", "in"], '--add-nodes "in": found no nodes'),
         (["in", "--nodes", "nodes.json", "--replicas", "web"], "--replicas must be as in llm=2 or llm/prefill=4; got "
          '"web"'),
         (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas must name one workload; got "llm", of '
@@ -499,9 +499,9 @@ def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Cal
 
     assert ran.code == 1
     assert (
-        "2 pods must stand in one zone, and zone a may have room; KAI does not see it, because all nodes in question "
-        "share a level finer than zone, and KAI counts what is free within that level only: add a preferred level, "
-        "zone or a finer one"
+        "2 pods must be in one zone, and zone a may have room. KAI does not see it: all nodes in "
+        "question share a level finer than zone, and KAI counts free resources only within that level. "
+        "Add a preferred level, zone or a finer one"
     ) in ran.stdout
 
 

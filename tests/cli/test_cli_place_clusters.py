@@ -261,16 +261,16 @@ def test_running_pods_that_cannot_be_preempted_count_against_the_quota(place: An
 @pytest.mark.parametrize(
     ("queues", "message", "reason"),
     [
-        ([queue("other")], "QueueDoesNotExist: Queue 'q' does not exist.", 'there is no queue "q"'),
+        ([queue("other")], "QueueDoesNotExist: Queue 'q' does not exist.", 'the queue "q" does not exist'),
         (
             [queue("q", "p"), queue("p", "gone")],
             "QueueDoesNotExist: Queue 'q' does not exist.",
-            'the queue "q" does not count, since "gone" above it does not exist',
+            'KAI ignores the queue "q": its ancestor "gone" does not exist',
         ),
         (
             [queue("q"), queue("below", "q")],
             "",
-            'the queue "q" has queues below it ("below"); KAI skips its gangs without a word',
+            'the queue "q" has child queues ("below"), and KAI silently skips its gangs',
         ),
     ],
     ids=["missing", "orphan", "with children"],
@@ -296,7 +296,7 @@ def test_queues_that_nobody_shows_are_a_note(place: Any) -> None:
     answer = place(workload(), node("n0"))
 
     assert answer.state == "allocated"
-    assert answer.notes == ['the cluster\'s objects do not show the queue "q": its limits and quotas are not counted']
+    assert answer.notes == ['the queue "q" is not in the cluster\'s objects; its limits and quotas are not counted']
 
 
 def test_a_queue_of_another_scheduler_is_none_of_kais(place: Any) -> None:
@@ -428,7 +428,7 @@ def test_a_selector_of_namespaces_that_nobody_shows_is_a_note(place: Any) -> Non
     unknown = place(text, node("n0"), queue("q"), busy)
 
     assert unknown.state == "allocated"
-    assert "have an affinity to pods of namespaces by label" in unknown.notes[0]
+    assert "have an affinity to pods in namespaces with a label" in unknown.notes[0]
     assert place(text, node("n0"), queue("q"), busy, namespace).state == "pending"
 
 
@@ -577,7 +577,7 @@ def test_gates_of_the_pods_keep_the_gang_back(place: Any) -> None:
     answer = place(workload(schedulingGates=[{"name": "mine"}]), node("n0"), queue("q"))
 
     assert (answer.state, answer.message) == ("notready", "")
-    assert answer.reasons == ["scheduling gates keep 1 pod back, so KAI does not try to place them"]
+    assert answer.reasons == ["scheduling gates hold 1 pod back, and KAI does not try to place them"]
 
 
 CONFIG_MAP = {"kind": "ConfigMap", "metadata": {"name": "there", "namespace": "ns"}}
@@ -633,11 +633,14 @@ def test_objects_that_pods_need_are_a_note_where_nobody_shows_the_kind(place: An
 
     assert answer.state == "allocated"
     assert answer.notes == [
-        'pods of "w-0-a" use the RuntimeClass "nvidia", which the cluster\'s objects do not show: its overhead and '
-        "node selector are not counted",
+        'pods of "w-0-a" use the RuntimeClass "nvidia", which is not in the cluster\'s objects; its '
+        "overhead and node selector are not counted",
         'pods of "w-0-a" claim devices, which are not counted',
-        'pods of "w-0-a" need the ConfigMaps "settings"; the cluster\'s objects do not show whether they exist',
-        'pods of "w-0-a" need the PersistentVolumeClaims "data"; the cluster\'s objects do not show whether they exist',
+        'pods of "w-0-a" need the ConfigMaps "settings", which are not in the cluster\'s objects and may not exist',
+        (
+            'pods of "w-0-a" need the PersistentVolumeClaims "data", which are not in the cluster\'s objects '
+            "and may not exist"
+        ),
     ]
 
 
@@ -699,8 +702,8 @@ def test_what_the_cluster_decides_is_a_note(place: Any) -> None:
     answer = place(workload(), node("n0"), node("n1"), pool, queue("q"), waiting, ending)
 
     assert answer.notes == [
-        "1 other PodGroup in the cluster has pods that wait; KAI may place them first, which is not counted",
-        "1 pod of the cluster is being deleted and counts as running; KAI counts on its room",
+        "1 other PodGroup in the cluster has pending pods; that KAI may place them first is not counted",
+        "1 pod of the cluster is being deleted and counts as running; KAI uses its room",
     ]
 
 
@@ -711,8 +714,8 @@ def test_a_gang_that_does_not_fit_says_what_may_be_evicted(place: Any) -> None:
 
     assert place(workload(), *items, node("n1")).notes == []
     assert answer.notes == [
-        "nothing is evicted here; KAI's preempt, reclaim and consolidation may make room: 1 running PodGroup can be "
-        "evicted"
+        "packwise evicts no pods, but KAI's preempt, reclaim and consolidation may make room: 1 running "
+        "PodGroup can be evicted"
     ]
 
 
@@ -730,7 +733,7 @@ def test_queues_that_compete_by_fair_share_are_a_note(place: Any, first: Any, se
 
     answer = place(text, node("n0"), node("n1"), *queues)
 
-    expected = ['the queue "q" competes with "p": KAI decides by fair share who comes first, which is not counted']
+    expected = ['the queue "q" competes with "p"; KAI orders them by fair share, which is not counted']
     assert answer.notes == (expected if is_noted else [])
 
 

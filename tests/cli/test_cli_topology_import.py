@@ -166,7 +166,7 @@ def test_a_file_without_nodes_is_named_as_it_was(tmp_path: Path, call: Call) -> 
 
     ran = call("topology", "import", "pods.yaml")
 
-    text = 'error: "pods.yaml" must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none'
+    text = 'error: "pods.yaml": found no nodes; pass the output of `kubectl get nodes,pods -A -o json`'
     assert (ran.code, ran.stdout, ran.stderr.splitlines()[0]) == (2, "", text)
 
 

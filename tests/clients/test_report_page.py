@@ -127,7 +127,7 @@ def test_the_page_shows_gangs_domains_and_what_is_in_the_way(show: Show) -> None
     assert texts(page, ".figures dd") == ["4", "16", "128", "8", "96", "24", "0", "0"]
     assert texts(page, ".pick")[0] == "4 inference/llm-0-decode-1"
     assert texts(page, ".gang >> nth=0 >> .why li")[0] == (
-        "4 pods must stand in one rack; the nearest, east.b2.b2-r0, has room for 2: it lacks 16 GPUs"
+        "4 pods must be in one rack; the nearest, east.b2.b2-r0, has room for 2: it lacks 16 GPUs"
     )
     assert texts(page, ".domain > details > summary > span:first-child") == [
         "zone east", "block b1", "rack b1-r0", "rack b1-r1", "block b2", "rack b2-r0", "rack b2-r1",

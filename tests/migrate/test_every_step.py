@@ -25,7 +25,7 @@ CANNOT_PREFER = {record.name for record in RECORDS if not (record.always_preferr
 
 
 REFUSED = {
-    "second-design": 'must be the lowest level where it is "kubernetes.io/hostname"; "example.com/numa" is below it',
+    "second-design": '"kubernetes.io/hostname" must be the lowest level, but "example.com/numa" is below it',
 }
 """Examples that no later revision takes, and why: what only its condition told before is an error from then on."""
 

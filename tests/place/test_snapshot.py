@@ -156,8 +156,8 @@ def test_groups_and_classes_are_read_with_what_decides_about_them() -> None:
 @pytest.mark.parametrize(
     ("objects", "text"),
     [
-        ([pod()], "must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none"),
-        ([node(), node("n1"), node()], 'must hold each node once; got Node "n0" twice'),
+        ([pod()], "found no nodes; pass the output of `kubectl get nodes,pods -A -o json`"),
+        ([node(), node("n1"), node()], 'duplicate Node "n0"'),
     ],
 )
 def test_objects_that_show_no_cluster(objects: list[Any], text: str) -> None:

@@ -27,13 +27,13 @@ spec:
 BINDINGS = (BINDING % ("a100", "a100"), BINDING % ("b200", "theirs"), BINDING % ("h100", "h100"))
 
 LOWEST = (
-    'must be the lowest level where it is "kubernetes.io/hostname"; "example.com/rack" is below it: KAI refuses the '
-    "Topology that is made of it; or render none: let spec.schedulerTopologyBindings list another, or `emit` without "
-    "Topology"
+    '"kubernetes.io/hostname" must be the lowest level, but "example.com/rack" is below it; KAI '
+    "refuses the Topology that is made of it; or render none: let spec.schedulerTopologyBindings "
+    "list another, or remove Topology from `emit`"
 )
 UNSEEN = (
-    'Topology "theirs" is not among the input, so its levels are not compared; it must have those of the binding, in '
-    "their order"
+    'Topology "theirs" is not in the input, and packwise cannot compare its levels; they must be '
+    "the levels of the binding, in the same order"
 )
 
 
@@ -63,8 +63,9 @@ metadata: {name: a100}
 spec: {levels: [{nodeLabel: example.com/rack}]}
 """
 MISSING = (
-    'KAI Topology "a100" not found: the binding lists it, so the operator makes none, and none is rendered to be '
-    "applied; let the operator make it, without an entry of kai-scheduler in schedulerTopologyBindings, or apply one"
+    'KAI Topology "a100" not found: the binding lists it, so the operator does not make it, and no '
+    "render applies it. Remove the entry of kai-scheduler from schedulerTopologyBindings, or apply "
+    "the Topology"
 )
 
 

@@ -32,7 +32,7 @@ def told(levels: list[Any], version: str | None = None) -> list[tuple[str, str, 
 
 
 def test_old_versions_drop_an_alias() -> None:
-    consequence = "KAI v0.12 to v0.16 drops it, and knows the level by its nodeLabel only"
+    consequence = "KAI v0.12 to v0.16 drops it, and knows the level only by its nodeLabel"
 
     for version in (None, "v0.12", "v0.16"):
         assert told(TOPOLOGIES[0], version) == [("spec.levels[0].alias", consequence, Effect.UNKNOWN, None)]

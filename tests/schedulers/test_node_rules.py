@@ -53,8 +53,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "level-on-no-node",
                     f"{LEVELS}[1]",
-                    'must be a label of nodes; none of 2 carries "example.com/rack", so that all of them are outside '
-                    'of topology "grove-topology" and KAI places no pod that it bounds: label the nodes, or drop the '
+                    'none of 2 nodes has the label "example.com/rack". They are all outside of topology '
+                    '"grove-topology", and KAI places no pod that it constrains. Label the nodes, or remove the '
                     "level",
                 )
             ],
@@ -65,8 +65,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "node-outside-topology",
                     f"{LEVELS}[1]",
-                    'is no label of 5 of 6 nodes: n1, n2, n3 and 2 more lack "example.com/rack"; KAI places no pod on '
-                    "them that the topology bounds, not even by a preferred level: label them",
+                    '5 of 6 nodes lack the label "example.com/rack": n1, n2, n3 and 2 more. KAI places no pod on '
+                    "them that the topology constrains, even by a preferred level. Label these nodes",
                 )
             ],
         ),
@@ -77,8 +77,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "node-outside-topology",
                     f"{LEVELS}[1]",
-                    'is no label of 1 of 2 nodes: n1 lack "example.com/rack"; KAI places no pod on them that the '
-                    "topology bounds, not even by a preferred level: label them",
+                    '1 of 2 nodes lack the label "example.com/rack": n1. KAI places no pod on them that the '
+                    "topology constrains, even by a preferred level. Label these nodes",
                 )
             ],
         ),
@@ -88,8 +88,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "domain-in-two-parents",
                     f"{LEVELS}[1]",
-                    f'names domains that stand in several of "{ZONE}": "r0" in a, b; KAI takes each for domains of '
-                    "their own: correct the labels where they are one",
+                    f'the same domain lies in several domains of "{ZONE}": "r0" in a, b; KAI treats them as '
+                    "different domains. Correct the labels if they are one domain",
                 )
             ],
         ),
@@ -99,8 +99,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "domain-in-two-parents",
                     f"{LEVELS}[1]",
-                    f'names domains that stand in several of "{ZONE}": "r0" in a, b; "r1" in a, b; "r2" in a, b, and 1 '
-                    "more; KAI takes each for domains of their own",
+                    f'the same domain lies in several domains of "{ZONE}": "r0" in a, b; "r1" in a, b; "r2" in a, b, '
+                    "and 1 more; KAI treats them as different domains",
                 )
             ],
         ),
@@ -130,8 +130,9 @@ def test_the_clusters_topology_lacks_a_level_of_the_workload() -> None:
         (
             "topology-in-cluster-differs",
             "spec.template.topologyConstraint",
-            'is placed by "example.com/rack", which is no level of the Topology in the cluster, which has '
-            "topology.kubernetes.io/zone: until that is replaced, KAI leaves the gang pending without an error",
+            'the gang uses the level "example.com/rack", but the Topology in the cluster has the levels '
+            "topology.kubernetes.io/zone. KAI leaves the gang pending without an error until you replace "
+            "that Topology",
         )
     ]
 
@@ -155,6 +156,6 @@ spec:
     results = [result for result in render(Package(items)).results if result.tags["rule"] == "scheduler-ignores"]
 
     assert [result.message for result in results if "broader" in result.message] == [
-        'must not be broader than requiredTopologyLevel, "example.com/rack"; got "zone": KAI schedules none of these '
-        "pods, and says so in its log only"
+        'must not be broader than requiredTopologyLevel, "example.com/rack"; got "zone": KAI schedules '
+        "none of these pods, and only logs the reason"
     ]

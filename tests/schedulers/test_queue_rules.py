@@ -78,8 +78,8 @@ def test_a_parent_that_is_not_there() -> None:
     assert said(ROOT, queue("team-a", "rot")) == [
         (
             "queue-parent", "spec.parentQueue",
-            'names the parent "rot", which is not among the Queues of the input; did you mean "root"?: while there is '
-            "none, KAI passes over this queue and those below it",
+            'the parent queue "rot" is not in the input. Without it, KAI ignores this queue and its '
+            'children; did you mean "root"?',
         )
     ]  # fmt: skip
     ((rule, _, message),) = said(ROOT, queue("team-a", "platform"))
@@ -93,8 +93,8 @@ def test_a_workload_in_a_queue_with_others_below() -> None:
     assert said(ROOT, LEAF, queue("team-b", "root"), workload("root")) == [
         (
             "queue-leaf", "metadata.labels[kai.scheduler/queue]",
-            'is in the queue "root", which has queues below it ("team-a", "team-b"): KAI passes over its pods in '
-            "silence; name one of these",
+            'the queue "root" has child queues ("team-a", "team-b"), and KAI silently skips its pods. Name '
+            "a child queue",
         )
     ]  # fmt: skip
 
@@ -103,7 +103,7 @@ def test_a_queue_that_is_not_there() -> None:
     assert said(ROOT, LEAF, workload("team-aa")) == [
         (
             "queue-known", "metadata.labels[kai.scheduler/queue]",
-            'is in the queue "team-aa", which is not among the Queues of the input; did you mean "team-a"?',
+            'the queue "team-aa" is not in the input; did you mean "team-a"?',
         )
     ]  # fmt: skip
     ((rule, _, _),) = said(ROOT, LEAF, workload("platform"))
@@ -116,13 +116,13 @@ def test_a_priority_class_that_is_not_there() -> None:
     assert said(priority_class("serving"), workload("q", "servin", "servng")) == [
         (
             "priority-class-known", "spec.template.priorityClassName",
-            'names the PriorityClass "servin", which is not among those of the input; did you mean "serving"?: KAI '
-            "gives its pods the default priority while there is none",
+            'the PriorityClass "servin" is not in the input. Without it, KAI gives the pods the default '
+            'priority; did you mean "serving"?',
         ),
         (
             "pod-priority-class", "spec.template.cliques[0].spec.podSpec.priorityClassName",
-            'names the PriorityClass "servng", which is not among those of the input; did you mean "serving"?: the API '
-            "server refuses the pods while there is none",
+            'the PriorityClass "servng" is not in the input. Without it, the API server refuses the pods; '
+            'did you mean "serving"?',
         ),
     ]  # fmt: skip
 

@@ -48,12 +48,12 @@ REFUSED: list[tuple[list[str], list[tuple[str, str, str]]]] = [
     )]),
     (["a", "b", "a"], [(
         "spec.levels[2].nodeLabel",
-        'must be unique among the levels; got "a" again',
+        'duplicate level "a"',
         'spec.levels: Invalid value: nodeLabel must be unique',
     )]),
     (["kubernetes.io/hostname", "a"], [(
         "spec.levels[0].nodeLabel",
-        'must be the lowest level where it is "kubernetes.io/hostname"; "a" is below it',
+        '"kubernetes.io/hostname" must be the lowest level, but "a" is below it',
         'spec.levels: Invalid value: the kubernetes.io/hostname label can only be used at the lowest level of '
         "topology",
     )]),

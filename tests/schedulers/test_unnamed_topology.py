@@ -34,8 +34,8 @@ def test_a_constraint_of_no_topology_is_refused() -> None:
             "scheduler-podgroup",
             Severity.ERROR,
             ("metadata", "name"),
-            "becomes a PodGang with a constraint of no topology: KAI refuses it; change it, or render none: `emit` "
-            "without PodGroup",
+            "the constraint of the PodGang names no topology, and KAI refuses it; change it, or remove "
+            "PodGroup from `emit`",
             "topology name cannot be empty when topology constraints are defined",
         )
     ]

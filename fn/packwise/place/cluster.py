@@ -65,7 +65,7 @@ def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], o
     try:
         return read_snapshot(objects)
     except SnapshotError as error:
-        raise UsageError(f"{option}{_quoted_list(paths)} {error}") from None
+        raise UsageError(f"{option}{_quoted_list(paths)}: {error}") from None
 
 
 def _quoted_list(paths: Sequence[str]) -> str:

@@ -538,7 +538,7 @@ def _more_nodes(path: str) -> list[Mapping[str, Value]]:
     try:
         read_snapshot(more)
     except SnapshotError as error:
-        raise UsageError(f'--add-nodes "{path}" {error}') from None
+        raise UsageError(f'--add-nodes "{path}": {error}') from None
     return [value for value in more if value.get("kind") == "Node"]
 
 

@@ -101,8 +101,8 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
     for key, place in zip(topology.keys, topology.places, strict=True):
         if key in unused:
             message = (
-                f'must be a label of nodes; none of {len(nodes)} carries "{key}", so that all of them are outside of '
-                f'topology "{topology.name}" and KAI places no pod that it bounds: label the nodes, or drop the level'
+                f'none of {len(nodes)} nodes has the label "{key}". They are all outside of topology '
+                f'"{topology.name}", and KAI places no pod that it constrains. Label the nodes, or remove the level'
             )
             yield place.finding(UNUSED, message)
     if unused:
@@ -121,8 +121,8 @@ def _outside(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
         lacking = [node.name for node in partly if key not in node.labels]
         if lacking:
             message = (
-                f'is no label of {len(lacking)} of {len(useful)} nodes: {_few(lacking)} lack "{key}"; KAI places no '
-                "pod on them that the topology bounds, not even by a preferred level: label them"
+                f'{len(lacking)} of {len(useful)} nodes lack the label "{key}": {_few(lacking)}. KAI places no pod on '
+                "them that the topology constrains, even by a preferred level. Label these nodes"
             )
             yield place.finding(OUTSIDE, message)
 
@@ -144,10 +144,10 @@ def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator
         [f'"{value}" in {_few(sorted(".".join(path) for path in parents[value]))}' for value in split[:_SHOWN]]
     )
     message = (
-        f'names domains that stand in several of "{above[-1]}": {shown}'
+        f'the same domain lies in several domains of "{above[-1]}": {shown}'
         + (f", and {len(split) - _SHOWN} more" if len(split) > _SHOWN else "")
-        + "; KAI takes each for domains of their own"
-        + ("" if habit else ": correct the labels where they are one")
+        + "; KAI treats them as different domains"
+        + ("" if habit else ". Correct the labels if they are one domain")
     )
     yield topology.places[index].finding(SPLIT, message, severity=Severity.INFO if habit else None)
 
@@ -172,9 +172,9 @@ def _check_gangs(source: SchedulerInput, known: Mapping[str, KaiTopology]) -> It
             if (place, level) not in reported:
                 reported.add((place, level))
                 message = (
-                    f'is placed by "{level}", which is no level of the Topology in the cluster, which has '
-                    f"{', '.join(topology.levels)}: until that is replaced, KAI leaves the gang "
-                    "pending without an error"
+                    f'the gang uses the level "{level}", but the Topology in the cluster has the levels '
+                    f"{', '.join(topology.levels)}. KAI leaves the gang pending without an error until you "
+                    "replace that Topology"
                 )
                 yield place.finding(STALE, message)
 
@@ -252,8 +252,8 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
         near = near_miss(parent, [name for name in names if name != item.name])
         if near or _has_roots(shares):
             message = (
-                f'names the parent "{parent}", which is not among the Queues of the input{near}: while there is none, '
-                f"{NAME} passes over this queue and those below it"
+                f'the parent queue "{parent}" is not in the input. Without it, {NAME} ignores this queue and '
+                f"its children{near}"
             )
             yield Finding.of(_PARENT, item, ("spec", "parentQueue"), message)
 
@@ -275,15 +275,15 @@ def _of_workloads(gangs: Sequence[tuple[Placement, Gang]], shares: Sequence[Queu
             continue
         if queue in below:
             message = (
-                f'is in the queue "{queue}", which has queues below it ({list_known(below[queue])}): {NAME} passes '
-                "over its pods in silence; name one of these"
+                f'the queue "{queue}" has child queues ({list_known(below[queue])}), and {NAME} silently skips its '
+                "pods. Name a child queue"
             )
             yield queue_place(gang).finding(_LEAF, message)
         # Another rule says it of graphs.
         elif queue not in known and placement.subject.kind != DYNAMO_GRAPH.name:
             near = closest(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
-                message = f'is in the queue "{queue}", which is not among the Queues of the input{near}'
+                message = f'the queue "{queue}" is not in the input{near}'
                 yield queue_place(gang).finding(_KNOWN, message)
 
 
@@ -292,8 +292,8 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
         named = gang.priority_class
         if _is_missing(named, known):
             message = (
-                f'names the PriorityClass "{named}", which is not among those of the input{closest(named, known)}: '
-                f"{NAME} gives its pods the default priority while there is none"
+                f'the PriorityClass "{named}" is not in the input. Without it, {NAME} gives the '
+                f"pods the default priority{closest(named, known)}"
             )
             yield gang.owner.of("priorityClassName").place.finding(_CLASS, message)
     seen: set[tuple[int, FieldPath]] = set()
@@ -307,8 +307,8 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
             if at not in seen:
                 seen.add(at)
                 message = (
-                    f'names the PriorityClass "{named}", which is not among those of the input{closest(named, known)}: '
-                    "the API server refuses the pods while there is none"
+                    f'the PriorityClass "{named}" is not in the input. Without it, the API '
+                    f"server refuses the pods{closest(named, known)}"
                 )
                 text = f"no PriorityClass with name {named} was found"
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)

@@ -86,7 +86,7 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
             continue
         total += gang.alike * sum(_size(pods) for pods in gang.leaves)
         if total > MAX_PODS:
-            raise TooManyPodsError(f"the gangs must have at most {MAX_PODS} pods together")
+            raise TooManyPodsError(f"the gangs have more than {MAX_PODS} pods together")
         try:
             topology = topology_of(gang)
         except MissingBindingError:
@@ -151,8 +151,8 @@ class _Jobs:
         name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")
         if gang.priority_class and not self._has_all_classes and gang.priority_class not in self._classes:
             notes[
-                f'the cluster\'s objects do not show the PriorityClass "{gang.priority_class}": its value is taken for '
-                f"{self._default}"
+                f'the PriorityClass "{gang.priority_class}" is not in the cluster\'s objects; packwise assumes the '
+                f"value {self._default}"
             ] = None
         job = Job(
             name=gang.name,

@@ -183,7 +183,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
 def _with_consequence(problem: Problem) -> Problem:
     """Add the consequence to a problem of a Queue: the unit of an amount, or a parent that is not read."""
     if problem.effect is Effect.UNKNOWN and str(problem.path[-1]).casefold() == "parentqueue":
-        return problem.replace(message=f"{problem.message} The field is dropped, so the queue has no parent")
+        return problem.replace(message=f"{problem.message} The API server drops the field, and the queue has no parent")
     unit = next((unit for name, unit in _UNITS.items() if problem.path[2:3] == (name,)), None)
     if unit is None or problem.path[3:] not in (("quota",), ("limit",)) or problem.effect is not Effect.REFUSED:
         return problem
@@ -195,8 +195,8 @@ def _resources(item: KubeObject) -> Iterator[Finding]:
     spec = mapping(item.value.get("spec"))
     if spec.get("resources") is None:
         message = (
-            "has no resources, and KAI's webhook refuses the Queue; set cpu, gpu and memory, each with "
-            "`quota` and `limit`, where -1 is unlimited"
+            "the Queue has no resources, and KAI's webhook refuses it. Set cpu, gpu and memory, each with `quota` and "
+            "`limit` (-1 is unlimited)"
         )
         path = ("spec", "resources") if "resources" in spec else ("spec",) if "spec" in item.value else ()
         yield Finding.of(

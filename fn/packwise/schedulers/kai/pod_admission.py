@@ -149,23 +149,23 @@ def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) ->
     if shares and named is not None and not is_placeholder(named) and containers:
         names = [text_at(each, "name") for each in (*init_containers, *containers)]
         if named not in names:
-            message = f'names the container "{named}", which the pod does not have; it has {_list(names)}'
+            message = f'the pod has no container "{named}"; it has {_list(names)}'
             text = f"failed to get fraction container ref: container with name {named} not found for fraction request"
             yield Problem((CONTAINER,), message, text)
     if not shares and annotations.get(_MPS) == "true":
-        message = f"needs a share of a GPU beside it: add {FRACTION} or {MEMORY}, or remove it"
+        message = f"the annotation needs a GPU share; add {FRACTION} or {MEMORY}, or remove it"
         yield Problem((_MPS,), message, "MPS is only supported with GPU fraction request")
     owner = _container_with_gpus(containers, init_containers)
     if fraction is not None and owner is not None:
-        message = f'cannot stand beside the limit {_GPU} of container "{owner}": ask for a share, or for whole GPUs'
+        message = f'conflicts with the limit {_GPU} of container "{owner}"; request a share or whole GPUs, not both'
         text = "cannot have both GPU fraction request and whole GPU resource request/limit"
         yield Problem((FRACTION,), message, text, at_key=True)
     if memory is not None and (fraction is not None or owner is not None):
         beside = FRACTION if fraction is not None else f'the limit {_GPU} of container "{owner}"'
-        message = f"cannot stand beside {beside}: ask for one of them"
+        message = f"conflicts with {beside}; request only one of them"
         yield Problem((MEMORY,), message, "cannot request both GPU and GPU memory", at_key=True)
     if devices is not None and not shares:
-        message = f"needs the share of each device: add {FRACTION} or {MEMORY}, or remove it"
+        message = f"the annotation needs a share for each device; add {FRACTION} or {MEMORY}, or remove it"
         text = "cannot request multiple fractional devices without specifying fraction portion or gpu-memory"
         yield Problem((DEVICES,), message, text, at_key=True)
     if memory is not None and not _is_positive(memory) and not is_placeholder(memory):
@@ -187,7 +187,7 @@ def _fraction_problems(fraction: str) -> Iterator[Problem]:
     elif number is not None or not _WORD.fullmatch(fraction):
         message = f'must be above 0 and below 1; got "{shown}"'
         if number is not None and number >= 1:
-            message += f"; whole GPUs are the limit {_GPU} of a container"
+            message += f"; request whole GPUs with the limit {_GPU} of a container"
         text = "gpu-fraction annotation value must be a positive number smaller than 1.0"
         yield Problem((FRACTION,), message, text)
         return
@@ -229,8 +229,8 @@ def _visible_devices(pod: PodManifest, stage: Stage) -> Iterator[Finding]:
                 text = _why_visible(name, entry)
                 if text:
                     message = (
-                        f'is a variable of container "{name}" that KAI\'s Config forbids (blockNvidiaVisibleDevices); '
-                        "remove it: KAI gives the pod its GPUs"
+                        f'KAI\'s Config forbids this variable in container "{name}" (blockNvidiaVisibleDevices). '
+                        "Remove it; KAI assigns the GPUs"
                     )
                     place = spec_place(pod.place, field, index, "env", number)
                     yield place.finding(VISIBLE, message, operator_message=text, stage=stage)
@@ -263,8 +263,8 @@ def _sharing_is_off(pod: PodManifest, installation: Installation) -> Finding:
     is_config = where is not None and where.item.kind == KAI_CONFIG.name
     field = "spec.admission.gpuSharing" if is_config else "the value global.gpuSharing"
     message = (
-        f"asks for a share of a GPU, and KAI is installed without GPU sharing ({at}): its webhook refuses the pod; set "
-        f"{field} to true"
+        f"the pod requests a GPU share, but GPU sharing is disabled in KAI ({at}), and its webhook refuses the pod. "
+        f"Set {field} to true"
     )
     # The API server gives the pods of controllers a name that nobody knows before.
     text = (

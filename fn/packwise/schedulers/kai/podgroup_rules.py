@@ -117,12 +117,14 @@ def _mapping(
     for name, value in mapping.items():
         field, at = fields.get(name), (*path, name)
         if field is None:
-            message = f"is no field of KAI's{closest(name, fields)}; known: {list_known(sorted(fields))}"
+            message = f"unknown field{closest(name, fields)}; known: {list_known(sorted(fields))}"
             yield Problem(at, message, effect=Effect.UNKNOWN, consequence=f"{KNOWN.text} drops it")
             continue
         for unknown in _outside(field.known, suits):
             consequence = f"{unknown.text} drops it"
-            yield Problem(at, f"is a field of {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence)
+            yield Problem(
+                at, f"the field exists only in {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence
+            )
         # The API server drops nulls.
         if value is not None and suits.within(field.known) is not None:
             yield from _value(at, value, field, suits)
@@ -235,7 +237,7 @@ def _root(spec: Mapping[str, Value]) -> Iterator[Problem]:
             f"minMember and minSubGroup are mutually exclusive: set minMember ({members}) to schedule a fixed number "
             "of pods, or set minSubGroup to require a minimum number of child SubGroups, but not both"
         )
-        yield _by_webhook(("spec", "minSubGroup"), "must not stand beside minMember; keep one of them", _NEW, text)
+        yield _by_webhook(("spec", "minSubGroup"), "conflicts with minMember; keep only one of them", _NEW, text)
 
 
 def _graph(tree: SubGroupTree) -> Iterator[Problem]:
@@ -275,7 +277,7 @@ def _exclusive(tree: SubGroupTree) -> Iterator[Problem]:
         if node.min_member is not None and node.min_sub_group is not None:
             keep = "minMember" if tree.is_leaf(node) else "minSubGroup"
             text = f"subgroup {go_quote(node.name)}: minMember and minSubGroup are mutually exclusive"
-            message = f"must not stand beside minMember; keep {keep}"
+            message = f"conflicts with minMember; keep {keep}"
             yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
 
 
@@ -294,17 +296,17 @@ def _of_leaf(node: SubGroupNode) -> Iterator[Problem]:
     quoted = go_quote(node.name)
     if node.min_sub_group is not None:
         text = f"subgroup {quoted}: minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)"
-        message = f"must not be set: no subgroup has {quoted} as its parent; set minMember instead"
+        message = f"the subgroup has no children: no subgroup names {quoted} as its parent; set minMember instead"
         yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
     if node.min_member is None:
-        message = "must be set: the subgroup has pods, for no other one has it as its parent"
+        message = "must be set, because the subgroup has pods and no children"
         yield _by_webhook((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
 
 
 def _of_inner(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
     path = (*node.path, "minMember")
     if node.min_member is not None and update:
-        message = "has no place on a subgroup that is the parent of others; remove it"
+        message = "the subgroup has children and must not set this field; remove it"
         consequence = f"{_NEW.text} warns of it, and refuses it in a new PodGroup"
         yield Problem(path, message, effect=Effect.IGNORED, consequence=consequence)
     elif node.min_member is not None:
@@ -312,14 +314,14 @@ def _of_inner(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> Iterat
             f"subgroup {go_quote(node.name)}: minMember cannot be set on a mid-level SubGroup (has child SubGroups); "
             "use minSubGroup instead"
         )
-        message = "must not be set: the subgroup is the parent of others; remove it, and all of them are needed"
+        message = "the subgroup has children and must not set this field; remove it, and KAI needs all of them"
         yield _by_webhook(path, message, _NEW, text)
     if node.min_sub_group is not None and node.min_sub_group > tree.children[node.name]:
         yield _too_many((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
 
 
 def _too_many(path: FieldPath, wanted: int, there: int) -> Problem:
-    message = f"must not be more than the {there} subgroups that there are; got {wanted}"
+    message = f"must not be greater than the number of subgroups, {there}; got {wanted}"
     return Problem(path, message, effect=Effect.IGNORED, consequence="the pods are never scheduled")
 
 
@@ -409,29 +411,28 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
         topology = known.get(constraint.topology)
         if not constraint.required and not constraint.preferred:
             message = f"must name a level, in {_REQUIRED} or {_PREFERRED}"
-            consequence = f"{NAME} schedules no pod by a constraint without one"
+            consequence = f"{NAME} schedules no pod that has a constraint without a level"
             yield _never(search.path, message, consequence, search.log if topology is not None else "")
         elif topology is not None:
             yield from _wrong_levels(search, topology) if search.log else ()
         elif topologies.of_users or near_miss(constraint.topology, list(known)):
             message = (
-                f'must be one of the Topologies of the input; got "{constraint.topology}"'
-                f"{closest(constraint.topology, sorted(known))}"
+                f'the Topology "{constraint.topology}" is not in the input{closest(constraint.topology, sorted(known))}'
             )
-            consequence = f"while there is none of that name, {NAME} schedules none of these pods"
+            consequence = f"without it, {NAME} schedules none of these pods"
             yield _never((*search.path, "topology"), message, consequence, search.pod_message)
 
 
 def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
     """Yield each wrong level. KAI's text is only about the first, and appears there."""
-    consequence = f"{NAME} schedules none of these pods, and says so in its log only"
+    consequence = f"{NAME} schedules none of these pods, and only logs the reason"
     text, constraint = search.log, search.constraint
     for field, level in ((_REQUIRED, constraint.required), (_PREFERRED, constraint.preferred)):
         if level and depth_of(topology, level) is None:
             known = _level_names(topology)
             message = (
-                f'must be a level of {TOPOLOGY.name} "{topology.name}", one of {", ".join(known)}; got "{level}"'
-                f"{closest(level, known)}"
+                f'{TOPOLOGY.name} "{topology.name}" has no level "{level}"; known: '
+                f"{', '.join(known)}{closest(level, known)}"
             )
             yield _never((*search.path, field), message, consequence, text)
             text = ""
@@ -537,10 +538,8 @@ def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
             yield Problem((*node.path, "name"), message, consequence="pods carry it as the value of a label")
         parent = node.parent
         if lowers and parent in names and parent != parent.lower():
-            consequence = (
-                f"{_LOWERS_PARENTS.text} looks parents up in lower case and finds none, so no pod is scheduled"
-            )
-            message = f"must be in lower case, and so must the name of that subgroup; got {describe(parent)}"
+            consequence = f"{_LOWERS_PARENTS.text} looks up parents in lower case, finds none, and schedules no pod"
+            message = f"must be in lower case, like the name of that subgroup; got {describe(parent)}"
             yield Problem((*node.path, "parent"), message, consequence=consequence)
 
 
@@ -551,10 +550,8 @@ def _siblings(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     inner = {node.parent for node in tree.nodes if not tree.is_leaf(node)}
     for node in tree.nodes:
         if tree.is_leaf(node) and node.parent in inner:
-            consequence = (
-                f"{_DROPS_SIBLINGS.text} passes over its pods; where none older than v0.13 runs, set `kai.version`"
-            )
-            message = "stands beside a subgroup that is the parent of others"
+            consequence = f"{_DROPS_SIBLINGS.text} skips its pods; set `kai.version` if you run v0.13 or newer"
+            message = "the subgroup has pods, but a sibling has children"
             yield Problem(node.path, message, effect=Effect.IGNORED, consequence=consequence)
             return
 
@@ -565,5 +562,5 @@ def _lone_levels(path: FieldPath, constraint: Value) -> Iterator[Problem]:
     levels = [name for name in _LEVELS if constraint.get(name)]
     if levels and not constraint.get("topology"):
         at = (*path, "topologyConstraint")
-        message = "must name the Topology of its levels, in topology"
-        yield Problem(at, message, effect=Effect.IGNORED, consequence="KAI ignores a constraint without one")
+        message = "the constraint names no Topology; set topology"
+        yield Problem(at, message, effect=Effect.IGNORED, consequence="KAI ignores such a constraint")

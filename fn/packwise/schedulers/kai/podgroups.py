@@ -148,7 +148,7 @@ class _Writer:
                 self._missing(workload, gang, error)
                 continue
             except ValueError as error:
-                message = f"becomes a PodGang with a constraint of no topology: {NAME} refuses it"
+                message = f"the constraint of the PodGang names no topology, and {NAME} refuses it"
                 self.findings.append(self._finding(workload, gang.origin.place.path, message, str(error)))
                 continue
             self._judge(workload, gang, value)
@@ -166,8 +166,8 @@ class _Writer:
         if key not in workload.reported:
             workload.reported.add(key)
             message = (
-                f'names the topology "{error.binding}" for PodGang "{gang.name}", and there is no such '
-                f"{CLUSTER_TOPOLOGY_BINDING.name}: the operator makes no {PODGROUP.name} of it"
+                f'PodGang "{gang.name}" names the topology "{error.binding}", but no {CLUSTER_TOPOLOGY_BINDING.name} '
+                f"has that name. The operator makes no {PODGROUP.name} of it"
             )
             self.findings.append(self._finding(workload, error.place, message, str(error)))
 
@@ -203,7 +203,7 @@ class _Writer:
         severity = Severity.WARNING
         if self.rendered:
             severity = Severity.ERROR
-            message += f"; change it, or render none: `emit` without {PODGROUP.name}"
+            message += f"; change it, or remove {PODGROUP.name} from `emit`"
         return Finding.of(REFUSED, workload.item, place, message, severity=severity, operator_message=text, stage=stage)
 
 
@@ -217,30 +217,35 @@ def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
     """Note that minSubGroup is omitted because the version of KAI does not know it."""
     if source.cluster.revision.podgroups_by_operator and suits.first < SUBGROUP_COUNTS:
         yield (
-            f"PodGroups do without minSubGroup, which KAI v0.{suits.first} does not know; all subgroups of a group are "
-            "needed all the same"
+            f"minSubGroup is omitted from PodGroups, because KAI v0.{suits.first} does not know it; KAI needs all "
+            "subgroups of a group anyway"
         )
 
 
 def _without_pods(workload: _Workload, empty: Sequence[str]) -> Iterator[Finding]:
     if empty:
         gangs = f"PodGang {list_known(empty)} has" if len(empty) == 1 else f"PodGangs {list_known(empty)} have"
-        message = f"becomes no {PODGROUP.name} of {NAME}: {gangs} no pods"
+        message = f"packwise renders no {PODGROUP.name} of {NAME}: {gangs} no pods"
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 
 def _other_schedulers(workload: _Workload, elsewhere: Mapping[str, str]) -> Iterator[Finding]:
     for scheduler, gang in elsewhere.items():
-        message = f'becomes no {PODGROUP.name} of {NAME}: the pods of PodGang "{gang}" are scheduled by {scheduler}'
+        message = f'packwise renders no {PODGROUP.name} of {NAME}: {scheduler} schedules the pods of PodGang "{gang}"'
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 
 def _queue_findings(workload: _Workload, gang: Gang) -> Iterator[Finding]:
     if len(gang.queues) > 1:
-        message = f"names the queues {', '.join(gang.queues)}; its PodGroups are of the first one: name one only"
+        message = (
+            f"the workload names several queues, {', '.join(gang.queues)}; its PodGroups use the first one. "
+            "Name only one"
+        )
         yield Finding.of(QUEUE, workload.item, ("metadata",), message)
     elif not gang.queues:
-        message = f'names no queue, so its PodGroups are of "{DEFAULT_QUEUE}"; add the label kai.scheduler/queue'
+        message = (
+            f'the workload names no queue, and its PodGroups use "{DEFAULT_QUEUE}"; add the label kai.scheduler/queue'
+        )
         yield Finding.of(QUEUE, workload.item, ("metadata",), message)
 
 

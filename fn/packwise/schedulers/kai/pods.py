@@ -104,16 +104,16 @@ def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> tuple[Pod, l
     runtime = text_at(spec, "runtimeClassName")
     if runtime and (known.runtime_classes is None or runtime not in known.runtime_classes):
         notes.append(
-            f'use the RuntimeClass "{runtime}", which the cluster\'s objects do not show: its overhead and node '
-            "selector are not counted"
+            f'use the RuntimeClass "{runtime}", which is not in the cluster\'s objects; its overhead and node selector '
+            "are not counted"
         )
     elif runtime and known.runtime_classes is not None:
         spec = _with_class(spec, known.runtime_classes[runtime])
     claims = [text_at(claim, "name") for claim in mappings(spec.get("resourceClaims"))]
     if MNNVL_CLAIM in claims:
         notes.append(
-            "get a resource claim of automatic MNNVL, and a node has one channel: no two of them run on one node, "
-            "which is not counted"
+            "get a resource claim of automatic MNNVL, and each node has one channel; that no two of them fit on one "
+            "node is not counted"
         )
     if any(claim != MNNVL_CLAIM for claim in claims):
         notes.append("claim devices, which are not counted")
@@ -228,8 +228,8 @@ def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes:
         return [EVERY_NAMESPACE]
     if known.namespaces is None:
         notes.append(
-            "have an affinity to pods of namespaces by label; which these are is not counted, since the cluster's "
-            "objects show no namespaces"
+            "have an affinity to pods in namespaces with a label; it is not counted, because the cluster's objects "
+            "include no namespaces"
         )
         return listed or [own]
     return sorted({
@@ -250,7 +250,9 @@ def _config_maps(
         if shared is None or not name.startswith(shared)
     })  # fmt: skip
     if names and known.config_maps is None:
-        notes.append(f"need the ConfigMaps {_quote_all(names)}; the cluster's objects do not show whether they exist")
+        notes.append(
+            f"need the ConfigMaps {_quote_all(names)}, which are not in the cluster's objects and may not exist"
+        )
     elif names:
         yield f"ConfigMap: Missing required configmaps: [{' '.join(names)}]"
 
@@ -295,11 +297,11 @@ def _claims(
             there.append(name)
     if unknown:
         notes.append(
-            f"need the PersistentVolumeClaims {_quote_all(unknown)}; "
-            "the cluster's objects do not show whether they exist"
+            f"need the PersistentVolumeClaims {_quote_all(unknown)}, "
+            "which are not in the cluster's objects and may not exist"
         )
     if there:
-        notes.append(f"have the volumes {_quote_all(there)}; which nodes reach them is not counted")
+        notes.append(f"have the volumes {_quote_all(there)}; the nodes that reach them are not counted")
 
 
 def _quote_all(names: Iterable[str]) -> str:

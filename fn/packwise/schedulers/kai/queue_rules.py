@@ -80,8 +80,8 @@ def check_pools(source: SchedulerInput) -> Iterator[Finding]:
     for pool, place in places:
         if isinstance(pool, str) and pool and pool not in known and not is_placeholder(pool):
             message = (
-                f'names the node pool "{pool}", which no {SCHEDULING_SHARD.name} of the input has'
-                f"{closest(pool, known)}: no scheduler of {NAME} looks at it; set partitionLabelValue of a shard to it"
+                f'no {SCHEDULING_SHARD.name} of the input has the node pool "{pool}", so no '
+                f"scheduler of {NAME} serves it. Set partitionLabelValue of a shard to it{closest(pool, known)}"
             )
             yield place.finding(_SHARD, message)
 
@@ -123,9 +123,8 @@ def _queues_in_pools(
         if share is None or parent is None or share.pool == parent.pool:
             continue
         message = (
-            f'names the parent "{parent.name}", which is {_in_pool(parent.pool)}; this queue is '
-            f"{_in_pool(share.pool)}: {NAME} drops it, with all below it; give both the same label "
-            f"{installation.pool_label}"
+            f'the parent "{parent.name}" is {_in_pool(parent.pool)}, but this queue is {_in_pool(share.pool)}. {NAME} '
+            f"drops the queue and its children. Give both the same label {installation.pool_label}"
         )
         yield Finding.of(_POOL, item, ("spec", "parentQueue"), message)
 
@@ -143,8 +142,8 @@ def _gangs_in_pools(
             continue
         seen.add(at)
         message = (
-            f'is in the queue "{share.name}", which is {_in_pool(share.pool)}, and its pods are {_in_pool(pool)}: for '
-            f"the scheduler of these pods the queue does not exist; {_cure(placement, share.pool, key)}"
+            f'the queue "{share.name}" is {_in_pool(share.pool)}, but the pods are {_in_pool(pool)}, and their '
+            f"scheduler does not see the queue; {_cure(placement, share.pool, key)}"
         )
         text = f"Queue '{share.name}' does not exist"
         yield queue_place(gang).finding(_POOL, message, operator_message=text, stage=Stage.SCHEDULER)
@@ -153,7 +152,7 @@ def _gangs_in_pools(
 def _cure(placement: Placement, pool: str, key: str) -> str:
     """The change that brings the workload into the pool of its queue."""
     if not pool:
-        return f"remove the label {key} of the workload, or give it to the queue and those above it"
+        return f"remove the label {key} of the workload, or add it to the queue and its parents"
     # Dynamo hands on the labels of the spec, and not those of the metadata.
     field = "spec.labels" if placement.subject.kind == DYNAMO_GRAPH.name else "metadata.labels"
     return f"add the label {key}: {pool} to {field}"
@@ -176,8 +175,9 @@ def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterat
             if own.limit is not None and above.limit is not None and own.limit > above.limit:
                 path = ("spec", "resources", field, "limit")
                 message = (
-                    f'is above the limit of the parent "{parent.name}", {_amount_text(above.limit, field)}; got '
-                    f"{_amount_text(own.limit, field)}: the queue never gets that much; lower it, or raise the parent's"
+                    f"{_amount_text(own.limit, field)} is more than the limit of the parent "
+                    f'"{parent.name}", {_amount_text(above.limit, field)}, and the queue never gets that '
+                    "much; lower it, or raise the parent's limit"
                 )
                 yield Finding.of(_ABOVE, item, path, message)
 
@@ -225,8 +225,8 @@ def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
 def _over_limit(gang: Gang, refusal: FitError) -> Finding:
     text = refusal.messages[0].rstrip(".")
     message = (
-        f'has the gang "{gang.name}", which is more than its queue, or one above it, may ever have, so that it never '
-        f"starts: {text}; ask for less, or raise the limit"
+        f'the gang "{gang.name}" requests more than its queues can ever give, and never starts: {text}; request less, '
+        "or raise the limit"
     )
     return queue_place(gang).finding(
         _OVER, message, operator_message=f"{refusal.reason}: {text}", stage=Stage.SCHEDULER

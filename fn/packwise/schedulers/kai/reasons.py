@@ -41,9 +41,9 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         return
     gated = sum(pod.is_gated and not pod.node for pod in job.pods)
     if gated:
-        yield f"scheduling gates keep {count_text(gated, 'pod')} back, so KAI does not try to place them"
+        yield f"scheduling gates hold {count_text(gated, 'pod')} back, and KAI does not try to place them"
     elif answer.state == "notready":
-        yield "there are fewer pods than the gang needs, so KAI does not try to place it"
+        yield "the gang needs more pods than exist, and KAI does not try to place it"
     yield from _of_queue(job, around)
     for name, constraint in job.constraints:
         yield from _mistakes(name, constraint, scene)
@@ -63,16 +63,16 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
     pods = count_text(shortage.wanted, "pod")
     if not shortage.is_counted:
         yield (
-            f"{pods}{part} must stand in one {word}, and {where} may have room; KAI does not see it, because all nodes "
-            f"in question share a level finer than {word}, and KAI counts what is free within that level only: "
-            f"add a preferred level, {word} or a finer one"
+            f"{pods}{part} must be in one {word}, and {where} may have room. KAI does not see it: all nodes in "
+            f"question share a level finer than {word}, and KAI counts free resources only within that level. Add a "
+            f"preferred level, {word} or a finer one"
         )
         return
     is_bound = shortage.level != "" and any(
         name == shortage.sub_group and constraint.required == shortage.level for name, constraint in job.constraints
     )
     need = (
-        f"{pods}{part} must stand in one {word}; the nearest, {shortage.domain},"
+        f"{pods}{part} must be in one {word}; the nearest, {shortage.domain},"
         if is_bound
         else (f"{pods}{part} need room; the cluster")
     )
@@ -94,20 +94,20 @@ def _of_queue(job: Job, around: Surroundings) -> Iterator[str]:
     """Why its node pool or queue keeps KAI from trying the job."""
     scene, every, queues = around.scene, around.every, around.queues
     if not scene.nodes:
-        yield f"no node is in {_pool_text(job.pool)}, where KAI looks for nodes for these pods"
+        yield f"KAI looks for nodes in {_pool_text(job.pool)}, which has none"
     if job.queue in scene.absent_queues:
         line = list(lineage(job.queue, {queue.name: queue for queue in every.queues}))
         other = next((queue for queue in line if queue.pool != job.pool), line[0])
-        above = "" if other.name == job.queue else f', which is above "{job.queue}",'
+        above = "" if other.name == job.queue else f', an ancestor of "{job.queue}",'
         yield (
-            f'the queue "{other.name}"{above} is in {_pool_text(other.pool)}, and the pods are in '
-            f"{_pool_text(job.pool)}: for their scheduler it does not exist"
+            f'the queue "{other.name}"{above} is in {_pool_text(other.pool)}, but the pods are in '
+            f"{_pool_text(job.pool)}, and their scheduler does not see the queue"
         )
     elif queues.missing(job.queue) is not None:
         yield queues.reason_missing(job.queue)
     elif not queues.is_tried(job.queue):
         below = list_known(queues.below(job.queue))
-        yield f'the queue "{job.queue}" has queues below it ({below}); KAI skips its gangs without a word'
+        yield f'the queue "{job.queue}" has child queues ({below}), and KAI silently skips its gangs'
 
 
 def _has_levels(node: Node, topology: KaiTopology) -> bool:
@@ -141,11 +141,11 @@ def _mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[
     part = f"{name}: " if name else ""
     topology = scene.topology(constraint.topology)
     if topology is None:
-        yield f'{part}there is no topology "{constraint.topology}"'
+        yield f'{part}the topology "{constraint.topology}" does not exist'
         return
     for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
         if level and level not in topology.levels and level not in topology.aliases:
-            yield f'{part}the {kind} level "{level}" is no level of the topology "{topology.name}"; KAI only logs that'
+            yield f'{part}the topology "{topology.name}" does not have the {kind} level "{level}"; KAI only logs that'
 
 
 def _nodes_of(shortage: Shortage, topology: KaiTopology, nodes: Iterable[Node]) -> list[Node]:

@@ -142,10 +142,10 @@ def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyR
 def _unlisted_finding(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
-        f'lists no topology of {PROFILE}, so the operator makes {TOPOLOGY.name} "{name}" itself '
-        "and reports drift of the one that is applied from Git; set `apply: false` in the TopologyRender where the "
-        f"operator is to make it, or list it, after which the operator makes none: {REFERENCES[-1]} with schedulerName "
-        f'"{PROFILE}" and topologyReference "{name}"'
+        f'the binding lists no topology of {PROFILE}. The operator makes {TOPOLOGY.name} "{name}" itself and reports '
+        "drift from the one that you apply from Git. To let the operator make it, set `apply: false` in the "
+        f'TopologyRender. To keep yours, list it in {REFERENCES[-1]}, with schedulerName "{PROFILE}" and '
+        f'topologyReference "{name}"'
     )
     return Finding.of(UNLISTED, binding.item, ("spec",), message, at_key=True)
 
@@ -159,17 +159,17 @@ def _topologies_used(source: SchedulerInput) -> set[str]:
 def _unfollowed_finding(binding: KnownTopology, reference: str) -> Finding:
     name = binding.topology.name
     message = (
-        f'lists {TOPOLOGY.name} "{reference}", but the PodGroups that this release of Grove makes name '
-        f'{TOPOLOGY.name} "{name}", after the binding: while there is none of that name, KAI schedules none of their '
-        "pods; give one, or give the binding the name of the one that it lists (alpha.14 follows what is listed)"
+        f'the binding lists {TOPOLOGY.name} "{reference}", but this release of Grove writes the name of the binding, '
+        f'"{name}", into PodGroups. KAI schedules their pods only if a {TOPOLOGY.name} has that name. Add one, or '
+        "rename the binding (alpha.14 uses the listed name)"
     )
     return Finding.of(UNFOLLOWED, binding.item, REFERENCES, message)
 
 
 def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
     message = (
-        f'{TOPOLOGY.name} "{reference}" is not among the input, so its levels are not compared; '
-        "it must have those of the binding, in their order"
+        f'{TOPOLOGY.name} "{reference}" is not in the input, and packwise cannot compare its levels; '
+        "they must be the levels of the binding, in the same order"
     )
     return Finding.of(UNSEEN, binding.item, REFERENCES, message)
 
@@ -177,9 +177,8 @@ def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
 def _missing(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
-        f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator makes none, and none is '
-        f"rendered to be applied; let the operator make it, without an entry of {PROFILE} in {REFERENCES[-1]}, or "
-        "apply one"
+        f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator does not make it, and no '
+        f"render applies it. Remove the entry of {PROFILE} from {REFERENCES[-1]}, or apply the {TOPOLOGY.name}"
     )
     return Finding.of(DRIFT, binding.item, REFERENCES, message)
 
@@ -187,7 +186,7 @@ def _missing(binding: KnownTopology) -> Finding:
 def _drift_finding(binding: KnownTopology, reference: str, levels: Sequence[str]) -> Finding:
     wanted = ", ".join([level.key for level in binding.topology.levels])
     message = (
-        f'{TOPOLOGY.name} "{reference}" must have the levels of the binding, {wanted}; it has '
-        f"{', '.join(levels)}; change one of the two"
+        f'{TOPOLOGY.name} "{reference}" has the levels {", ".join(levels)}, but the binding has {wanted}; '
+        "make them equal"
     )
     return Finding.of(DRIFT, binding.item, REFERENCES, message)

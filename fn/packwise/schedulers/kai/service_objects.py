@@ -162,7 +162,7 @@ def _topology_findings(
         findings.append(
             (levels if position is None else levels.below(position, topology.field)).finding(
                 REFUSED,
-                f"{problem.message}: {NAME} refuses the {TOPOLOGY.name} that is made of it",
+                f"{problem.message}; {NAME} refuses the {TOPOLOGY.name} that is made of it",
                 severity=None if rendered else Severity.WARNING,
                 operator_message=None if stage is None else problem.operator_message,
                 stage=stage,
@@ -171,8 +171,8 @@ def _topology_findings(
     before = _keys_before(topology, value, source)
     if rendered and not problems and before is not None and before != topology.keys:
         message = (
-            f'changes the levels of {TOPOLOGY.name} "{topology.name}" ({", ".join(before)}), which '
-            f"{NAME} does not let change: delete it in the cluster when this is applied"
+            f'the levels of {TOPOLOGY.name} "{topology.name}" change (they were {", ".join(before)}), but {NAME} does '
+            "not allow that; delete it in the cluster when you apply this"
         )
         findings.append(topology.place.finding(REPLACED, message))
     return findings, surely_valid

@@ -171,9 +171,9 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     nodes = sorted((_node(value) for value in by_kind.get("Node", ())), key=lambda node: node.name)
     for before, node in pairwise(nodes):
         if before.name == node.name:
-            raise SnapshotError(f'must hold each node once; got Node "{node.name}" twice')
+            raise SnapshotError(f'duplicate Node "{node.name}"')
     if not nodes:
-        raise SnapshotError("must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none")
+        raise SnapshotError("found no nodes; pass the output of `kubectl get nodes,pods -A -o json`")
     names = {node.name for node in nodes}
     known = known_objects(by_kind)
     bindings = dict(_binding(value) for value in by_kind.get("BindRequest", ()))
@@ -389,7 +389,7 @@ def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
     """Note that KAI may evict pods to make room for a job."""
     if answer.state == "pending" and groups:
         yield (
-            f"nothing is evicted here; KAI's preempt, reclaim and consolidation may make room: "
+            f"packwise evicts no pods, but KAI's preempt, reclaim and consolidation may make room: "
             f"{count_text(groups, 'running PodGroup')} can be evicted"
         )
 
@@ -412,15 +412,15 @@ def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
     waiting = {key for key in snapshot.waiting if not any(_is_of(key, gang) for gang in own)}
     if waiting:
         yield (
-            f"{count_text(len(waiting), 'other PodGroup')} in the cluster has pods that wait; KAI may place them "
-            "first, which is not counted"
+            f"{count_text(len(waiting), 'other PodGroup')} in the cluster has pending pods; that KAI may place them "
+            "first is not counted"
         )
     ending = sum(pod.is_ending for pod in snapshot.pods)
     if ending:
         yield (
-            f"{count_text(ending, 'pod')} of the cluster is being deleted and counts as running; KAI counts on its room"
+            f"{count_text(ending, 'pod')} of the cluster is being deleted and counts as running; KAI uses its room"
             if ending == 1
-            else f"{ending} pods of the cluster are being deleted and count as running; KAI counts on their room"
+            else f"{ending} pods of the cluster are being deleted and count as running; KAI uses their room"
         )
 
 
@@ -435,18 +435,15 @@ def _of_queue(
 ) -> Iterator[str]:
     queue = gang.job.queue
     if snapshot.queues is None and queue not in known:
-        yield f'the cluster\'s objects do not show the queue "{queue}": its limits and quotas are not counted'
+        yield f'the queue "{queue}" is not in the cluster\'s objects; its limits and quotas are not counted'
     elif snapshot.groups is None and any(bound.group for bound in snapshot.pods) and _is_bounded(queue, known):
         yield (
-            "the cluster's objects show no PodGroups: running pods count in the queues of their labels, and as pods "
-            "that can be preempted"
+            "the cluster's objects include no PodGroups; running pods count in the queues of their labels, and as "
+            "preemptible"
         )
     if queue in rivals:
         others = ", ".join([f'"{name}"' for name in rivals if name != queue])
-        yield (
-            f'the queue "{queue}" competes with {others}: KAI decides by fair share who comes first, which is not '
-            "counted"
-        )
+        yield (f'the queue "{queue}" competes with {others}; KAI orders them by fair share, which is not counted')
 
 
 def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[str]:

@@ -154,16 +154,12 @@ def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, sho
     has_aliases = minor >= LEVEL_ALIASES
     if before is not None and before != keys:
         text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
-        message = f"must stay as they are; they were {', '.join(before)}: delete the Topology and create it anew"
+        message = f"the levels are immutable; they were {', '.join(before)}. Delete the Topology and create it again"
         yield _refusal(_LEVELS, message, ErrorType.INVALID, shown, text)
-    again = [
-        (position, f'must be unique among the levels; got "{key}" again')
-        for position, key in enumerate(keys)
-        if key in keys[:position]
-    ]
+    again = [(position, f'duplicate level "{key}"') for position, key in enumerate(keys) if key in keys[:position]]
     yield from _told_once(again, "nodeLabel must be unique" if has_aliases else "must be unique", shown)
     above = [
-        (position, f'must be the lowest level where it is "{key}"; "{keys[-1]}" is below it')
+        (position, f'"{key}" must be the lowest level, but "{keys[-1]}" is below it')
         for position, key in enumerate(keys[:-1])
         if key == _HOSTNAME and keys[-1] != key
     ]
@@ -283,14 +279,14 @@ def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
 
 def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fatal: bool) -> Finding:
     place = known.key_place(problem.path)
-    message = f"{problem.message}: {NAME} refuses the {TOPOLOGY.name} that is made of it"
+    message = f"{problem.message}; {NAME} refuses the {TOPOLOGY.name} that is made of it"
     stage = problem.stage
     text = None if stage is None else problem.operator_message
     if way_out is None or not fatal:
         if way_out is not None:
-            message += "; it is left out, and the ClusterTopology is not Ready"
+            message += "; packwise omits it, and the ClusterTopology is not Ready"
         return place.finding(REFUSED, message, severity=Severity.WARNING, operator_message=text, stage=stage)
-    message += f"; or render none: {way_out}`emit` without {TOPOLOGY.name}"
+    message += f"; or render none: {way_out}remove {TOPOLOGY.name} from `emit`"
     return place.finding(REFUSED, message, operator_message=text, stage=stage)
 
 

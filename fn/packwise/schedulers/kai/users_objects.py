@@ -38,8 +38,10 @@ def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool 
     known = suits.within(_KNOWN) is not None
     for index, alias in aliases.items():
         if suits.within(_BEFORE) is not None and schema:
-            consequence = f"{_BEFORE.text} drops it, and knows the level by its nodeLabel only"
-            yield Problem(_path(index), f"is a field of {_KNOWN.text}", effect=Effect.UNKNOWN, consequence=consequence)
+            consequence = f"{_BEFORE.text} drops it, and knows the level only by its nodeLabel"
+            yield Problem(
+                _path(index), f"the field exists only in {_KNOWN.text}", effect=Effect.UNKNOWN, consequence=consequence
+            )
         if known and schema:
             yield from _schema(index, alias)
     if known:
@@ -108,7 +110,7 @@ def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -
         problems = podgroup_problems(item.value, suits, known, update=update, schema=not by_crd)
         yield from _findings(item, problems, source.settings)
         if not item.get(("spec", "queue")):
-            message = f"names no queue: {NAME} schedules none of its pods"
+            message = f"the PodGroup names no queue, and {NAME} schedules none of its pods"
             yield Finding.of(QUEUE, item, ("spec",), message, at_key=True)
 
 

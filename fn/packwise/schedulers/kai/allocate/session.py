@@ -92,13 +92,13 @@ class Queues:
     def reason_missing(self, name: str) -> str:
         """Why there is no queue of that name, or it does not count."""
         if name not in self._given:
-            return f'there is no queue "{name}"'
+            return f'the queue "{name}" does not exist'
         above = ""
         for queue in islice(lineage(name, self._given), MAX_QUEUE_DEPTH):
             above = queue.parent
         if above not in self._given:
-            return f'the queue "{name}" does not count, since "{above}" above it does not exist'
-        return f'the queue "{name}" does not count: it is above itself, or has {MAX_QUEUE_DEPTH} queues above it'
+            return f'KAI ignores the queue "{name}": its ancestor "{above}" does not exist'
+        return f'KAI ignores the queue "{name}": it is its own ancestor, or has {MAX_QUEUE_DEPTH} ancestors'
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
         """Return the exceeded limit of its queue or of a queue above, or None."""
