@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Rule
+from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,
-    Sentence,
     TypedText,
     Unquoted,
     canonical_quantity,
@@ -32,8 +31,7 @@ from packwise.schedulers.kueue.request import (
     read_request,
     refusal,
     template_problems,
-    unparsable,
-    unread_key,
+    unread_annotation,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Problem
     from packwise.objects.index import Inventory
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.revisions.kueue import KueueRelease
@@ -262,10 +259,10 @@ def _admission_problems(review: _Review) -> list[Problem]:
 def _unparsable(review: _Review) -> Problem | None:
     """The only answer of a webhook that cannot build the pod sets first."""
     for each in review.sets:
-        error = unparsable(each.template.annotations, review.release)
-        if error:
-            message = f"cannot be read, which hides all other errors of this object: {error}"
-            return refusal(each.template.key_path(unread_key(each.template.annotations)), message, Sentence(error))
+        unread = unread_annotation(each.template.annotations, review.release)
+        if unread is not None:
+            message = f"cannot be read, which hides all other errors of this object: {unread.message}"
+            return Problem(each.template.key_path(unread.key), message, unread.text, Stage.WEBHOOK)
     return None
 
 
@@ -395,7 +392,7 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
 def _pod_sets(review: _Review) -> list[Problem]:
     """Return the topology problems of all pod sets of a job. Problems of its groups come last."""
     problems: list[Problem] = []
-    broken = _first_error(review)
+    broken = _is_unread(review)
     for each in review.sets:
         problems += _of_pod_set(each, review, is_bounded=not broken)
     return [*problems, *_of_groups(review)] or _template_problems(review)
@@ -404,7 +401,7 @@ def _pod_sets(review: _Review) -> list[Problem]:
 def _ray_job_pod_sets(review: _Review) -> list[Problem]:
     """Return the topology problems of a RayJob. Problems of groups come after the head's."""
     problems: list[Problem] = []
-    broken = _first_error(review)
+    broken = _is_unread(review)
     for position, each in enumerate(review.sets):
         problems += _of_pod_set(each, review, is_bounded=not broken)
         problems += _of_groups(review) if position == 0 else ()
@@ -415,7 +412,7 @@ def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
     """Return the topology problems of a RayCluster. Problems of groups come before the head's bound, and stop at an
     unreadable template.
     """
-    if _first_error(review):
+    if _is_unread(review):
         return _of_pod_set(review.sets[0], review, is_bounded=False) or _template_problems(review)
     head, *workers = review.sets
     problems = [*template_problems(head.template, review.release), *_of_groups(review)]
@@ -434,23 +431,22 @@ def _of_pod_set(each: KueuePodSet, review: _Review, *, is_bounded: bool) -> list
 
 def _of_groups(review: _Review) -> list[Problem]:
     """The rules of groups, of kinds that have them; none where a template cannot be read."""
-    has_none = not checks_groups(review.job.kind) or _first_error(review)
+    has_none = not checks_groups(review.job.kind) or _is_unread(review)
     return [] if has_none else list(group_problems_of(review.sets, review.release))
 
 
-def _first_error(review: _Review) -> str:
-    """Go's error of the first template that cannot be read; "" where all can."""
-    errors = [unparsable(each.template.annotations, review.release) for each in review.sets]
-    return next((error for error in errors if error), "")
+def _is_unread(review: _Review) -> bool:
+    """Return True if Kueue cannot read a template."""
+    return any(unread_annotation(each.template.annotations, review.release) for each in review.sets)
 
 
 def _template_problems(review: _Review) -> list[Problem]:
     """The problem of the first template that cannot be read, where no rule says so."""
     for each in review.sets:
-        error = unparsable(each.template.annotations, review.release)
-        if error:
-            message = f"has a template that cannot be read: {error}"
-            return [refusal(each.template.annotations_path, message, Sentence(error))]
+        unread = unread_annotation(each.template.annotations, review.release)
+        if unread is not None:
+            message = f"has a template that cannot be read: {unread.message}"
+            return [Problem(each.template.annotations_path, message, unread.text, Stage.WEBHOOK)]
     return []
 
 

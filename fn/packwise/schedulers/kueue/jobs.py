@@ -16,7 +16,7 @@ from packwise.objects.workload_kinds import QUEUE_NAME, Grouping, Integration, i
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
 from packwise.schedulers.kueue.podsets import integer, jobs_of, owners_of_queued
-from packwise.schedulers.kueue.request import PREFIX, TopologyRequest, parse_int32, read_request, unparsable
+from packwise.schedulers.kueue.request import PREFIX, TopologyRequest, parse_int32, read_request, unread_annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -147,7 +147,7 @@ def _queued_job(
 
 def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> PodSet:
     annotations = each.template.annotations
-    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    request = None if unread_annotation(annotations, release) else read_request(annotations, release)
     # Kueue admits fewer pods only if there is room between the two numbers.
     fewer = least if least is not None and 0 < least < each.count else None
     return PodSet(

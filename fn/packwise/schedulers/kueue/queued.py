@@ -10,7 +10,7 @@ from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.chain import Chain
 from packwise.schedulers.kueue.objects import rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of, owners_of_queued
-from packwise.schedulers.kueue.request import TopologyRequest, read_request, unparsable
+from packwise.schedulers.kueue.request import TopologyRequest, read_request, unread_annotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: Top
 
 def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
     annotations = each.template.annotations
-    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    request = None if unread_annotation(annotations, release) else read_request(annotations, release)
     return request or TopologyRequest()
 
 

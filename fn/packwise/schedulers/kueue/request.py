@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
 from packwise.findings.finding import Problem, Stage
-from packwise.kubernetes.go_json import go_json_error
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,
@@ -159,7 +159,7 @@ def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def read_request(annotations: Mapping[str, str], release: KueueRelease) -> TopologyRequest | None:
-    """Return the request of a template, or None without one. Check the annotations with `unparsable` first."""
+    """Return the request of a template, or None without one. Check the annotations with `unread_annotation` first."""
     required, preferred, layers = annotations.get(REQUIRED), annotations.get(PREFERRED), _layers(annotations, release)
     unconstrained = None
     if required is not None:
@@ -179,31 +179,40 @@ def _layers(annotations: Mapping[str, str], release: KueueRelease) -> tuple[Slic
     return () if size is None or SLICE_REQUIRED not in annotations else (SliceLayer(annotations[SLICE_REQUIRED], size),)
 
 
-def unparsable(annotations: Mapping[str, str], release: KueueRelease) -> str:
-    """Return Go's error if the annotations are unparsable, or "".
+class Unread(Record):
+    """An annotation that Kueue cannot read. `text` is Kueue's error, or None if the annotation is broken JSON."""
+
+    key: str
+    message: str
+    text: str | None
+
+    @classmethod
+    def of(cls, key: str, text: str) -> Unread:
+        """An annotation with an error of Kueue."""
+        return cls(key, text, text)
+
+
+def unread_annotation(annotations: Mapping[str, str], release: KueueRelease) -> Unread | None:
+    """Return the first annotation that Kueue cannot read, or None.
 
     For kinds with pod sets built first, this is the only error.
     """
     is_unconstrained = UNCONSTRAINED in annotations and REQUIRED not in annotations and PREFERRED not in annotations
     if is_unconstrained and parse_bool(annotations[UNCONSTRAINED]) is None:
-        return number_error("ParseBool", annotations[UNCONSTRAINED])
+        return Unread.of(UNCONSTRAINED, number_error("ParseBool", annotations[UNCONSTRAINED]))
     if SLICE_LAYERS in annotations and release.multi_layer:
         entries = _entries(annotations[SLICE_LAYERS])
         if isinstance(entries, str):
-            return f"failed to parse multi-layer topology constraints annotation: {entries}"
+            text = f"failed to parse multi-layer topology constraints annotation: {entries}"
+            return Unread(SLICE_LAYERS, text, None if entries == NOT_JSON else text)
         if not 0 < len(entries) <= _MOST_LAYERS:
-            return f"topology constraints must contain between 1 and 3 entries: got {len(entries)}"
-        return ""
+            return Unread.of(
+                SLICE_LAYERS, f"topology constraints must contain between 1 and 3 entries: got {len(entries)}"
+            )
+        return None
     if SLICE_REQUIRED in annotations and SLICE_SIZE in annotations and parse_int32(annotations[SLICE_SIZE]) is None:
-        return number_error("ParseInt", annotations[SLICE_SIZE])
-    return ""
-
-
-def unread_key(annotations: Mapping[str, str]) -> str:
-    """The annotation that `unparsable` speaks of."""
-    if UNCONSTRAINED in annotations and parse_bool(annotations[UNCONSTRAINED]) is None:
-        return UNCONSTRAINED
-    return SLICE_LAYERS if SLICE_LAYERS in annotations else SLICE_SIZE
+        return Unread.of(SLICE_SIZE, number_error("ParseInt", annotations[SLICE_SIZE]))
+    return None
 
 
 def number_error(function: str, text: str) -> str:
@@ -219,11 +228,14 @@ def atoi_error(text: str) -> str:
 
 
 def _entries(text: str) -> tuple[SliceLayer, ...] | str:
-    """The layers of the annotation; Go's error where it is no list of them."""
-    error = go_json_error(text)
-    if error:
-        return error
-    value = _load_json(text)
+    """Return the layers of the annotation, Go's error if it is not a list of layers, or NOT_JSON."""
+    try:
+        value: Value = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError:
+        return _json_error(text)
+    except (RecursionError, ValueError):
+        # Go reads deeper and longer than Python does; no layer is either.
+        value = [[]]
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -233,12 +245,22 @@ def _entries(text: str) -> tuple[SliceLayer, ...] | str:
     return errors[0] if errors else tuple(layer for layer in layers if isinstance(layer, SliceLayer))
 
 
-def _load_json(text: str) -> Value:
-    try:
-        return cast("Value", json.loads(text))
-    except (RecursionError, ValueError):
-        # Go reads deeper and longer than Python does; no layer is either.
-        return [[]]
+NOT_JSON = "it is not JSON"
+"""Packwise's own words for JSON that breaks after its first character. Go's scanner has an error for each place."""
+
+
+def _json_error(text: str) -> str:
+    """Return Go's error about broken JSON if it is about the first character, or NOT_JSON."""
+    first = text.lstrip(" \t\r\n")[:1]
+    begins = not first or first in '{["tfn-0123456789'
+    if begins or not first.isascii() or not first.isprintable() or first in "'\\":
+        return NOT_JSON
+    return f"invalid character '{first}' looking for beginning of value"
+
+
+def _refuse_constant(name: str) -> Value:
+    """Raise JSONDecodeError: `NaN` and `Infinity` are JSON for Python alone."""
+    raise json.JSONDecodeError(name, name, 0)
 
 
 def _layer(entry: Value) -> SliceLayer | str:
@@ -377,7 +399,10 @@ def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release
     entries = _entries(text)
     if isinstance(entries, str):
         message = f'must be a list in JSON, as [{{"topology": "example.com/rack", "size": 4}}]: {entries}'
-        yield _at(template, SLICE_LAYERS, message, f"must be a valid JSON array: {entries}", value=text)
+        if entries == NOT_JSON:
+            yield Problem(template.key_path(SLICE_LAYERS), message, stage=Stage.WEBHOOK)
+        else:
+            yield _at(template, SLICE_LAYERS, message, f"must be a valid JSON array: {entries}", value=text)
     elif not 0 < len(entries) <= _MOST_LAYERS:
         detail = "topology constraints must contain between 1 and 3 entries"
         yield _at(template, SLICE_LAYERS, f"must have one to three entries; got {len(entries)}", detail, value=text)

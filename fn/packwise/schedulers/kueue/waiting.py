@@ -36,7 +36,7 @@ from packwise.schedulers.kueue.request import (
     UNCONSTRAINED,
     parse_int32,
     read_request,
-    unparsable,
+    unread_annotation,
 )
 from packwise.wording import closest, list_known
 
@@ -305,7 +305,7 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
 def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
     """A pod set that asks for topology-aware scheduling and names no level; later releases refuse it themselves."""
     annotations = each.template.annotations
-    request = None if unparsable(annotations, release) else read_request(annotations, release)
+    request = None if unread_annotation(annotations, release) else read_request(annotations, release)
     if request is not None and request.unconstrained is False and not release.refuses_false:
         message = (
             f'must be "true", or not be there: with "{annotations[UNCONSTRAINED]}" the pod set asks for a topology and '
@@ -356,7 +356,7 @@ class _Admission:
         groups: dict[tuple[str, int], list[tuple[KueuePodSet, TopologyRequest | None]]] = {}
         for place, each in enumerate(self._job.sets):
             annotations = each.template.annotations
-            if each.count > 0 and not unparsable(annotations, self._release):
+            if each.count > 0 and not unread_annotation(annotations, self._release):
                 request = read_request(annotations, self._release)
                 name = request.group if request is not None else ""
                 groups.setdefault((name, -1) if name else ("", place), []).append((each, request))
