@@ -84,9 +84,9 @@ def load_config(function_config: KubeObject | None, model: type[ModelT]) -> Mode
 def read_config(
     config: KubeObject, takes_string: Callable[[FieldPath], bool]
 ) -> tuple[Mapping[str, Value], dict[str, str] | None]:
-    """The mapping to validate; for a ConfigMap, also the key of `data` that each field came from.
+    """Return the mapping to validate, and for a ConfigMap the key of `data` of each field.
 
-    `takes_string` says of the field at a path whether the text of an entry is its value. Raises ConfigError.
+    `takes_string` returns True if the text of an entry is the value of the field at a path. Raise ConfigError.
     """
     if config.get("kind") == "ConfigMap" and config.get("apiVersion") == "v1":
         return _from_data(config, takes_string)
@@ -165,7 +165,7 @@ def _takes_string(model: Any, path: FieldPath) -> bool:
 
 
 def _options(annotation: Any) -> list[Any]:
-    """The types of a union but None; Annotated is looked through."""
+    """Return the types of a union except None. Annotated is resolved."""
     from typing import Annotated, Union, get_args, get_origin
 
     origin = get_origin(annotation)
@@ -177,7 +177,7 @@ def _options(annotation: Any) -> list[Any]:
 
 
 def _annotation(model: Any, path: FieldPath) -> Any:
-    """The type of the field at `path`, None where the model has none."""
+    """Return the type of the field at `path`, or None if the model lacks it."""
     from typing import get_args
 
     current: Any = model

@@ -11,12 +11,12 @@ _MOST_LINES = 5_000
 
 
 def unified_diff(name: str, before: str, after: str) -> str:
-    """Return the change of the file `name`, a new one if there is no text `before`; "" if nothing changes."""
+    """Return the change of the file `name`, a new file if `before` is empty. Return "" without a change."""
     return difference(before, after, f"a/{name}" if before else "/dev/null", f"b/{name}")
 
 
 def difference(before: str, after: str, old_name: str, new_name: str) -> str:
-    """Return the change of a text, under the names of both; "" if they are equal.
+    """Return the change of a text under both names, or "" if they are equal.
 
     Beyond a number of lines, the text is replaced as a whole.
     """
@@ -38,6 +38,6 @@ def _range(lines: list[str]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines with their ends; git knows no other end than `\\n`."""
+    """Return the lines with their ends. For git only a line feed ends a line."""
     lines = text.split("\n")
     return [*[f"{line}\n" for line in lines[:-1]], *([lines[-1]] if lines[-1] else [])]

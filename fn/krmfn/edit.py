@@ -194,7 +194,9 @@ def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | 
 
 
 def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tuple[FieldPath, Edit]]) -> KubeObject:
-    """The entry of a list in its own `lines` after `edits`. Raises FieldError where they are another text alone."""
+    """Return the entry of a list in its own `lines` after `edits`. Raise FieldError if they mean something else
+    alone.
+    """
     entry = type(item)(item.source.replace(text=lines, root=(0,), entry=()))
     if not same(entry.value, value):
         raise item.error((), _NOT_IN_PLACE)
@@ -291,7 +293,7 @@ _UNMOVABLE = re.compile(r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]", re.MULTIL
 
 
 def document_text(source: Source, value: Mapping[str, Value]) -> str:
-    """The text of a document of its own for an object cut from a list; `value` is written where lines do not move."""
+    """Return an object cut from a list as a separate document. `value` is rewritten if its lines cannot move."""
     if source.root != (0,):
         return write(value)
     lines = source.text.split("\n")

@@ -57,7 +57,7 @@ class Envelope(Record):
 
 
 def cut(text: str) -> Envelope:
-    """`text` cut at its items. Raises YamlError where it cannot be read or has no list of items that are mappings."""
+    """Cut `text` at its items. Raise YamlError if it is unreadable or has no list of mappings as items."""
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         envelope = _cut_json(text)
         if envelope is not None:
@@ -302,7 +302,7 @@ def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelo
 
 
 def _first_dash(text: str, start: int) -> int:
-    """The dash of the entry at `start`: on its line, or alone on one above; -1 where it has no such line."""
+    """Return the dash of the entry at `start`, on its line or alone on one above. Return -1 without such a line."""
     end = start
     while end >= 0:
         line = text.rfind("\n", 0, end) + 1
@@ -362,7 +362,7 @@ def _has_no_node(tail: str) -> bool:
 
 
 def _config_of(head: str, tail: Source, fields: Mapping[str, Value]) -> KubeObject | None:
-    """The functionConfig among the fields of a list, where it stands in `head` or in `tail`."""
+    """Return the functionConfig among the fields of a list, located in `head` or in `tail`."""
     config = fields.get("functionConfig")
     if not isinstance(config, dict):
         return None

@@ -123,7 +123,7 @@ def describe(value: Value) -> str:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
-    """The message about a field that nobody knows: the nearest known name, and all of them."""
+    """Return the message about an unknown field: the nearest known name and all of them."""
     from difflib import get_close_matches
 
     names = sorted(known)

@@ -72,7 +72,7 @@ class Fields:
         return self._of_type(name, bool)
 
     def mapping(self, name: str) -> Fields:
-        """The view of a mapping within this one; an empty view where there is none."""
+        """Return the view of a mapping within this one, empty if there is none."""
         return self._view(self._of_type(name, dict) or _EMPTY, name)
 
     def list(self, name: str) -> tuple[Value, ...]:
@@ -101,23 +101,23 @@ class Fields:
         return self._require(name, self.text(name, known=known), str, "")
 
     def required_integer(self, name: str) -> int:
-        """An integer; 0 where it was refused and nothing raised."""
+        """Return an integer, or 0 if a refusal did not raise."""
         return self._require(name, self.integer(name), int, 0)
 
     def required_number(self, name: str) -> float:
-        """An integer or a float; 0 where it was refused and nothing raised."""
+        """Return an integer or a float, or 0 if a refusal did not raise."""
         return self._require(name, self.number(name), float, 0)
 
     def required_flag(self, name: str) -> bool:
-        """A boolean; false where it was refused and nothing raised."""
+        """Return a boolean, or false if a refusal did not raise."""
         return self._require(name, self.flag(name), bool, False)
 
     def required_mapping(self, name: str) -> Fields:
-        """The view of a mapping within this one; it may be empty."""
+        """Return the view of a mapping within this one. It may be empty."""
         return self._require(name, self.mapping(name), dict, self._view(_EMPTY, name))
 
     def required_entries(self, name: str) -> tuple[Fields, ...]:
-        """The views of the items of a list of mappings; there may be none."""
+        """Return the views of the items of a list of mappings, possibly none."""
         return self._require(name, self.entries(name), list, ())
 
     def refuse_unknown(self, *known: str) -> None:

@@ -74,7 +74,7 @@ def is_client_key(key: str) -> bool:
 
 
 def client_path(annotations: Mapping[str, Value]) -> str | None:
-    """The item's file, or None where no annotation says it."""
+    """Return the item's file, or None without an annotation."""
     for key in PATH_KEYS:
         path = annotations.get(key)
         if isinstance(path, str) and path:
@@ -83,7 +83,7 @@ def client_path(annotations: Mapping[str, Value]) -> str | None:
 
 
 def client_index(annotations: Mapping[str, Value]) -> int | None:
-    """The item's place in its file, or None where no annotation says it (or it is not a number)."""
+    """Return the item's place in its file, or None if the annotation is missing or not a number."""
     for key in INDEX_KEYS:
         index = annotations.get(key)
         if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
@@ -108,7 +108,7 @@ class Source(Record):
 
 
 class Location(Record):
-    """A place in a file; `line` and `column` are 1-based, `file` is None for stdin."""
+    """A place in a file. `line` and `column` are 1-based. `file` is None for stdin."""
 
     file: str | None
     line: int
@@ -232,9 +232,9 @@ class KubeObject:
 
     @classmethod
     def parse(cls, text: str, *, file: str | None = None, line: int = 1) -> KubeObject:
-        """The object that the YAML document `text` is; `line` is where it starts in `file`, 1-based.
+        """Parse the object in the YAML document `text`. `line` is its 1-based start in `file`.
 
-        Raises FieldError where the text is no YAML or no mapping.
+        Raise FieldError if the text is not YAML or not a mapping.
         """
         item = cls(Source(text, (), line, 1, file))
         _ = item.value
@@ -283,14 +283,14 @@ class KubeObject:
 
     @property
     def source(self) -> Source:
-        """The object's text as it stands in its file or list, and where."""
+        """Return the object's current text in its file or list, and its place."""
         if self._source is None:
             self._source = Source(write(self._value))
         return self._source
 
     @property
     def origin(self) -> Source:
-        """The source that was read, before any edit; `location` counts in it."""
+        """Return the source as read, before any edit. `location` counts in it."""
         return self.source if self._origin is None else self._origin.source
 
     @property
@@ -300,7 +300,7 @@ class KubeObject:
 
     @property
     def value(self) -> Mapping[str, Value]:
-        """The whole object. Raises FieldError where the text is no YAML or no mapping."""
+        """Return the whole object. Raise FieldError if the text is not YAML or not a mapping."""
         if self._value is None:
             if self._error is not None:
                 raise self._error.with_traceback(None)
@@ -350,17 +350,17 @@ class KubeObject:
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """`metadata.annotations`; empty when absent. Raises FieldError when one of them is no string."""
+        """Return `metadata.annotations`, empty if absent. Raise FieldError if one is not a string."""
         return self._strings(_ANNOTATIONS)
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """`metadata.labels`; empty when absent. Raises FieldError when one of them is no string."""
+        """Return `metadata.labels`, empty if absent. Raise FieldError if one is not a string."""
         return self._strings(_LABELS)
 
     @property
     def path(self) -> str | None:
-        """The file of the package that a client read the object from, or will write it to; slash-separated."""
+        """Return the package file from which a client read the object or to which it will write it, with slashes."""
         return client_path(self._raw_annotations())
 
     @property
@@ -374,7 +374,7 @@ class KubeObject:
         return self.path or (self.origin.file if self.written or self._origin is not None else None)
 
     def get(self, path: FieldPath | str, default: Value = None) -> Value:
-        """The value at `path`; `default` where there is none, or a parent is of another type."""
+        """Return the value at `path`, or `default` if it is absent or a parent has another type."""
         value: Value = self.value
         for step in parse_path(path) if isinstance(path, str) else path:
             if isinstance(step, str):
@@ -388,23 +388,23 @@ class KubeObject:
         return value
 
     def string(self, path: FieldPath | str) -> str | None:
-        """The string at `path`; None when absent or null. Raises FieldError when it is of another type."""
+        """Return the string at `path`, or None if absent or null. Raise FieldError for another type."""
         return self.typed(path, str)
 
     def integer(self, path: FieldPath | str) -> int | None:
-        """The integer at `path`; None when absent or null. Raises FieldError when it is of another type."""
+        """Return the integer at `path`, or None if absent or null. Raise FieldError for another type."""
         return self.typed(path, int)
 
     def boolean(self, path: FieldPath | str) -> bool | None:
-        """The boolean at `path`; None when absent or null. Raises FieldError when it is of another type."""
+        """Return the boolean at `path`, or None if absent or null. Raise FieldError for another type."""
         return self.typed(path, bool)
 
     def mapping(self, path: FieldPath | str) -> Mapping[str, Value] | None:
-        """The mapping at `path`; None when absent or null. Raises FieldError when it is of another type."""
+        """Return the mapping at `path`, or None if absent or null. Raise FieldError for another type."""
         return self.typed(path, dict)
 
     def sequence(self, path: FieldPath | str) -> Sequence[Value] | None:
-        """The list at `path`; None when absent or null. Raises FieldError when it is of another type."""
+        """Return the list at `path`, or None if absent or null. Raise FieldError for another type."""
         return self.typed(path, list)
 
     def required_string(self, path: FieldPath | str) -> str:
@@ -454,13 +454,13 @@ class KubeObject:
         return value
 
     def refuse(self, path: FieldPath, kind: type[Any], value: Value) -> NoReturn:
-        """Raises the FieldError that says `kind` must be at `path`, where `value` is."""
+        """Raise the FieldError that `kind` must be at `path` instead of `value`."""
         raise self.error(path, f"must be {NOUNS[kind]}; got {describe(value)}")
 
     def set(self, path: FieldPath | str, value: Value) -> KubeObject:
-        """The object with `value` at `path`, its parents made as needed; itself when it holds that value already.
+        """Return the object with `value` at `path` and the necessary parents, or itself if it has that value.
 
-        Raises FieldError where a parent is of another type, or an anchor on the way is used elsewhere.
+        Raise FieldError if a parent has another type or an anchor on the way is used elsewhere.
         """
         return self._splice(*with_value(self, _steps(path), value))
 
@@ -474,16 +474,16 @@ class KubeObject:
         return self._splice(*without_value(self, _steps(path), prune=prune, keep_comments=keep_comments))
 
     def quote(self, path: FieldPath | str) -> KubeObject:
-        """The object with the plain scalar at `path` in quotes, a string; itself when it is quoted already.
+        """Return the object with the plain scalar at `path` quoted as a string, or itself if it is quoted.
 
-        Raises FieldError where no scalar on one line stands there.
+        Raise FieldError if there is no scalar on one line.
         """
         return self._splice(*with_quotes(self, _steps(path)))
 
     def rename(self, path: FieldPath | str, name: str) -> KubeObject:
-        """The object with the key at `path` spelt `name`, at its place.
+        """Return the object with the key at `path` renamed to `name` in place.
 
-        Raises FieldError where there is no such key, or `name` stands beside it.
+        Raise FieldError if the key is missing or `name` exists beside it.
         """
         return self._splice(*with_name(self, _steps(path), name))
 
@@ -511,7 +511,7 @@ class KubeObject:
         return item
 
     def with_annotation(self, key: str, value: str) -> KubeObject:
-        """The object with this annotation; itself when it has it already."""
+        """Return the object with this annotation, or itself if it has it."""
         return self.set((*_ANNOTATIONS, key), value)
 
     def without_annotation(self, key: str) -> KubeObject:
@@ -519,7 +519,7 @@ class KubeObject:
         return self.remove((*_ANNOTATIONS, key), prune=True)
 
     def with_label(self, key: str, value: str) -> KubeObject:
-        """The object with this label; itself when it has it already."""
+        """Return the object with this label, or itself if it has it."""
         return self.set((*_LABELS, key), value)
 
     def location(self, path: FieldPath | str = (), *, key: bool = False) -> Location:
@@ -539,9 +539,9 @@ class KubeObject:
         return text_location(origin, steps, key=key)
 
     def error(self, path: FieldPath | str, message: str, *, key: bool = False) -> FieldError:
-        """The error that says `message` of the field at `path`, with the object's id and the field's location.
+        """Return the error with `message` about the field at `path`, the object's id and the field's location.
 
-        With `key`, the location is that of the field's name. It may be raised, or be one of the list's results.
+        With `key`, the location is the field's name. Raise it or add it to the list's results.
         """
         steps = _steps(path)
         parts = (self.get(path) for path in _ID)
@@ -578,7 +578,7 @@ class KubeObject:
 
 
 def _steps(path: FieldPath | str) -> FieldPath:
-    """`path` as a tuple. Raises ValueError where it is text and no path."""
+    """Return `path` as a tuple. Raise ValueError if it is an invalid text."""
     return parse_path(path) if isinstance(path, str) else path
 
 

@@ -1,4 +1,4 @@
-"""Comments that say something to a function, and the lines that they speak of."""
+"""Comments with instructions for a function, and the lines that they refer to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Remark(Record):
 
 
 def remarks(item: KubeObject, word: str) -> list[Remark]:
-    """The comments `# WORD: TEXT` of the object's text as it was read; none where that is no YAML."""
+    """Return the comments `# WORD: TEXT` in the object's text as read, or none if it is not YAML."""
     source, path = item.origin, item.path
     if f"{word}:" not in source.text:
         return []
@@ -50,7 +50,7 @@ def remarks(item: KubeObject, word: str) -> list[Remark]:
 
 
 def _following(lines: list[str]) -> list[int]:
-    """For each line, the 1-based next one that holds anything but a comment; itself where there is none."""
+    """Return for each line the 1-based next line with other content than a comment, or the line itself."""
     following: list[int] = []
     after: int | None = None
     for number in range(len(lines), 0, -1):

@@ -52,7 +52,7 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
 def _attempt(
     envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool
 ) -> str | None:
-    """The pieces put together, None where the text around them cannot take it."""
+    """Return the joined pieces, or None if the text around them does not permit it."""
     try:
         return _join(envelope, items, results, expand=expand)
     except FieldError:
@@ -106,7 +106,7 @@ def entries_of(envelope: Envelope, indent: str, items: Sequence[KubeObject], *, 
 
 
 def _dash_at(text: str, mark: str) -> bool:
-    """True if the entry's dash stands where `mark` has it; comment lines may stand above it."""
+    """Return True if the entry's dash is at the place of `mark`. Comment lines may precede it."""
     at = 0
     while text.startswith("#", at) or text.startswith(mark[:-1] + "#", at) or text[at : at + 1] in ("\n", "\r"):
         at = text.find("\n", at) + 1
@@ -310,7 +310,7 @@ class ResourceListError(ValueError):
 
 @final
 class ResourceList:
-    """A list of objects, the function's configuration and results. Frozen; make one with `parse`."""
+    """A frozen list of objects, the function's configuration and results. Make one with `parse`."""
 
     __slots__ = ("_envelope", "_read_results", "api_version", "function_config", "items", "results")
 
@@ -424,7 +424,7 @@ def _all_same(items: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> 
 
 
 def decode(data: bytes) -> str:
-    """The text of a ResourceList. Raises ResourceListError where it is not UTF-8, or plainly something else."""
+    """Return the text of a ResourceList. Raise ResourceListError if it is not UTF-8 or plainly another format."""
     # Looked for before decoding: a large text that is something else is not worth its copy.
     if b"ResourceList" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         _refuse_others(data[:_HEAD].decode("utf-8", "replace"))
@@ -453,7 +453,7 @@ def _refuse_others(text: str) -> None:
 
 
 def version_of(text: str, fields: Mapping[str, Value]) -> str:
-    """The `apiVersion` among the fields of a list. Raises ResourceListError where they are no known ResourceList's."""
+    """Return the `apiVersion` among the fields of a list. Raise ResourceListError for an unknown version or kind."""
     kind, version = fields.get("kind"), fields.get("apiVersion")
     if kind != "ResourceList":
         first = f"{version if isinstance(version, str) else ''} {kind if isinstance(kind, str) else ''}".strip()

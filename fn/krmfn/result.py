@@ -40,7 +40,7 @@ SHOWN = 3
 
 
 class Severity(StrEnum):
-    """The severity of a result; one ERROR makes the function fail."""
+    """The severity of a result. One ERROR makes the function fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -52,7 +52,7 @@ _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 class ResourceRef(Record):
-    """The object that a result is about; `namespace` is "" when it names none."""
+    """The object of a result. `namespace` is "" if not set."""
 
     api_version: str
     kind: str
@@ -66,7 +66,7 @@ class ResourceRef(Record):
 
     @property
     def typed(self) -> bool:
-        """True if the version or kind of the object is known; the schema has a place for its field then."""
+        """Return True if the version or kind of the object is known. The schema then has a place for its field."""
         return bool(self.api_version or self.kind)
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class ResourceRef(Record):
 
 
 class ResultField(Record):
-    """The field that a result is about. A `current` or `proposed` of None is left out of the result."""
+    """The field of a result. A `current` or `proposed` of None is omitted in the result."""
 
     path: str
     current: Value = None
@@ -83,7 +83,7 @@ class ResultField(Record):
 
 
 class ResultFile(Record):
-    """The file of the object, slash-separated and relative to the package; `index` counts its documents from 0."""
+    """The file of the object with slashes, relative to the package. `index` counts its documents from 0."""
 
     path: str
     index: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -197,7 +197,7 @@ def exit_code(results: Iterable[Result]) -> int:
 
 
 class Shown(Record):
-    """A result to show; `alike` is how many results of its form are left out after it."""
+    """A result to show. `alike` is the number of hidden results of its form after it."""
 
     result: Result
     alike: int = 0

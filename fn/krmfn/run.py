@@ -52,7 +52,7 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
 ) -> int:
-    """Runs `function` on the list alone; it reads `function_config` itself, if it has any."""
+    """Run `function` on the list alone. It reads `function_config` itself if needed."""
 
 
 @overload
@@ -100,7 +100,7 @@ def run(
 
 
 def read_input(stream: IO[bytes]) -> bytes:
-    """All that `stream` holds, up to one byte more than MAX_INPUT; a small input takes little memory."""
+    """Return the content of `stream`, at most MAX_INPUT and one byte. A small input uses little memory."""
     pieces: list[bytes] = []
     left = MAX_INPUT + 1
     while left and (piece := stream.read(min(left, _PIECE))):
@@ -280,7 +280,7 @@ def _say(stderr: IO[str], lines: Sequence[str]) -> None:
 
 
 def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
-    """True if all of `pieces` went out; otherwise the reason is on stderr, unless the reader went away."""
+    """Return True if all `pieces` were written. Otherwise stderr has the reason, unless the reader closed the pipe."""
     try:
         for piece in pieces:
             stdout.write(piece)

@@ -1,4 +1,4 @@
-"""Case folders for the tests of a function: inputs, what it must write, what it must say.
+"""Case folders for the tests of a function: its inputs and expected outputs.
 
     cases/adds-a-label/
       input.yaml        a ResourceList; or, in its place, the manifests of a package, and
@@ -6,8 +6,8 @@
       _expected.yaml    what must be on stdout, byte for byte; absent when that is nothing
       _stderr.txt       what must be on stderr; absent when that is nothing
 
-The exit code must be 1 when stderr has a line that starts with `error:`, else 0. Source of the layout: the golden
-tests of the Go SDK (krm-functions-sdk go/fn/testhelpers/golden.go).
+The exit code must be 1 if stderr has a line that starts with `error:`, else 0. Source of the layout: the golden tests
+of the Go SDK (krm-functions-sdk go/fn/testhelpers/golden.go).
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--update` to pytest, for a conftest.py to import: write what the function does now as what it must do."""
+    """Add `--update` to pytest: write the function's current output as the expected one. Import this in a
+    conftest.py.
+    """
     parser.addoption("--update", action="store_true", default=False, help="rewrite the expected files of case folders")
 
 
@@ -68,7 +70,7 @@ def case_input(folder: Path | str) -> bytes:
 def run_case(
     folder: Path | str, function: Callable[..., ResourceList], *, config: type[Any] | None = None, update: bool = False
 ) -> None:
-    """Runs `function` on the case in `folder`; raises AssertionError, with the difference, when it does otherwise.
+    """Run `function` on the case in `folder`. Raise AssertionError with the difference from the expected output.
 
     `config` is the function's pydantic model. With `update`, the expected files are written instead.
     """
@@ -89,7 +91,7 @@ def run_case(
 
 
 def _entries(name: str, text: str) -> list[str]:
-    """The manifests of a file as entries of a list, annotated with where they came from."""
+    """Return the manifests of a file as entries of a list, annotated with their origin."""
     entries: list[str] = []
     for number, document in enumerate(split_documents(text)):
         if read(document.text) is None:
@@ -104,9 +106,10 @@ def _entries(name: str, text: str) -> list[str]:
 
 
 def _split_comments(text: str) -> tuple[str, str]:
-    """The comment lines directly above the first field, as kpt writes them after the dash; the document below them.
+    """Return the comment lines directly above the first field, as kpt writes them after the dash, and the document
+    below.
 
-    kpt drops a comment that a blank line parts from what is below it.
+    kpt drops a comment with a blank line below it.
     """
     lines = text.split("\n")
     first = next(n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))

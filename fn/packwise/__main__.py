@@ -28,7 +28,7 @@ def program() -> "NoReturn":
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     # Little is garbage in a run this short, and looking for it costs a tenth of the time.
     gc.disable()
     if os.getpid() == 1:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Styled(str):
-    """A line that is safe to print as it is: it has packwise's own colours, and nothing else that does not print."""
+    """A line that is safe to print unchanged: its only unprintable characters are packwise's own colours."""
 
     __slots__ = ()
 

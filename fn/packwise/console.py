@@ -54,7 +54,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """`text`, cut where it is longer than `most` characters."""
+    """Return `text`, cut after `most` characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -111,7 +111,7 @@ def cannot_write(error: OSError) -> str:
 
 @contextmanager
 def naming(path: Path) -> Generator[None]:
-    """Errors of the disk name `path`: not a file beside it that users never see, and not nothing."""
+    """Name `path` in errors of the disk, instead of a temporary file or no file."""
     try:
         yield
     except OSError as error:
@@ -124,7 +124,7 @@ def is_coloured(stream: IO[str]) -> bool:
 
 
 def _write(stream: IO[str], text: str) -> OSError | None:
-    """Writes all of `text`; why the stream did not take it, else."""
+    """Write all of `text` and return the error of the stream, or None."""
     try:
         stream.flush()
         stream.buffer.write(encode_text(text))  # type: ignore[attr-defined]
@@ -194,6 +194,6 @@ def meter_text(done: int, total: int, seconds: float) -> str:
 
 
 def draw_line(text: str) -> None:
-    """Writes `text` over the line on stderr where the cursor is."""
+    """Write `text` over the current line of stderr."""
     sys.stderr.write(f"\r{text}\r")
     sys.stderr.flush()

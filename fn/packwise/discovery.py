@@ -1,6 +1,6 @@
-"""The role of a file in a repository: judged, or left out for a reason.
+"""The role of a file in a repository: judged, or skipped for a reason.
 
-Pure functions of paths and texts; `packwise.cli` walks the disk or a commit and asks them.
+Pure functions of paths and texts. `packwise.cli` walks the disk or a commit and calls them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Reason(Enum):
-    """Each reason with its noun for one file and for several; summaries count in this order."""
+    """The reasons, each with its noun for one file and for several. Summaries count in this order."""
 
     HELM_TEMPLATE = ("Helm template", "Helm templates")
     HELM_CHART = ("Helm chart", "Helm charts")
@@ -41,7 +41,7 @@ class Reason(Enum):
 
     @property
     def noun(self) -> str:
-        """The noun for a file that is left out for this reason."""
+        """Return the noun for a file skipped for this reason."""
         return self.value[0]
 
     @property
@@ -56,9 +56,9 @@ class Reason(Enum):
 
 
 class LeftOut(Record):
-    """A file that is not judged. `by` is the file that says so, or "" where its own content does.
+    """A skipped file. `by` is the file with the reason, or "" if the reason is its own content.
 
-    `workloads` is how many its text seems to hold, as far as it was read.
+    `workloads` is the likely number of workloads in the part that was read.
     """
 
     reason: Reason
@@ -72,7 +72,7 @@ class LeftOut(Record):
 
 
 def summary(reasons: Iterable[Reason]) -> str:
-    """`14 Helm templates, 3 patches`; nothing where no file is left out."""
+    """Return `14 Helm templates, 3 patches`, or "" without skipped files."""
     counted = Counter(reasons)
     return ", ".join(count_text(counted[reason], reason.noun, reason.plural) for reason in Reason if counted[reason])
 
@@ -185,7 +185,7 @@ class Landmarks(Record):
 
 
 def is_values(path: str) -> bool:
-    """True if the file's name is that of Helm values."""
+    """Return True if the file's name is one for Helm values."""
     return _VALUES.fullmatch(posixpath.basename(path)) is not None
 
 

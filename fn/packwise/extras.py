@@ -22,7 +22,7 @@ class Extra(Record):
 
     @property
     def is_installed(self) -> bool:
-        """True if the library can be imported; it is imported to know."""
+        """Return True if the library can be imported, by importing it."""
         return _imports(self.module)
 
     @property
@@ -51,7 +51,7 @@ def install_source(direct_url: str | None) -> tuple[str, str]:
 
 
 def _direct_url() -> str | None:
-    """Return `direct_url.json` of the installation; None if packwise runs from a folder of sources."""
+    """Return `direct_url.json` of the installation, or None if packwise runs from its sources."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -61,7 +61,7 @@ def _direct_url() -> str | None:
 
 
 def installer() -> str:
-    """Return the command that installed packwise: that of pipx or uv for tools, or of pip."""
+    """Return the command that installed packwise: pipx, uv for tools, or pip."""
     folder = sys.prefix.replace("\\", "/")
     return next((command for part, command in _INSTALLERS.items() if part in folder), "pip install")
 

@@ -26,9 +26,9 @@ _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
 class Number(Record):
-    """An integer of `bits` bits (0: of any), `least` and `most` at the bounds; `go` is its Go type.
+    """An integer of `bits` bits, or of any for 0, between `least` and `most`. `go` is its Go type.
 
-    `reads_decimals`: 2.0 is 2, as to Kubernetes.
+    With `reads_decimals`, 2.0 is 2, as in Kubernetes.
     """
 
     bits: int = 32
@@ -101,7 +101,7 @@ class Quantities(Record):
 
 
 class TextMap(Record):
-    """A mapping of strings to strings; `least` and `most` bound the number of entries, 0: they do not."""
+    """A mapping of strings to strings. `least` and `most` limit the number of entries, and 0 means no limit."""
 
     go: str = "map[string]string"
     json: str = "object"
@@ -110,7 +110,7 @@ class TextMap(Record):
 
 
 class ByName(Record):
-    """A mapping of anybody's names to an `item` each; null is as good as absent."""
+    """A mapping of the user's names to an `item` each. null counts as absent."""
 
     item: Kind
     go: str = "map[string]any"
@@ -124,7 +124,7 @@ class Open(Record):
 
 
 class Array(Record):
-    """A list of `item`; `keys` are the fields that tell its entries apart, with the default of each.
+    """A list of `item`. `keys` are the fields that identify its entries, each with its default.
 
     It has at least `least` entries.
     """
@@ -160,14 +160,14 @@ class Object(Record):
 
 
 class Reference(Record):
-    """An object of Kubernetes' own, by its Go type; its fields are in `kubernetes.go_types`."""
+    """One of Kubernetes' own objects by its Go type. Its fields are in `kubernetes.go_types`."""
 
     go: str
     json: str = "object"
 
 
 class TextOr(Record):
-    """A string, or the mapping that says more."""
+    """A string, or a mapping with more details."""
 
     mapping: Object
 
@@ -235,9 +235,9 @@ _NOUNS: Mapping[str, tuple[type, str]] = {
 def field_problems(
     value: Value, kind: Kind, path: FieldPath = (), unknown: Callable[[FieldPath, Object], Problem] | None = None
 ) -> Iterator[Problem]:
-    """Problems of `value` in packwise's own words: of known fields in the table's order, then unknown fields.
+    """Yield problems of `value` in packwise's own words: of known fields in the table's order, then unknown fields.
 
-    `unknown` is the problem of a field that an object does not have, where another reader has other words for that.
+    `unknown` returns the problem of an unknown field for readers with other texts.
     """
     if isinstance(kind, TextOr):
         kind = kind.mapping if isinstance(value, dict) else Text()
@@ -266,7 +266,7 @@ def field_problems(
 
 
 def _as_text(value: Value, kind: Kind) -> Value:
-    """Return the text that a number stands for, where the kind reads numbers so."""
+    """Return the text of a number if the kind accepts numbers as text."""
     is_read = isinstance(kind, Text) and kind.reads_numbers and isinstance(value, float)
     return str(value) if is_read else value
 
@@ -304,7 +304,7 @@ def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -
 
 
 def _wrong_scalar(value: Value, kind: Kind) -> str:
-    """The problem of a value of the right type, from `must` on; "" where there is none."""
+    """Return the problem of a value of the right type, starting with `must`, or ""."""
     if isinstance(kind, Text) and isinstance(value, str):
         return _wrong_text(value, kind)
     if isinstance(kind, Number) and isinstance(value, int):

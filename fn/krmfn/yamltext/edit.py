@@ -65,7 +65,7 @@ def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """`value` in the place of the last node."""
+    """Return `text` with `value` instead of the last node."""
     node = nodes[-1]
     if node.in_flow:
         new = flow(value, quoted_keys=_quotes_keys(text, nodes))
@@ -77,7 +77,7 @@ def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
-    """The text without the last node and its key; another entry stands beside it."""
+    """Return the text without the last node and its key. Another entry remains beside it."""
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, _entry_start(text, parent, node))
@@ -93,7 +93,7 @@ def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
 
 
 def _opens_up(text: str, node: YamlNode) -> bool:
-    """True if an empty `{}` or `[]` may become a block: nothing stands in it, and no flow collection holds it."""
+    """Return True if an empty `{}` or `[]` may become a block: it has no content and is in no flow collection."""
     return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip(_BLANK)
 
 
@@ -415,7 +415,7 @@ def _same(first: Value, other: Value) -> bool:
 
 
 def _refuse_shared(text: str, nodes: Sequence[YamlNode], path: FieldPath) -> None:
-    """Raises where the edit would show in another place, or take away an anchor that another place needs."""
+    """Raise YamlError if the edit would appear in another place or remove an anchor that another place needs."""
     starts = {node.start for node in nodes}
     target = nodes[-1] if len(nodes) > len(path) else None
     for start, anchor in _shared_anchors(text):

@@ -6,9 +6,9 @@ __all__ = ["YamlError", "error_at", "line_and_column"]
 
 
 class YamlError(ValueError):
-    """A text that is no YAML, or an edit that the text does not allow.
+    """Raised if a text is not YAML or does not permit an edit.
 
-    `line` and `column` are 1-based and count in the text that was given; lines end at LF only, as editors count them.
+    `line` and `column` are 1-based and count in the given text. Only LF ends a line, as in editors.
     """
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:

@@ -104,9 +104,9 @@ def _line_and_column(line_starts: array[int], offset: int) -> tuple[int, int]:
 
 
 def quote_scalar(text: str, path: FieldPath) -> str:
-    """`text` with the plain scalar at `path` in quotes, so that it is a string; unchanged where it is quoted already.
+    """Return `text` with the plain scalar at `path` quoted as a string, or unchanged if it is quoted.
 
-    Raises YamlError where no scalar on one line stands there, or one with an anchor or a tag.
+    Raise YamlError if there is no scalar on one line, or one with an anchor or a tag.
     """
     span = locate(text, path)
     scalar = "" if span is None else text[span.start : span.end]
@@ -254,7 +254,7 @@ class YamlDocument(Record):
 
 
 def split_documents(text: str) -> tuple[YamlDocument, ...]:
-    """The documents of the stream `text`, in order; () for a text without any character."""
+    """Return the documents of the stream `text` in order, or () for an empty text."""
     if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
         # Most files hold one document, and no marker.
         return (YamlDocument(text, 1),) if text else ()

@@ -27,7 +27,7 @@ _BOM = "\ufeff"
 
 
 class Mark(Protocol):
-    """A place in the text; `index` counts characters (not bytes) from 0."""
+    """A place in the text. `index` counts characters (not bytes) from 0."""
 
     index: int
     column: int
@@ -92,7 +92,7 @@ def start_of_document(text: str) -> tuple[Callable[[], Event], Event, int]:
 
 
 def count_nodes(text: str) -> None:
-    """Raises YamlError where `text` holds more nodes than `reader.MAX_NODES`, or cannot be read that far."""
+    """Raise YamlError if `text` has more nodes than `reader.MAX_NODES` or is unreadable before that."""
     starts = (ScalarEvent, MappingStartEvent, SequenceStartEvent, AliasEvent)
     step, event, skipped = start_of_document(text)
     nodes = 0
@@ -320,7 +320,7 @@ class _ValueBuilder:
 
 @dataclass(slots=True)
 class _EventNode:
-    """A node of the text, as `YamlNode` has it. `next` is the number of the node behind it; -1: unknown."""
+    """A node of the text as in `YamlNode`. `next` is the number of the node behind it, or -1 if unknown."""
 
     kind: str
     style: str
@@ -421,7 +421,7 @@ class EventTree:
         return None
 
     def _fill(self) -> None:
-        """Reads the nodes, once somebody asks for some of them."""
+        """Read the nodes at their first use."""
         if self._is_filled:
             return
         self._is_filled = True
@@ -483,7 +483,7 @@ class EventTree:
             raise self._error
 
     def _end(self, number: int) -> int:
-        """The number of the node behind the one at `number` and all within it."""
+        """Return the number of the node behind the one at `number` and its content."""
         following = self._nodes[number].next
         return len(self._nodes) if following < 0 else following
 
@@ -574,7 +574,7 @@ class _Filler:
         return self._step, self._first, self._skipped
 
     def fill(self) -> None:
-        """Adds the nodes of the first document. Raises YamlError; the nodes before its place are there then."""
+        """Add the nodes of the first document. Raise YamlError after adding the nodes before its place."""
         step, event, _ = self.start()
         while type(event) is not StreamEndEvent and type(event) is not DocumentEndEvent:
             event = step()
@@ -658,7 +658,7 @@ class _Filler:
         return self._empty_end(mark_end) if not style and start == mark_end else mark_end
 
     def _empty_end(self, mark: int) -> int:
-        """The end of an empty scalar: after the indicator that announces it; libyaml may put it at the next token."""
+        """Return the end of an empty scalar, after its indicator. libyaml may put it at the next token."""
         if self._text[mark - 1 : mark] in (":", "-"):
             return mark
         colon = after_gap(self._text, self._end)
@@ -666,7 +666,7 @@ class _Filler:
 
 
 def _block_scalar_end(text: str, start: int, end: int) -> int:
-    """The end of a block scalar, without the break after its last line; blank lines after it only where they count."""
+    """Return the end of a block scalar without the break after its last line. Blank lines count only if they matter."""
     header, *lines = text[start:end].split("\n")
     if lines and not lines[-1].strip(" "):
         lines.pop()

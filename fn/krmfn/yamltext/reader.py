@@ -1,4 +1,4 @@
-"""The value of a text and the places of its nodes: told by the native core where it is installed, else by libyaml.
+"""The value of a text and the places of its nodes, from the native core if installed, else from libyaml.
 
 A place is an offset: a number of characters of the text, from 0.
 """
@@ -323,7 +323,7 @@ def read_tree(text: str) -> tuple[Value, Tree]:
 
 
 def _refuse_disputed(text: str) -> None:
-    """Raises YamlError for characters that libyaml and kyaml take for different things."""
+    """Raise YamlError for characters that libyaml and kyaml read differently."""
     if "\r\r\n" in text:
         raise error_at(text, text.index("\r\r\n"), "must not hold two carriage returns before a line feed")
     at = text.find("\ufeff", 1)
@@ -338,9 +338,9 @@ _HEADER = re.compile(r"([|>][0-9]*+)\+?([0-9]*+)(?![-0-9+])")
 
 
 def with_last_break(text: str, newline: str = "\n") -> str:
-    """`text` with a line break as its last character, so that more can follow; its value stays.
+    """Return `text` with a final line break, so that more can follow. Its value is unchanged.
 
-    Raises YamlError where the text cannot be read.
+    Raise YamlError if the text is unreadable.
     """
     return text if not text or text.endswith(BREAKS) else strip_header(text) + newline
 
@@ -357,7 +357,7 @@ def strip_header(text: str) -> str:
 
 
 def ends_in_block_scalar(text: str) -> bool:
-    """True if the last value of `text` is a block scalar. Raises YamlError where the text cannot be read."""
+    """Return True if the last value of `text` is a block scalar. Raise YamlError if the text is unreadable."""
     return ("|" in text or ">" in text) and _last_header(text) >= 0
 
 

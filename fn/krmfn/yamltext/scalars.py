@@ -59,14 +59,14 @@ def resolve(plain: str) -> Scalar:
 
 
 def scalar_value(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
-    """The value of a scalar, its tag included. Raises ValueError where the tag and the text do not fit."""
+    """Return the value of a scalar including its tag. Raise ValueError if tag and text do not match."""
     if tag is None or tag == "!":
         return resolve(text) if is_plain else text
     return tagged(tag, text)
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """The value of a scalar with a tag. Raises ValueError where the two do not fit."""
+    """Return the value of a scalar with a tag. Raise ValueError if they do not match."""
     kind = tag.removeprefix(_TAG)
     if kind in ("str", "timestamp", tag):
         return text
@@ -115,7 +115,7 @@ def _integer(digits: str) -> int | None:
 
 
 def _of_64_bits(digits: str, base: int) -> int | None:
-    """Signed digits as ParseInt reads them; None beyond 64 bits."""
+    """Return signed digits as ParseInt reads them, or None beyond 64 bits."""
     number = _number(digits[1:], base)
     if number is None:
         return None
@@ -156,7 +156,7 @@ def _float_key(number: float) -> str:
 
 
 def _single(number: float) -> float:
-    """The nearest 32-bit float; infinite where it is beyond their range."""
+    """Return the nearest 32-bit float, infinite beyond their range."""
     import struct
 
     try:

@@ -52,7 +52,7 @@ def scalar(value: Scalar) -> str:
 
 
 def after_mark(text: str) -> str:
-    """A string as it stands after a colon or a dash, for a block context; "" where it has several lines."""
+    """Return a string for the place after a colon or a dash in a block, or "" if it has several lines."""
     if _is_plain(text) and text not in _WORDS:
         spelled = " " + text
     elif "\n" in text:
@@ -70,12 +70,12 @@ def flow_key(text: str) -> str:
 
 
 def double_quoted(text: str) -> str:
-    """`text` in double quotes, as JSON spells it; other than ASCII stands as it is where it can be printed."""
+    """Return `text` in double quotes as in JSON. Printable characters outside ASCII are kept."""
     return f'"{_to_escape().sub(_escape, text)}"'
 
 
 def literal_lines(text: str) -> list[str] | None:
-    """The lines of `text` for a literal block, or None where only quotes keep it for every reader."""
+    """Return the lines of `text` for a literal block, or None if only quotes preserve it for every reader."""
     if "\n" not in text or _not_literal().search(text):
         return None
     return (text[:-1] if text.endswith("\n") else text).split("\n")
@@ -218,7 +218,7 @@ def _at(column: int) -> _LineStart:
 
 
 def _mapping(value: Mapping[str, Any], place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
-    """Appends the lines of a mapping that is not empty; the first one starts at `place`."""
+    """Append the lines of a non-empty mapping. The first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
     append, known, below = out.append, AFTER_MARK.get, place.below
@@ -245,7 +245,7 @@ def _mapping(value: Mapping[str, Any], place: _LineStart, out: list[str], depth:
 
 
 def _sequence(value: Sequence[Any], place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
-    """Appends the lines of a list that is not empty; the first one starts at `place`."""
+    """Append the lines of a non-empty list. The first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
     append, known, below = out.append, AFTER_MARK.get, place.below
@@ -298,7 +298,7 @@ def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, li
 
 
 def flow(value: Value, *, quoted_keys: bool = True, depth: int = 0) -> str:
-    """`value` in flow style on one line; with `quoted_keys`, as JSON."""
+    """Return `value` in flow style on one line, or as JSON with `quoted_keys`."""
     if depth > _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, str):

@@ -139,7 +139,7 @@ class _SourceReading:
         return Delivery(self._owner, built, self._namespace, tuple(self._notes), self._path)
 
     def _override(self, source: Mapping[str, Value], folder: str) -> Mapping[str, Value]:
-        """Return the source with the overrides that the folder holds; that of the Application counts last."""
+        """Return the source with the overrides in the folder. The Application's own override wins."""
         for name in (".argocd-source.yaml", f".argocd-source-{self._owner.name}.yaml"):
             path = posixpath.join(folder, name)
             if self._repository.tree.is_file(path):
@@ -251,7 +251,7 @@ class _SourceReading:
         return path
 
     def _with_variables(self, value: str) -> str:
-        """Return a text with Argo CD's build variables; a reference to a source stays. Source: Env.Envsubst."""
+        """Return a text with Argo CD's build variables. A reference to a source is kept. Source: Env.Envsubst."""
 
         def value_of(match: re.Match[str]) -> str:
             name = match[1] or match[2]
@@ -324,7 +324,7 @@ def _escape_commas(value: str) -> str:
 def _build_variables(
     owner: Owner, spec: Mapping[str, Value], source: Mapping[str, Value], namespace: str
 ) -> dict[str, str]:
-    """Return the variables that Argo CD sets for a build, as far as the repository tells them."""
+    """Return the variables that Argo CD sets for a build, as far as the repository shows them."""
     revision = text(source.get("targetRevision"))
     return {
         "ARGOCD_APP_NAME": owner.name,

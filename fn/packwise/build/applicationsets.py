@@ -280,7 +280,7 @@ _EXPRESSION = re.compile(r"\{\{([^{}]*+)\}\}")
 
 
 def _replace(template: str, parameters: Mapping[str, Value]) -> str:
-    """Return a text with its parameters; an unknown one stays."""
+    """Return a text with its parameters. Unknown ones are kept."""
 
     def value(match: re.Match[str]) -> str:
         hits = parameters.get(match[1])

@@ -115,7 +115,7 @@ class Builder:
         return None if content is None else content.decode("utf-8", "replace")
 
     def _prepare(self, delivery: Delivery) -> Recipe | SourceError | None:
-        """Return the recipe of a delivery; None if its files are delivered as they are."""
+        """Return the recipe of a delivery, or None if its files are delivered unchanged."""
         source = delivery.source
         try:
             if isinstance(source, ChartSource):
@@ -227,7 +227,7 @@ def _identity(document: str) -> tuple[str, str]:
 
 
 def reads_of(planned: Planned, tree: FileTree) -> frozenset[str]:
-    """Return the paths in the repository that a build reads, as far as can be told before it."""
+    """Return the paths in the repository that a build reads, as far as known before it."""
     if isinstance(planned, Unbuilt):
         return frozenset()
     source = planned.source

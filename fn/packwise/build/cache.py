@@ -177,7 +177,7 @@ class Folder:
         self._folder = folder
 
     def read(self, name: str) -> bytes | None:
-        """The entry, if it is a file; notes that it was used. Raises OSError."""
+        """Return the entry if it is a file, and record its use. Raise OSError if it is unreadable."""
         flags = os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_BINARY")
         try:
             opened = os.open(self._folder / name, flags)
@@ -253,9 +253,9 @@ def _content(file: int, size: int) -> bytes:
 
 
 def default_place() -> str | None:
-    """The folder of this user's cache: `packwise` in `$XDG_CACHE_HOME`, else in `~/.cache`; None without a home.
+    """Return the user's cache folder: `packwise` in `$XDG_CACHE_HOME`, else in `~/.cache`. Return None without a home.
 
-    Source: the XDG Base Directory Specification, which has relative paths ignored.
+    Source: the XDG Base Directory Specification, which ignores relative paths.
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if base.is_absolute():
@@ -266,7 +266,7 @@ def default_place() -> str | None:
 
 
 def _flag(name: str) -> int:
-    """A flag of `os.open`, where the system has it."""
+    """Return a flag of `os.open`, or 0 if the system lacks it."""
     return getattr(os, name, 0)
 
 
@@ -292,7 +292,7 @@ class Store(Protocol):
         ...
 
     def remove(self, name: str) -> None:
-        """Removes the entry, where it is there."""
+        """Remove the entry if it exists."""
         ...
 
     def entries(self) -> list[StoredEntry]:
@@ -349,11 +349,11 @@ class Cache:
 
     @property
     def is_near(self) -> bool:
-        """True if a value takes next to no time to get: less than to make one that is small."""
+        """Return True if reading a value is faster than computing a small one."""
         return self._store.is_near
 
     def close(self) -> None:
-        """Keeps the store to its size, where this cache wrote to it."""
+        """Reduce the store to its size limit if this cache wrote to it."""
         if self._wrote and self._store.is_near:
             self._try(lambda: prune(self._store, self._size))
         self._wrote = False
@@ -410,7 +410,7 @@ _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
 
 
 class ObjectStore:
-    """The store below an fsspec URL. Raises ImportError, ValueError where fsspec cannot open it."""
+    """The store below an fsspec URL. Raise ImportError or ValueError if fsspec cannot open it."""
 
     is_near = False
 
@@ -437,7 +437,7 @@ class ObjectStore:
             self._files.rm_file(self._path(name))
 
     def entries(self) -> list[StoredEntry]:
-        """All objects that are entries, by when they were written: no store tells when one was read. Raises OSError."""
+        """Return all entry objects by time of writing, because stores do not record reading. Raise OSError."""
         with _as_os_errors():
             try:
                 listed: list[dict[str, Any]] = self._files.ls(self._root, detail=True, refresh=True)
@@ -453,7 +453,7 @@ class ObjectStore:
 
 
 def _time_of_writing(described: dict[str, Any]) -> float:
-    """When an object was written; 0 where its store does not tell."""
+    """Return the time of writing of an object, or 0 if its store does not record it."""
     value = next((described[key] for key in _TIMES if described.get(key)), 0.0)
     if isinstance(value, str):
         value = datetime.fromisoformat(value)

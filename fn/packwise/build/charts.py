@@ -148,7 +148,7 @@ def helm() -> tuple[Program, str]:
 
 
 def chart_contents(tree: FileTree, source: ChartSource) -> dict[str, bytes]:
-    """Return all that Helm gets to build a chart, by path. Raises SourceError."""
+    """Return Helm's complete input for a chart, by path. Raise SourceError if it cannot be built."""
     files = chart_files(tree, source.folder)
     contents: dict[str, bytes] = {}
     size = 0

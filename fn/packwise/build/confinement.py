@@ -57,7 +57,7 @@ _NOWHERE = "http://127.0.0.1:9"
 
 
 class Bounds(Record):
-    """The most that one run may take; docs/explanation/security.md states them."""
+    """The limits of one run, as documented in docs/explanation/security.md."""
 
     processor_seconds: int = 30
     seconds: int = 60
@@ -298,7 +298,7 @@ def confine(path: str, version_words: tuple[str, ...], starts: tuple[str, ...] =
 
 
 def _landlock_version() -> int:
-    """Return the version of Landlock here; 0 if there is none."""
+    """Return the version of Landlock on this system, or 0 without Landlock."""
     return max(0, _call(_CREATE, None, 0, _VERSION))
 
 
@@ -351,7 +351,7 @@ def _open_path(path: Path) -> Generator[int]:
 
 
 def _call(number: int, *words: int | bytes | None) -> int:
-    """Return the answer of a system call; -1 if it fails."""
+    """Return the result of a system call, or -1 if it fails."""
     libc = ctypes.CDLL(None, use_errno=True)
     typed = [ctypes.c_long(word) if isinstance(word, int) else word for word in words]
     answer: int = libc.syscall(ctypes.c_long(number), *typed)

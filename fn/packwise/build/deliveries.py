@@ -298,13 +298,13 @@ def plan_sources(hits: Found, repository: Repository) -> list[Planned]:
 
 
 def _release(folder: str) -> str:
-    """Return the name of a release of a chart that nobody names."""
+    """Return the release name of a standalone chart."""
     name = re.sub(r"[^a-z0-9-]+", "-", posixpath.basename(folder).lower()).strip("-")[:53].strip("-")
     return name or "release"
 
 
 def _sole_owner(kind: str, folder: str, file: str) -> Owner:
-    """Return the owner of a source that nobody names: it may be of any cluster."""
+    """Return the owner of a standalone source. It may belong to any cluster."""
     return Owner(kind, folder, "", file, None, f"{kind} {folder}")
 
 
@@ -364,7 +364,7 @@ def owners_in(tree: FileTree, path: str) -> Iterator[Found]:
 
 
 def _find_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, cluster: str) -> Found | None:
-    """Return the owner that an object is; None if it is none."""
+    """Return the owner in an object, or None."""
     kind, group = text(value.get("kind")), text(value.get("apiVersion")).partition("/")[0]
     if kind == "TopologyRender":
         owner = Owner(kind, text_at(value, "metadata", "name"), "", file, item)

@@ -129,7 +129,7 @@ def _configures(tree: FileTree, path: str) -> bool:
 
 
 def _deliver_document(document: Document, delivery: Delivery) -> Document | None:
-    """Return the document as its owner delivers it; None if it does not, or if it configures packwise."""
+    """Return the document as its owner delivers it, or None if it is not delivered or configures packwise."""
     item = document.item
     if item is None or not is_readable(item):
         return document
@@ -254,7 +254,7 @@ def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
 
 
 def _resource_line(result: Result, file: InputFile) -> int | None:
-    """Return the line of a field in the resource that a kustomization builds on, where that has the same value."""
+    """Return the line of a field with the same value in the resource that a kustomization builds on, or None."""
     from krmfn.kubeobject import text_location
 
     built, ref = file.built, result.resource_ref

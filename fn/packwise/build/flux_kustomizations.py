@@ -34,7 +34,7 @@ GROUP = "kustomize.toolkit.fluxcd.io"
 
 
 def kustomization_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, cluster: str) -> Owner:
-    """Return the owner that a Kustomization of Flux is; one that a remote cluster gets delivers there."""
+    """Return the owner in a Kustomization of Flux. Its destination may be a remote cluster."""
     remote = text_at(value, "spec", "kubeConfig", "secretRef", "name")
     metadata = mapping(value.get("metadata"))
     return Owner(
@@ -69,7 +69,7 @@ def kustomization_sources(value: Mapping[str, Value], owner: Owner, repository: 
 
 
 def generated_resources(tree: FileTree, folder: str) -> tuple[str, ...] | None:
-    """Return the resources of the kustomization that Flux generates for a folder without one; None if it has one."""
+    """Return the resources of the kustomization that Flux generates for a folder, or None if the folder has one."""
     if _has_kustomization(tree, folder):
         return None
     resources: dict[str, None] = {}

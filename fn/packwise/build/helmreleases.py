@@ -40,7 +40,7 @@ _LONGEST_RELEASE = 53
 
 
 def release_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, cluster: str) -> Owner:
-    """Return the owner that a HelmRelease is; one that a remote cluster gets delivers there."""
+    """Return the owner in a HelmRelease. Its destination may be a remote cluster."""
     remote = text_at(value, "spec", "kubeConfig", "secretRef", "name")
     metadata = mapping(value.get("metadata"))
     return Owner(
@@ -49,7 +49,7 @@ def release_owner(value: Mapping[str, Value], file: str, item: KubeObject | None
 
 
 def release_name(value: Mapping[str, Value]) -> str:
-    """Return the name of the release; a long one is cut, and ends with digits that tell it from others."""
+    """Return the name of the release. A long one is cut and ends with digits that make it unique."""
     spec, name = mapping(value.get("spec")), text_at(value, "metadata", "name")
     target = text(spec.get("targetNamespace"))
     release = text(spec.get("releaseName")) or (f"{target}-{name}" if target else name)
@@ -137,7 +137,7 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
 
 
 def _base(chart: Mapping[str, Value], folder: str, repository: Repository) -> tuple[Values, ...] | None:
-    """Return the files that replace the chart's own values.yaml completely; None if it counts."""
+    """Return the files that replace the chart's own values.yaml completely, or None if it is used."""
     named = texts_of(entries(chart.get("valuesFiles")))
     if not named:
         return None

@@ -214,7 +214,7 @@ def near(name: str, known: Collection[str]) -> str:
 
 
 def same_name(name: str, known: Collection[str]) -> str | None:
-    """The known name that kustomize takes `name` for: the same but for case."""
+    """Return the known name that kustomize matches with `name`, ignoring case."""
     folded = _fold(name)
     return next((each for each in known if _fold(each) == folded), None)
 
@@ -273,10 +273,10 @@ class BuildInputs(Record):
 
 
 class PluginEntry(Record):
-    """An entry of a list of plugins: its list and its place there, and the objects that it configures plugins by.
+    """An entry of a list of plugins: its list, its position, and the objects that configure plugins.
 
-    `files` are the paths that hold these, each with its own; "" is the kustomization itself. `folders` are the
-    kustomizations on the way there, as they are written out.
+    `files` are the paths with these objects, each with its own, and "" is the kustomization itself. `folders` are the
+    rewritten kustomizations on the way.
     """
 
     field: str
@@ -339,13 +339,15 @@ def copy_of(tree: FileTree, folder: str, *, helm: bool = False) -> BuildCopy:
 
 
 def as_json(value: object) -> str:
-    """The value as JSON on one line that readers of YAML 1.1 and 1.2 take for the same."""
+    """Return the value as JSON on one line with the same meaning in YAML 1.1 and 1.2."""
     text = json.dumps(value, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def folders_named_by(tree: FileTree, folder: str) -> set[str]:
-    """The folders that the kustomization of `folder` builds on or takes plugins from; a component names itself too."""
+    """Return the folders from which the kustomization of `folder` reads bases or plugins. A component includes
+    itself.
+    """
     file = file_of(tree, folder) or folder
     try:
         value = mapping_at(tree, file)
@@ -381,7 +383,7 @@ def _plugin_entry(tree: FileTree, folder: str, field: str, position: int, entry:
 
 
 def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[ClientProblem, ...]]:
-    """The objects of a text that must hold nothing else."""
+    """Return the objects of a text that may hold only objects."""
     objects: list[KubeObject] = []
     problems: list[ClientProblem] = []
     for each in documents_in(text, path):
@@ -479,9 +481,7 @@ class Kustomizations:
         return self._inputs(folder, ())
 
     def repetition_problem(self, folder: str) -> ClientProblem | None:
-        """The problem of a build that would read too much too often, of the kustomization in `folder`; None if it would
-        not.
-        """
+        """Return the problem of a build in `folder` that reads too much repeatedly, or None."""
         inputs = self.inputs(folder)
         if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
             return None
@@ -546,7 +546,7 @@ class Kustomizations:
         return inputs
 
     def _running_packwise(self, base: str) -> str | None:
-        """The kustomization in the folder `base`, where it runs packwise itself."""
+        """Return the kustomization in the folder `base` if it runs packwise itself, or None."""
         if base not in self._plugged:
             file = file_of(self._tree, base)
             self._plugged[base] = file if file is not None and self._runs_packwise(base, file) else None
@@ -561,9 +561,10 @@ class Kustomizations:
 
 
 class _KustomizationWalk:
-    """The files and bases that one kustomization names, met while the kustomization is copied field by field.
+    """The files and bases of one kustomization, found while it is copied field by field.
 
-    `reads` is how many files kustomize reads for it, without its bases; `bases` are named as often as it names them.
+    `reads` is the number of files that kustomize reads for it without its bases. `bases` repeat as in the
+    kustomization.
     """
 
     __slots__ = (
@@ -730,7 +731,7 @@ class _KustomizationWalk:
         self.reads += 1
 
     def _refuse_no_objects(self, text: str, path: FieldPath) -> None:
-        """Refuses an inline patch that is none: kustomize would take it for the name of a file."""
+        """Refuse an inline patch without objects: kustomize would read it as the name of a file."""
         objects, problems = _objects(text, self._file)
         if problems or not objects:
             reason = problems[0].message if problems else "it holds nothing"
@@ -752,9 +753,9 @@ class _KustomizationWalk:
         return [_spelt(self._folder, _target(self._tree, self._file, text)[0])]
 
     def _configuration(self, item: KubeObject, file: str, field: str) -> Value:
-        """The configuration of one of kustomize's own plugins as it is written out; a problem where it is another's.
+        """Return the rewritten configuration of one of kustomize's own plugins, or add a problem for another's.
 
-        It stands in `file`; "" for the kustomization itself.
+        It is in `file`, or in the kustomization itself for "".
         """
         value = item.value
         kind, version = value.get("kind"), value.get("apiVersion")

@@ -91,7 +91,7 @@ def changed_tree(tree: FileTree, source: KustomizationSource) -> FileTree:
 
 
 def kustomization_reads(tree: FileTree, source: KustomizationSource) -> frozenset[str]:
-    """Return the paths in the repository that a build reads, as far as they can be told."""
+    """Return the paths in the repository that a build reads, as far as known."""
     try:
         changed = changed_tree(tree, source)
     except SourceError:
@@ -101,7 +101,7 @@ def kustomization_reads(tree: FileTree, source: KustomizationSource) -> frozense
 
 
 def kustomization_copy(tree: FileTree, source: KustomizationSource) -> BuildCopy:
-    """Return the files that kustomize gets. Raises SourceError: it cannot be built from the repository alone."""
+    """Return the files for kustomize. Raise SourceError if the repository alone is not sufficient."""
     copied = copy_of(changed_tree(tree, source), source.folder, helm=source.helm)
     if copied.problems:
         raise _refusal(copied.problems, source)

@@ -20,9 +20,9 @@ _LONGEST = 2000
 
 
 def template_line(template: str, built: str, line: int) -> int | None:
-    """Return the line of a template that makes the 1-based line of a built text; None if it cannot be told.
+    """Return the line of a template that makes the 1-based line of a built text, or None if unknown.
 
-    A line that a function of the template makes is told by the line above it that the template has.
+    A line made by a function of the template is located by the nearest line above with a known origin.
     """
     lines = built.split("\n")
     if not 0 < line <= len(lines) or len(lines) > _MOST_LINES:
@@ -77,7 +77,7 @@ def _matcher(template: str) -> _Matcher:
 
 
 def _fixed_parts(line: str) -> tuple[str, ...] | None:
-    """Return the fixed parts of a line of a template, in their order; None if it has no text of its own."""
+    """Return the fixed parts of a line of a template in order, or None without fixed text."""
     if len(line) > _LONGEST:
         return None
     fixed = _ACTION.split(line.strip())

@@ -101,7 +101,7 @@ def _deliver(tree: FileTree, top: str, named: Sequence[str]) -> Delivered:
 
 @contextmanager
 def _open_store() -> Generator[Store | None]:
-    """The cache of a fleet as a store of builds; None if this user has none."""
+    """Yield the cache of a fleet as a store of builds, or None without one."""
     from packwise.build.cache import default_place, open_cache
 
     place = default_place()

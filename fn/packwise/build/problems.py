@@ -32,5 +32,5 @@ def is_settings_value(value: Mapping[str, Value]) -> bool:
 
 
 def words_of(value: Value) -> list[str]:
-    """The strings of a list; none where it is no list."""
+    """Return the strings of a list, or none for another value."""
     return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

@@ -41,13 +41,13 @@ class Owner(Record):
 
     @property
     def title(self) -> str:
-        """`Application argocd/llm`; `chart charts/llm` of a source that nobody names."""
+        """Return `Application argocd/llm`, or `chart charts/llm` for a standalone source."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {name or '.'}"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The parts that tell the owner from others, however often it is met."""
+        """Return the parts that identify the owner."""
         return self.kind, self.namespace, self.name, self.cluster
 
 
@@ -82,17 +82,17 @@ class ChartSource(Record):
 
     @property
     def values_names(self) -> tuple[str, ...]:
-        """The names of the values that are used, for findings; its own values.yaml if none is named."""
+        """Return the names of the values used, for findings. The chart's own values.yaml is used without others."""
         own = (Values(posixpath.join(self.folder, "values.yaml")),) if self.base is None else self.base
         named = [each.name for each in (*(own if not self.values else ()), *self.values)]
         return (*named, *[text for _, text in self.lists])
 
 
 class KustomizationSource(Record):
-    """A kustomization to build. `change` makes the controller's kustomization of the one that the folder holds.
+    """A kustomization to build. `change` turns the folder's kustomization into the controller's.
 
-    A folder without one gets a `generated` one, with `resources`. `helm`: its helmCharts are built. `unrestricted`:
-    files outside its folder may be named.
+    A folder without one gets a `generated` one with `resources`. With `helm`, its helmCharts are built. With
+    `unrestricted`, it may refer to files outside its folder.
     """
 
     folder: str
@@ -129,7 +129,7 @@ class Delivery(Record):
 
 
 class Obstacle(Enum):
-    """The kinds of reasons why a source is not built; summaries count in this order."""
+    """The kinds of reasons for unbuilt sources. Summaries count in this order."""
 
     PROGRAM = ("program not on PATH", "programs not on PATH")
     REMOTE_CHART = ("remote chart", "remote charts")
@@ -181,7 +181,7 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?
 
 
 def address(url: str) -> tuple[str, str] | None:
-    """Return host and path of a repository's URL, however a client speaks to it; None for a path of this machine."""
+    """Return host and path of a repository's URL for any protocol, or None for a local path."""
     match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
     return match and (match[1].lower(), match[2].lower().removesuffix(".git"))
 
@@ -200,7 +200,7 @@ class Repository(Record):
     argocd_helm: bool = False
 
     def is_here(self, url: str) -> bool | None:
-        """Return True if a URL is that of this repository; None if no remote tells."""
+        """Return True if a URL belongs to this repository, or None without remotes."""
         known = {known for remote in self.remotes if (known := address(remote)) is not None}
         return address(url) in known if known else None
 
@@ -254,7 +254,7 @@ def revision_note(repository: Repository, revision: str) -> list[str]:
 
 
 def as_text(value: Value) -> str:
-    """Return a value as text that YAML readers take for the same value."""
+    """Return a value as text with the same value for YAML readers."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -282,7 +282,7 @@ def overlay_values(base: Value, over: Value) -> Value:
 
 
 def objects_named(repository: Repository, kind: str, namespace: str, name: str) -> Sequence[KubeObject]:
-    """Return the objects of the repository of a kind, namespace and name; one without a namespace counts for any."""
+    """Return the repository's objects of a kind, namespace and name. An object without a namespace matches any."""
     return [
         item
         for _, item in repository.objects
@@ -325,7 +325,7 @@ def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """The globs without braces that a glob stands for; none if they are too many, or if a brace is open."""
+    """Return the globs without braces for a glob, or none if they are too many or a brace is open."""
     pending, done = [glob], list[str]()
     while pending:
         if len(pending) + len(done) > _MOST_ALTERNATIVES:
@@ -364,7 +364,7 @@ def _tokens(glob: str, *, crosses: bool) -> list[re.Pattern[str] | str]:
 
 
 def _accepts(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
-    """Follow all ways through the tokens at once, so that no path takes a step back."""
+    """Follow all ways through the tokens at once, so that the path is read without backtracking."""
 
     def enter(places: Iterable[int]) -> set[int]:
         reached: set[int] = set()

@@ -50,7 +50,7 @@ class FileTree(Protocol):
         ...
 
     def read(self, path: str) -> bytes:
-        """Content of the file at `path`. Raises OSError where it cannot be read."""
+        """Return the content of the file at `path`. Raise OSError if it is unreadable."""
         ...
 
     def files_below(self, folder: str) -> Sequence[str]:
@@ -61,7 +61,7 @@ class FileTree(Protocol):
         ...
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """The sorted paths of the files directly in a folder that the root of the tree is in; no hidden ones."""
+        """Return the sorted paths of the visible files directly in a folder above or at the tree's root."""
         ...
 
     def listing(self, root: str) -> FileTree:
@@ -134,7 +134,7 @@ _LONGEST = 20_000
 
 
 def mapping_at(tree: FileTree, path: str) -> Mapping[str, Value]:
-    """The mapping that a file holds. Raises YamlError where it is no YAML, or something else."""
+    """Return the mapping in a file. Raise YamlError if it is not YAML or not a mapping."""
     text = text_at(tree, path)
     value = _kept_value(text) if len(text) <= _LONGEST else read(text)
     if not isinstance(value, dict):
@@ -322,7 +322,7 @@ class DiskTree:
         return known if known is not None and any(known) else sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:
-        """Git's name of the file's content, in the form of `name`. Raises OSError where it cannot be read."""
+        """Return git's name of the file's content in the form of `name`. Raise OSError if it is unreadable."""
         return blob_of(self.read(path), name)
 
     def _place(self, path: str) -> int | None:
@@ -361,7 +361,7 @@ class DiskTree:
         return files
 
     def _list_folder(self, folder: str, rules: Ignored, files: list[str]) -> list[tuple[str, Ignored]]:
-        """The folders directly in `folder`; its files are added to `files`."""
+        """Return the folders directly in `folder`, and add its files to `files`."""
         at = self._top / folder
         with os.scandir(at) as opened:
             entries = list(opened)
@@ -407,7 +407,7 @@ class CommitTree:
 
     @property
     def form(self) -> str:
-        """A name of git as this repository has them; "" where the commit is empty."""
+        """Return a git name in the repository's form, or "" for an empty commit."""
         return next(iter(self._commit.blobs.values()), "")
 
     def listing(self, root: str) -> CommitTree:

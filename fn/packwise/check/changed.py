@@ -87,7 +87,7 @@ class Base:
         return self._blobs
 
     def content(self, path: str) -> bytes:
-        """The content of the file in the commit. Raises UsageError where git lacks it."""
+        """Return the content of the file in the commit. Raise UsageError if git lacks it."""
         commit, blob = self._blobs[path]
         return commit.content(blob)
 
@@ -97,7 +97,7 @@ class Base:
             commit.close()
 
     def holds(self, path: str) -> bool:
-        """True if a file stood at the real path or below it."""
+        """Return True if the commit has a file at the real path or below it."""
         return any(contains(path, each) for each in self._blobs)
 
     def has_same(self, path: str) -> bool:
@@ -310,8 +310,8 @@ class _Then(Record):
 
 
 def _narrow(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
-    """The groups that the change reaches; all where it `is_whole`. With `is_chosen`, one configuration judges
-    everything.
+    """Return the groups that the change affects, or all if it `is_whole`. With `is_chosen`, one configuration
+    applies to all.
     """
     now = {path_of(file): file for file in checkup.files}
     around = {path_of(file): file for file in checkup.around}
@@ -354,7 +354,7 @@ def _state(before: Before, by_then: Mapping[str, str | None], folders: Mapping[s
 
 
 def _package(group: Group, files: Iterable[InputFile]) -> Package:
-    """The package of the group where it holds `files`."""
+    """Return the package of the group reduced to `files`."""
     files, own = list(files), {id(document) for document in documents_of(group.files)}
     beside = [document for document in group.package.documents if id(document) not in own]
     return group.package.replace(items=readable(files), documents=(*documents_of(files), *beside))
@@ -363,8 +363,8 @@ def _package(group: Group, files: Iterable[InputFile]) -> Package:
 def _digests(
     files: Mapping[str, InputFile], folders: Mapping[str, str | None], same: frozenset[str], side: str
 ) -> dict[str, str]:
-    """The digest of all that each file is judged by, itself included; one that differs has the name of its `side` in
-    it.
+    """Return a digest of each file's complete input including itself. Different ones contain the name of their
+    `side`.
     """
     own = {path: f"{'' if path in same else side} {file.left_out}" for path, file in files.items()}
     defined: dict[str | None, list[str]] = {}

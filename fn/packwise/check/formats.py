@@ -99,7 +99,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def as_github(checked: Checked) -> str:
-    """One command for each finding; GitHub shows the message in the log, so that it names the place too."""
+    """Return one command for each finding. It names the place too because GitHub shows the message in the log."""
     return "".join([f"{_command(result)}\n" for result in checked.results])
 
 
@@ -161,7 +161,7 @@ _SUITE = "packwise"
 
 
 def as_junit(checked: Checked) -> str:
-    """A document with a suite for each file that has findings; without any, one suite with a case that passes."""
+    """Return a document with a suite for each file with findings, or one passing case."""
     root = Element("testsuites", name="packwise")
     for file, results in groupby(checked.results, _file):
         _add_suite(root, file, list(results))
@@ -194,7 +194,7 @@ def _counts(name: str, tests: int, failures: int) -> dict[str, str]:
 
 
 def _names(results: Iterable[Result]) -> list[str]:
-    """A name for each case: rule, resource and field; with a number where another has the same."""
+    """Return a name for each case: rule, resource and field. Equal ones are numbered."""
     counted: dict[str, int] = {}
     names: list[str] = []
     for result in results:
@@ -314,7 +314,7 @@ def _logical(result: Result) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """`text` where braces stand for placeholders (SARIF 3.11.5)."""
+    """Return `text` with escaped braces, because braces mark placeholders (SARIF 3.11.5)."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -95,7 +95,7 @@ def judge(checkup: Checkup) -> Judgement:
 
 
 def _verdict_of(group: Group) -> _Verdict:
-    """The verdict on a group; objects that no client applies together are judged apart."""
+    """Return the verdict on a group. Objects that no client applies together are judged separately."""
     rendered = render(group.package, is_listed=False)
     layers = layers_rendered(group, rendered)
     judged = [layer.rendered for layer in layers]
@@ -111,7 +111,7 @@ def _verdict_of(group: Group) -> _Verdict:
 
 
 def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Layer]:
-    """The group with its render; where its objects have variants, that of each of its layers."""
+    """Return the group with its render, or each layer with its render if its objects have variants."""
     layers = layers_of(group) if has_repeated(rendered.results) else []
     if len(layers) < 2:
         return [Layer(frozenset(), group, rendered)]

@@ -17,7 +17,7 @@ FORMATS: tuple[Format, ...] = ("text", "json", "github", "gitlab", "sarif", "jun
 
 
 class Output(Record):
-    """Findings in a format, and the file that gets them; None: stdout."""
+    """Findings in a format for `file`, or for stdout if it is None."""
 
     format: Format = "text"
     file: str | None = None
@@ -31,10 +31,10 @@ class Fix(Record):
 
 
 class FindingChoice(Record):
-    """The findings that a check reports, and when warnings fail it.
+    """The findings that a check reports, and the limit of warnings.
 
-    `selected` are the only rules that are, where there are any. `known` is the file of findings that were there before,
-    `written` the one to write them to.
+    `selected` rules, if any, are the only reported ones. `known` is the file of earlier findings and `written` the file
+    to write.
     """
 
     ignored: tuple[str, ...] = ()

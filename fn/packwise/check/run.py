@@ -1,4 +1,4 @@
-"""A check: findings reported as they are asked for, and files mended."""
+"""A check: findings reported in the requested form, and files fixed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _checkup_of(command: CheckOptions) -> Checkup:
-    """The groups to judge, on the cluster's nodes where these are given."""
+    """Return the groups to judge, on the cluster's nodes if given."""
     if command.changed_since is None:
         checkup = read_groups(command.named)
     else:
@@ -127,7 +127,7 @@ def _count_written(name: str, number: int) -> str:
 
 
 def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
-    """Return the error that there are more warnings than `choice` allows; none if there are not."""
+    """Return the error about more warnings than `choice` permits, or none."""
     if choice.max_warnings is None:
         return []
     warnings = sum(result.severity is Severity.WARNING for result in results)
@@ -137,7 +137,7 @@ def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
 
 
 def _absence(command: CheckOptions, checked: Checked) -> list[str]:
-    """Return the error that no workload was judged if one is required; none else."""
+    """Return the error about a missing judged workload if one is required, or none."""
     if not command.requires_workloads or checked.coverage.number:
         return []
     return ["error: a workload must be judged (--require-workloads); none was"]
@@ -184,7 +184,7 @@ def _refuse_unknown(choice: FindingChoice) -> None:
 
 
 def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
-    """The sorted `results` that `choice` asks for. Raises UsageError where its file of known findings is none."""
+    """Return the sorted `results` of `choice`. Raise UsageError if its file of known findings is invalid."""
     chosen = tuple(result for result in results if _is_chosen(result, choice))
     if choice.known is None:
         return _Chosen(chosen)
@@ -237,10 +237,9 @@ class _Fixed(Record):
 
 
 def _fix(named: Named, how: Fix) -> _Fixed:
-    """Mends the files that `named` names, unless it only shows how; none where one is unreadable.
+    """Fix the files in `named`, or only compute the changes if `how` shows them. Change none if one is unreadable.
 
-    Raises UsageError for stdin and for ResourceLists, OSError where a file cannot be
-    written.
+    Raise UsageError for stdin and for ResourceLists, OSError if a file cannot be written.
     """
     if STDIN in named.paths:
         raise UsageError("--fix must go with files or folders: stdin cannot be written back")
@@ -311,9 +310,9 @@ def _mend_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) -
 
 
 def _mend_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-    """The item as it must be if the cluster is as its configuration says: labels renamed, topologies listed.
+    """Return the item changed to match a cluster as configured: labels renamed, topologies listed.
 
-    After this the operator does something else than before: it places by other labels, or makes no KAI Topology.
+    The operator then behaves differently: it places by other labels or makes no KAI Topology.
     """
     item = with_new_labels(item)
     for scheduler in schedulers(cluster.revision):

@@ -42,7 +42,7 @@ NODES = (
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
-    """Adds PATH, so many as `number` says."""
+    """Add PATH with the number `number`."""
     command.add_argument(
         "paths",
         nargs=number,
@@ -151,7 +151,7 @@ def add_cluster(command: argparse.ArgumentParser, resources: Sequence[Resource])
 
 
 def live_path(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return the path that means the cluster of `--cluster`; none without the option."""
+    """Return the path that stands for the cluster of `--cluster`, or none without the option."""
     return () if parsed.cluster is None else (f"cluster:{parsed.cluster}",)
 
 
@@ -223,7 +223,7 @@ def sources_of(parsed: argparse.Namespace) -> Named:
 
 
 def refuse_same_file(parser: argparse.ArgumentParser, files: Sequence[str | None], example: str) -> None:
-    """Ends with usage where two of the `files` that get an output are one; None is stdout."""
+    """Exit with usage if two of the output `files` are the same. None is stdout."""
     twice = [file for file in files if files.count(file) > 1]
     if twice:
         to = "stdout" if twice[0] is None else f'"{twice[0]}"'

@@ -23,7 +23,7 @@ def terminal() -> Terminal:
 
 
 def deliver(answer: Answer) -> int:
-    """Print and write an answer, and return its exit code; 1 if a text that it needs cannot be written."""
+    """Print and write an answer and return its exit code, or 1 if a required text cannot be written."""
     say(answer.before)
     # One that cannot be written keeps none of the others from being written.
     written = [_write(text) for text in answer.texts]

@@ -30,9 +30,9 @@ exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
 
 
 class CacheOptions(Record):
-    """`packwise cache`: how large the cache at `place` is; None for the user's own folder.
+    """`packwise cache`: the size of the cache at `place`. None is the user's own folder.
 
-    With `prunes`, entries are removed until the others have `size` bytes at most; None for the usual bound.
+    With `prunes`, entries are removed until at most `size` bytes are left, or the default limit for None.
     """
 
     place: str | None = None
@@ -68,7 +68,7 @@ def size_in_bytes(text: str) -> int:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where a size is given and nothing is pruned."""
+    """Exit with usage if a size is given without pruning."""
     if parsed.action is None and parsed.max_size is not None:
         parser.error("--max-size goes with prune: packwise cache prune --max-size SIZE")
 

@@ -149,7 +149,7 @@ def _number(text: str) -> int:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where options of `check` do not go together."""
+    """Exit with usage if options of `check` conflict."""
     if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
         parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
     if parsed.fix and parsed.changed_since is not None:

@@ -45,7 +45,7 @@ _PATHS = frozenset({"PATH", "A", "B", "OBJECT|FILE:LINE", "FILE", "DIR", "PATH|g
 
 
 def completion(command: Completion) -> int:
-    """Prints the script; returns the exit code. Raises UsageError where the library for it is not installed."""
+    """Print the script and return the exit code. Raise UsageError if its library is not installed."""
     if not COMPLETION.is_installed:
         raise UsageError(f"completion must have its library: {COMPLETION.advice}")
     import shtab

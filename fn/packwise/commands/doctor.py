@@ -37,7 +37,7 @@ def _read(parsed: argparse.Namespace) -> Doctor:
 
 
 def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """The paths that are named; the cluster alone where no other is."""
+    """Return the named paths, or only the cluster without paths."""
     live = live_path(parsed)
     return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
 

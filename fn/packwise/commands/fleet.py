@@ -117,7 +117,7 @@ def _number(text: str) -> int:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where an option does not go with the verb."""
+    """Exit with usage if an option does not apply to the verb."""
     formats = FLEET_FORMATS
     if parsed.verb != "render" and parsed.output is not None and parsed.output not in formats:
         choices = ", ".join([repr(each) for each in formats])

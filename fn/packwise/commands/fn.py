@@ -45,7 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fn(command: Function) -> int:
-    """Runs the function; returns the exit code."""
+    """Run the function and return the exit code."""
     # Its help needs nothing of it.
     from packwise.function import main
 

@@ -1,4 +1,4 @@
-"""`packwise init`: a package to begin with; nothing that exists is overwritten."""
+"""`packwise init`: a first package. Existing files are never overwritten."""
 
 from __future__ import annotations
 

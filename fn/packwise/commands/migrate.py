@@ -53,7 +53,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where `migrate` would lead to an earlier revision, or to none and is told how."""
+    """Exit with usage if `migrate` would go to an earlier revision, or if options need a revision."""
     order = list(REVISIONS)
     if parsed.to is None:
         if parsed.source is not None or parsed.keep_pack_domain:

@@ -1,4 +1,4 @@
-"""`packwise place`: where KAI puts gangs on the nodes of a cluster, or in a scenario; nothing is written."""
+"""`packwise place`: KAI's placement of gangs on a cluster's nodes or in a scenario. No file is written."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _template(text: str) -> str:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage where two formats are to be written to one place."""
+    """Exit with usage if two formats have one output file."""
     outputs: list[Drawing] = parsed.output
     refuse_same_file(parser, [output.file for output in outputs], "svg=map.svg")
 

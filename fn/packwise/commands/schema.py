@@ -47,7 +47,7 @@ def _read(parsed: argparse.Namespace) -> SchemaOptions:
 
 
 def _run(command: SchemaOptions) -> int:
-    """Prints the schema, or the list of them; returns the exit code. Raises UsageError where none has that name."""
+    """Print the schema or the list of schemas and return the exit code. Raise UsageError for an unknown name."""
     name, revision = command.name, command.revision
     if name is None:
         if revision is not None:

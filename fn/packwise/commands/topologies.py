@@ -42,7 +42,7 @@ def _read(parsed: argparse.Namespace) -> Topologies:
 
 
 def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """The paths that are named; the cluster alone where no other is."""
+    """Return the named paths, or only the cluster without paths."""
     live = live_path(parsed)
     return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
 

@@ -47,9 +47,9 @@ _Answer = tuple[CommentPart, int, tuple[str, ...]]
 
 
 def comment(command: Comment, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
-    """Return the comment, with the highest exit code of its commands. Raise UsageError.
+    """Return the comment with the highest exit code of its commands. Raise UsageError if an option is wrong.
 
-    After an exception that nobody expected, the comment says so: the one of an earlier push must not stay.
+    After an unexpected exception the comment reports that, because the comment of an earlier push must not stay.
     """
     try:
         return _comment(command)

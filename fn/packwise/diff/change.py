@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NamedEntry(Record):
-    """A step into a list: the entry of that name, wherever it stands."""
+    """A step into a list: the entry of that name at any position."""
 
     name: str
 
@@ -41,7 +41,7 @@ class FieldChange(Record):
 
 
 def format_steps(path: Steps) -> str:
-    """`spec.podgroups[web-0-router].minReplicas`: the path as people read it; a name stands in brackets."""
+    """Return the path for people: `spec.podgroups[web-0-router].minReplicas`. A name is in brackets."""
     out = ""
     for step in path:
         if isinstance(step, NamedEntry):
@@ -80,7 +80,7 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
 
 
 def _beside(value: Value, other: Value) -> Value:
-    """`value`; where there is none beside a mapping or a list of named entries, an empty one."""
+    """Return `value`, or an empty one for None beside a mapping or a list of named entries."""
     if value is not None or not other:
         return value
     if isinstance(other, dict):
@@ -337,7 +337,7 @@ class ObjectChange(Record):
 
     @property
     def subject(self) -> KubeObject:
-        """The object, as it is afterwards where it stays."""
+        """Return the object after the change, or before it if it is removed."""
         item = self.after or self.before
         if item is None:
             raise ValueError("a change must have an object before or after it")
@@ -373,7 +373,7 @@ def workload_of(item: KubeObject) -> str | None:
 
 
 def in_order(keys: Iterable[Identity]) -> list[Identity]:
-    """The identities by kind, namespace and name; numbers within a name count as numbers."""
+    """Return the identities by kind, namespace and name. Numbers within a name are compared as numbers."""
     return sorted(keys, key=_place)
 
 
@@ -393,7 +393,7 @@ def _size(digits: str) -> tuple[int, str]:
 
 
 def by_identity(items: Iterable[KubeObject]) -> dict[Identity, KubeObject]:
-    """The objects by identity, gangs with an epoch by one without it; of two the first counts."""
+    """Return the objects by identity without epochs. Of two equal ones the first counts."""
     listed = list(items)
     items_by_identity: dict[Identity, KubeObject] = {}
     for key, item in zip(stable_identities([item.value for item in listed]), listed, strict=True):

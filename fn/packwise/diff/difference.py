@@ -136,7 +136,7 @@ def _bounded_state(state: State) -> State:
 
 
 def _is_rendered(package: Package) -> bool:
-    """True if there is something to render, and nothing tells that a cluster did so already."""
+    """Return True if there is something to render and no sign of a cluster's own render."""
     return not _are_live(package.items) and has_sources(package)
 
 
@@ -178,13 +178,13 @@ class Constraint(Record):
 
 
 def constraints(value: Mapping[str, Value]) -> list[Constraint]:
-    """All constraints of a gang, in its own order; none of any other object."""
+    """Return all constraints of a gang in its own order, or none for another object."""
     fields = _fields_of(value)
     return list(_below(value.get("spec"), ("spec",), fields)) if fields.constraint else []
 
 
 def topologies_named(value: Mapping[str, Value]) -> set[str]:
-    """The topologies that the constraints of an object refer to; by its annotation, or each by itself."""
+    """Return the topologies of an object's constraints: from its annotation, or from each constraint."""
     named = {constraint.topology for constraint in constraints(value) if constraint.topology is not None}
     annotated = topology_annotation(value)
     return named | ({annotated} if annotated is not None else set())
@@ -219,7 +219,7 @@ def _read(value: Mapping[str, Value], holder: Steps, fields: GangFields) -> Iter
 
 
 def leaves(value: Mapping[str, Value]) -> frozenset[str]:
-    """The names of the sets that hold the pods of a gang; empty for any other object."""
+    """Return the names of the sets with pods of a gang, or none for another object."""
     trees = [entry for field in _fields_of(value).tree_lists for entry in _entries(value, field)]
     return _sets(value) - {str(entry["parent"]) for entry in trees if "parent" in entry}
 
@@ -451,7 +451,7 @@ def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
 
 
 class _Judge:
-    """Finds in the state after why a constraint is gone."""
+    """Search of the state after for the reason of a lost constraint."""
 
     __slots__ = ("_after", "_dropped", "_topologies")
 
@@ -507,7 +507,7 @@ class _Judge:
 
 
 def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
-    """`required example.com/rack ("rack") of podgroups[web-0-router]`; of no part where it is the whole object's."""
+    """Return `required example.com/rack ("rack") of podgroups[web-0-router]`, without a part for the whole object."""
     holder = format_steps(constraint.holder[1:])
     named = f' ("{domain}")' if domain is not None else ""
     return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"
@@ -520,7 +520,7 @@ _Pods = tuple[str, str, str, str, frozenset[str]]
 def rekey(
     objects: Mapping[Identity, KubeObject], others: Mapping[Identity, KubeObject]
 ) -> Mapping[Identity, KubeObject]:
-    """`objects`, each gang without an epoch under the identity of the one among `others` that has its pods."""
+    """Return `objects`, each gang without an epoch under the identity of the gang in `others` with the same pods."""
     keys = {_pods(key, item): key for key, item in others.items() if has_epoch(item.value)}
     if not keys:
         return objects
@@ -576,7 +576,7 @@ def diff(before: State, after: State) -> Difference:
 
 
 def _foreign(state: State, other: State) -> tuple[str, ...]:
-    """Kinds of a found state that the other, rendered one says nothing of."""
+    """Return the found state's kinds that the other, rendered state cannot have."""
     return tuple(sorted(state.kinds - other.kinds)) if other.rendered and not state.rendered else ()
 
 

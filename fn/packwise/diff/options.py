@@ -18,7 +18,7 @@ DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
 
 
 class Diff(Record):
-    """`packwise diff`: from `before` to `after`; with `exit_code`, a change counts as an error does."""
+    """`packwise diff` from `before` to `after`. With `exit_code`, a change counts as an error."""
 
     before: str
     after: str

@@ -104,7 +104,7 @@ class _Shown(Record):
 
 
 def as_text(compared: Comparison) -> str:
-    """The whole comparison; objects of one workload that change alike are shown once."""
+    """Return the whole comparison. Equal changes of one workload's objects are shown once."""
     difference = compared.difference
     lines: list[str] = []
     for changed in changed_kinds(compared):
@@ -168,9 +168,9 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
 
 
 def _likeness(shown: _Shown) -> tuple[object, ...]:
-    """The key of objects that change alike: numbers in names of one workload's parts do not tell them apart.
+    """Return the key of equal changes. Numbers in names of one workload's parts are ignored.
 
-    Other values do, numbers too.
+    Other values and numbers count.
     """
     change = shown.change
     workload = workload_of(change.subject)
@@ -340,7 +340,7 @@ def _changes(compared: Comparison) -> Iterator[Section]:
 
 
 def _with_sign(line: str) -> str:
-    """The first line of an object with its sign at the start, where GitHub looks for it."""
+    """Return the first line of an object with its sign at the start, as GitHub expects."""
     sign, space, rest = line.strip().partition(" ")
     return f"{_MARKDOWN_SIGNS.get(sign, sign)}{space}{rest}"
 
@@ -369,7 +369,7 @@ def as_json(compared: Comparison) -> str:
 
 
 def resource(item: KubeObject) -> dict[str, str]:
-    """The identity of the object; a part that is no text is left empty."""
+    """Return the identity of the object. A part that is not text is ""."""
     parts = {
         "apiVersion": item.get("apiVersion"),
         "kind": item.get("kind"),
@@ -423,7 +423,7 @@ def _entry(change: ObjectChange) -> dict[str, Any]:
 
 
 def diff(command: Diff, terminal: Terminal = PLAIN) -> Answer:
-    """Return what changes. Raise UsageError."""
+    """Return the changes. Raise UsageError if an option is wrong."""
     if command.output == "patch" and not PATCH.is_installed:
         raise UsageError(f"--output patch must have its library: {PATCH.advice}")
     sides = Sides(command.before, command.after, command.config, command.crds, command.exclude, command.builder)

@@ -165,7 +165,7 @@ def _names_packwise(address: str) -> bool:
 
 
 def _texts(value: Value, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each text in a value, with the key that it stands below."""
+    """Yield each text in a value with the key above it."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -309,7 +309,7 @@ class _Listed(Record):
 
     @property
     def folder(self) -> str:
-        """The folder of the kustomization, where kustomize starts the function."""
+        """Return the folder of the kustomization. kustomize starts the function there."""
         return posixpath.dirname(self.kustomization)
 
 

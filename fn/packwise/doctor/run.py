@@ -122,7 +122,7 @@ def _documents(files: Iterable[InputFile]) -> Documents:
 
 
 def _pipelines(files: Iterable[InputFile]) -> dict[str, Value]:
-    """The values in files of pipelines, at the tops of repositories and in the current folder; by paths from here."""
+    """Return the values in pipeline files at the tops of repositories and in the current folder, by path from here."""
     folders = {Path(real(file.path.name)).parent for file in files if file.path.name is not None}
     tops = {Path(top_of(str(folder))) for folder in folders} | {Path(real("."))}
     paths = [top / name for top in tops for name in PIPELINE_FILES]

@@ -74,7 +74,7 @@ class ValueCause(Record):
 
 
 class EmittedValue(Record):
-    """A leaf of an object: a scalar, or an empty mapping or list; `cause` says why it is there."""
+    """A leaf of an object: a scalar, or an empty mapping or list. `cause` is its reason."""
 
     path: FieldPath
     value: Value
@@ -99,19 +99,19 @@ class Emitted(Record):
 
     @property
     def copies(self) -> list[Origin]:
-        """The origins of the numbers that say how many such objects there are."""
+        """Return the origins of the numbers that multiply this object."""
         return [] if self.gang is None else self.gang.copies
 
 
 class LevelNode(Record):
-    """A level of a topology; `place` is that of its node label key."""
+    """A level of a topology. `place` is its node label key's."""
 
     level: Level
     place: Place
 
 
 class TopologyNode(Record):
-    """A topology: its levels, broadest first; `place` is that of their list."""
+    """A topology with its levels, broadest first. `place` is the list's."""
 
     name: str
     levels: tuple[LevelNode, ...]
@@ -151,7 +151,7 @@ def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]
 
 
 def value_of(item: KubeObject) -> Mapping[str, Value]:
-    """The object or document; empty where its text is no YAML, as that of a template."""
+    """Return the object or document, or an empty mapping if its text is not YAML, as in a template."""
     try:
         return item.value
     except FieldError:
@@ -159,7 +159,7 @@ def value_of(item: KubeObject) -> Mapping[str, Value]:
 
 
 def is_yaml(item: KubeObject) -> bool:
-    """True if the text of the object or document is YAML, as that of a template need not be."""
+    """Return True if the text of the object or document is YAML. A template's may not be."""
     if not value_of(item):
         return False
     try:
@@ -207,14 +207,14 @@ def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Or
 
 
 def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
-    """The place of `value` itself where `place` has it at the same steps: a label that is copied, for example."""
+    """Return the place of `value` itself if `place` has it at the same steps, for example a copied label."""
     if not steps or place.embedded or place.texts or place.derived is not None:
         return place
     return place.below(*steps) if place.item.get((*place.path, *steps)) == value else place
 
 
 class _Constraints:
-    """The constraints of a gang and its sets, by place; and the topology that all of them are of."""
+    """The constraints of a gang and its sets by place, and their common topology."""
 
     __slots__ = ("_gang", "_keys", "_known", "_names")
 
@@ -381,7 +381,7 @@ class Explanation(Record):
 
 
 def explanation_of(package: Package, rendered: Rendered) -> Explanation:
-    """The explanation of a render of `package`; the findings alone where its configuration has errors."""
+    """Return the explanation of a render of `package`, or only the findings if its configuration has errors."""
     config = () if package.function_config is None else (package.function_config,)
     items = (*package.items, *package.documents, *config)
     selection = rendered.selection
@@ -595,7 +595,7 @@ def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree
 
 
 def _name_of_nothing(plan: WorkloadPlan) -> str:
-    """The name of a workload that becomes nothing."""
+    """Return the name of a workload without objects."""
     value = value_of(plan.workload)
     return format_object(value) if value.get("apiVersion") else str(location_of(plan.workload))
 
@@ -675,7 +675,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
 def _with_values(
     values: Iterable[tuple[Emitted, list[EmittedValue]]], is_wanted: Callable[[Emitted, EmittedValue], bool]
 ) -> tuple[ChosenObject, ...]:
-    """The objects with the values that are wanted, where they have any."""
+    """Return the objects that have wanted values, each with these."""
     chosen = [
         ChosenObject(emitted, tuple(each for each in listed if is_wanted(emitted, each))) for emitted, listed in values
     ]
@@ -742,7 +742,7 @@ class _Line:
         return max(outer, key=lambda place: len(place.path), default=None)
 
     def has(self, emitted: Emitted, value: EmittedValue) -> bool:
-        """True if a value comes from the line; or stands there, in the object of an earlier render."""
+        """Return True if a value comes from the line or is on it, in the object of an earlier render."""
         before = emitted.before
         if before is not None and before.origin in self.fields:
             return any(value.path[: len(path)] == path for path in _innermost(self.fields[before.origin]))

@@ -66,7 +66,7 @@ _WIDTH = 120
 
 
 class _Target(Record):
-    """The target of a question: a line of a file, or an object by its name; neither: everything."""
+    """The target of a question: a line of a file, an object by its name, or everything."""
 
     name: str = ""
     file: str = ""
@@ -107,9 +107,7 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
-    """Splits the words into the target and the paths to read: the first word is a path where it names one that is
-    there.
-    """
+    """Divide the words into the target and the paths. The first word is a path if it exists."""
     paths = others or (".",)
     if first is None:
         return _Target(), paths
@@ -191,7 +189,7 @@ _BOLD = 1
 
 
 class _Node(Record):
-    """A line of a tree: `details` follow on the same line where they fit, on lines of their own elsewhere."""
+    """A line of a tree. `details` follow on the same line if they fit, else on separate lines."""
 
     head: str
     details: tuple[str, ...] = ()
@@ -200,7 +198,7 @@ class _Node(Record):
 
 
 def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) -> str:
-    """The answer, by configuration where there are several."""
+    """Return the answer, by configuration if there are several."""
     page = _Page(columns, coloured=coloured)
     for position, each in enumerate(explanations):
         if position:
@@ -212,7 +210,7 @@ def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) 
 
 
 def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
-    """The answer; the trees of all workloads where the question is about everything."""
+    """Draw the answer, or the trees of all workloads for a question about everything."""
     if chosen is None:
         nodes = [*map(_topology, explanation.topologies), *(_workload(tree) for tree in explanation.workloads)]
     else:
@@ -236,7 +234,7 @@ class _Page:
         self.lines: list[str] = []
 
     def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
-        """The node and its parts; `first` stands before its own line, `rest` before all others."""
+        """Draw the node and its parts. `first` precedes its own line and `rest` all others."""
         head, details = visible(node.head), [visible(detail) for detail in node.details if detail]
         shown = tint(head, node.colour, coloured=self._coloured and node.colour > 0)
         joined = "  ".join([head, *details])
@@ -276,7 +274,7 @@ def _topology(topology: TopologyNode) -> _Node:
 
 
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
-    """The tree of a workload; gangs that are alike are shown once, where it is not the `whole`."""
+    """Return the tree of a workload. Unless it is the `whole` answer, equal gangs are shown once."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
     queued = [_queued_nodes(each) for each in tree.queued]
     outline = [_outline_nodes(each) for each in tree.outline]
@@ -361,7 +359,7 @@ def _outline_nodes(outline: Outline) -> _Node:
 
 
 def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:
-    """The number of sets that are enough, where not all of them are needed."""
+    """Return the number of sufficient sets if not all are needed, or ""."""
     return "" if needed is None or needed >= len(parts) else f"needs {needed} of {len(parts)}"
 
 
@@ -387,7 +385,7 @@ def _pods(members: Sequence[Emitted]) -> Iterator[str]:
 
 
 def _missing(omission: Omission, *, whole: bool = True) -> _Node:
-    """Why something is missing, in short where it is not the `whole` answer."""
+    """Return the reason for a missing value, shortened unless it is the `whole` answer."""
     origin = omission.origin
     if not whole:
         details = (omission.why, str(origin.place.location()))
@@ -449,7 +447,7 @@ _DIFFERENT = {"topologyAwareScheduling": None}
 
 
 def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
-    """The answer, of all configurations in one object; each configuration is listed too."""
+    """Return the answers of all configurations in one object, with each configuration listed."""
     first, *others = [_whole(each) for each in explanations]
     for other in others:
         for key, value in other.items():
@@ -465,7 +463,7 @@ def _common(key: str, value: Any, other: Any) -> Any:
 
 
 def _whole(explained: Explained) -> dict[str, Any]:
-    """The answer; the trees of all workloads where the question is about everything."""
+    """Return the answer, or the trees of all workloads for a question about everything."""
     explanation, chosen = explained.explanation, explained.chosen
     revision = explanation.revision
     trees = explanation.workloads if chosen is None else chosen.workloads

@@ -80,7 +80,7 @@ class Cause(Enum):
 
 
 class Problem(Record):
-    """One problem with the field at `path`; `message` is packwise's own text, from `must` on."""
+    """One problem with the field at `path`. `message` is packwise's own text, starting with `must`."""
 
     path: FieldPath
     """The true path in the value that was judged."""
@@ -125,12 +125,12 @@ class Problem(Record):
 
 
 class Finding(Record):
-    """`message` is packwise's own text about the field at `path` of `subject`.
+    """A finding. `message` is packwise's own text about the field at `path` of `subject`.
 
-    `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`; `order`
-    is its place among that stage's texts. `when_written` is the severity where objects are written, None: the same as
-    where they are only checked. `at_key` points to the field's name rather than its value; `location` is
-    where to look when that is not in `subject`'s own text.
+    `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`. `order`
+    is its place among that stage's texts. `when_written` is the severity if objects are written, or None for the same
+    as in a check. `at_key` points to the field's name instead of its value. `location` is set if the place is not in
+    `subject`'s own text.
     """
 
     rule: str
@@ -268,7 +268,7 @@ def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
 
 
 def shorten(result: Result) -> Result:
-    """`result` where no name of a megabyte makes it a megabyte long."""
+    """Return `result` with a limited length, even if names are a megabyte long."""
     ref, field, file = result.resource_ref, result.field, result.file
     texts = [result.message, *result.tags.values(), file.path if file is not None else ""]
     if ref is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fingerprints(results: Iterable[Result]) -> list[str]:
-    """A hash for each result of its rule, resource and field; with a number where another has all of these too."""
+    """Return a hash of each result's rule, resource and field. Equal ones are numbered."""
     counted: Counter[str] = Counter()
     hashes: list[str] = []
     for result in results:

@@ -1,6 +1,6 @@
-"""Findings about values outside of closed lists, where the release is newer than every known one.
+"""Findings about values outside closed lists if the release is newer than every known one.
 
-A newer release may have longer lists: that it would refuse the value is a guess.
+A newer release may have longer lists, so a refusal is uncertain.
 """
 
 from __future__ import annotations

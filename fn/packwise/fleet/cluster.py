@@ -148,7 +148,7 @@ class ClusterPool(Generic[T, R]):
         return answer
 
     def _refuse_other_version(self) -> None:
-        """Raises WorkersError where the scheduler's distributed is of another version: they do not speak alike."""
+        """Raise WorkersError if the scheduler has another version of distributed, because versions are incompatible."""
         from distributed.versions import get_versions
 
         # Workers are looked at task by task: of one that was lost, the scheduler learns late.
@@ -161,7 +161,7 @@ class ClusterPool(Generic[T, R]):
             )
 
     def _room(self) -> int:
-        """Number of tasks to hand over. Raises WorkersError where there has been no worker for too long."""
+        """Return the number of tasks to submit. Raise WorkersError after too long a time without a worker."""
         try:
             threads = sum(self._client.nthreads().values())
         except (OSError, TimeoutError):
@@ -189,7 +189,7 @@ def _connect(scheduler: str) -> Any:
 
     class QuietClient(Client):
         def __del__(self) -> None:
-            """Does nothing: one that never connected would wait for its scheduler once more, and complain."""
+            """Do nothing: an unconnected client would wait for its scheduler again and complain."""
 
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("distributed"):
@@ -224,9 +224,9 @@ def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
 
 
 def answer_of(task_as_bytes: bytes) -> tuple[object] | str:
-    """The result of a task on a worker; a text where this worker has another packwise than the task comes from.
+    """Return the result of a task on a worker, or a text if the worker has another packwise than the task.
 
-    Each task asks for that, since workers may join at any time.
+    Each task checks this because workers may join at any time.
     """
     from distributed import get_worker
 

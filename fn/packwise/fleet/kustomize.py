@@ -46,12 +46,12 @@ _KEPT = b"config.kubernetes.io/local-confih"
 
 
 class KustomizeError(Exception):
-    """Kustomize is not there, or refuses a kustomization; the text is its own."""
+    """Raised if kustomize is missing or refuses a kustomization. The text is kustomize's own."""
 
 
 @cache
 def kustomize_version() -> str:
-    """The version of kustomize on PATH. Raises KustomizeError where there is none."""
+    """Return the version of kustomize on PATH. Raise KustomizeError if it is missing."""
     return try_out(kustomize_program())[0]
 
 
@@ -80,7 +80,7 @@ def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Col
 
 
 def kustomize_program() -> str:
-    """Where kustomize is. Raises KustomizeError where it is not on PATH."""
+    """Return the path of kustomize. Raise KustomizeError if it is not on PATH."""
     program = program_on_path("kustomize")
     if program is None:
         raise KustomizeError(f"kustomize {_ADVICE}")

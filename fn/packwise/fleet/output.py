@@ -52,9 +52,9 @@ class OutputFolder:
         self._copied_in = lru_cache(64)(folders_with_copies)
 
     def write(self, result: PackageResult, payload: bytes) -> PackageResult:
-        """The result of an answer, once its package is written; a failing one is not.
+        """Return the result of an answer after writing its package. A failing one is not written.
 
-        Raises ValueError, KeyError or TypeError where that is no answer.
+        Raise ValueError, KeyError or TypeError if the payload is invalid.
         """
         if result.status is PackageStatus.FAILING:
             return result
@@ -199,7 +199,7 @@ class Look(Record):
         return digest.digest()
 
     def package_folders(self) -> tuple[str, ...]:
-        """The folders in it that have a list of packwise's own files; "" is itself. Hidden folders are left out."""
+        """Return its visible folders with a list of packwise's own files. "" is the folder itself."""
         lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
         return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
 
@@ -232,7 +232,7 @@ FOLDER = ENTRY.pack(0, 0, 0, 0, 0)
 
 
 def _time(entry: bytes) -> int:
-    """When the content changed last; a folder is always at rest."""
+    """Return the time of the last change of the content. A folder is always at rest."""
     return ENTRY.unpack(entry)[0]
 
 
@@ -266,7 +266,7 @@ def look_at(folder: str) -> Look | None:
 
 @contextmanager
 def _open_folder(folder: str) -> Generator[int | str]:
-    """The folder as `os.scandir` takes it: where the system can open it, the path to each file in it is a name."""
+    """Yield the folder for `os.scandir`: an open folder if the system permits, so that file paths are names."""
     if os.scandir not in os.supports_fd:
         yield folder
         return
@@ -287,7 +287,7 @@ class FolderEvidence:
         self._written: dict[str, tuple[str, ...]] = {}
 
     def look(self, folder: Path) -> Look | None:
-        """A look at the folder, where that is of use."""
+        """Return a look at the folder, or None if it is not needed."""
         return None if self._cache is None else look_at(os.fspath(folder))
 
     def is_held(self, folder: Path, plan: bytes) -> bool:

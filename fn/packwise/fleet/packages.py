@@ -99,7 +99,7 @@ def function_configuration(tree: FileTree, folder: str, client: PackageClient) -
 
 
 def configurations_in(tree: FileTree, paths: Iterable[str]) -> tuple[KubeObject, ...]:
-    """The configurations in files; a function's is for the build that runs it."""
+    """Return the configurations in files. A function's applies to the build that runs it."""
     items = taken_apart([item for path in paths for item in objects_at(tree, path)])
     return tuple(filter(_is_configuration, items))
 
@@ -360,7 +360,7 @@ class Packages:
         return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
 
     def _mentions(self, path: str) -> bool:
-        """True if the file has a word of a configuration; no file is read for that twice."""
+        """Return True if the file has a word of a configuration. Each file is read once for that."""
         if path in self._mentioning:
             return True
         folder, name = posixpath.split(path)
@@ -368,7 +368,7 @@ class Packages:
         return not (is_known and not _is_within(folder, *self._left_out)) and _holds(self._tree, path, _CONFIGURATION)
 
     def _traits(self, path: str) -> Traits:
-        """The traits of the configuration in a file; one that cannot be read is an error of its package."""
+        """Return the traits of the configuration in a file. An unreadable one is an error of its package."""
         traits = clusters.traits_of(configurations_in(self._tree, [path]))
         return UNREADABLE if not traits.configures and unreadable_at(self._tree, path, _CONFIGURATION) else traits
 

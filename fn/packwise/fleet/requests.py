@@ -77,7 +77,7 @@ class Request(Record):
 
     @property
     def client(self) -> str:
-        """The client that renders the package: where the change removes it, the one that did before."""
+        """Return the client that renders the package, or that rendered it if the change removes it."""
         side = self.after or self.before
         return "" if side is None else side.client.value
 
@@ -97,7 +97,7 @@ def lost_result(folder: str, client: str, reason: str) -> PackageResult:
 
 
 def payload_of(result: PackageResult, plan: FolderPlan | None = None) -> bytes:
-    """The answer as bytes. Without a plan there is nothing to write."""
+    """Return the answer as bytes. Without a plan no file is written."""
     head = _pack(json.dumps(result.to_value()).encode())
     tail = b""
     if plan is not None:
@@ -112,7 +112,7 @@ def payload_of(result: PackageResult, plan: FolderPlan | None = None) -> bytes:
 
 
 def result_of(payload: bytes) -> PackageResult:
-    """The result in an answer. Raises ValueError, KeyError or TypeError where it is none."""
+    """Return the result in an answer. Raise ValueError, KeyError or TypeError if it is invalid."""
     return PackageResult.from_value(json.loads(_unpack(_parts(payload)[0])))
 
 
@@ -135,7 +135,7 @@ def plan_of(payload: bytes) -> FolderPlan:
 
 
 def plan_digest(payload: bytes) -> bytes:
-    """A digest of the files that an answer has to write. Raises ValueError where it is no answer."""
+    """Return a digest of the files in an answer. Raise ValueError if it is invalid."""
     return sha256(_parts(payload)[1]).digest()
 
 
@@ -176,7 +176,7 @@ class BlobTree(FileTree, Protocol):
         ...
 
     def blob(self, path: str, name: str = "") -> str:
-        """Git's name of the file's content, in the form of `name`. Raises OSError where it cannot be read."""
+        """Return git's name of the file's content in the form of `name`. Raise OSError if it is unreadable."""
         ...
 
 
@@ -194,7 +194,7 @@ class Rooted(Record):
         return cls(tree, root, Packages(tree, root))
 
     def below(self, folder: str) -> str:
-        """The folder of a package below the root; "." for the root itself."""
+        """Return the folder of a package below the root, or "." for the root itself."""
         return posixpath.relpath(folder or ".", self.root or ".")
 
     def folder(self, below: str) -> str:
@@ -346,7 +346,7 @@ class Requests:
 
 
 def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outline | None) -> tuple[str, str]:
-    """The version of kustomize where one of the sides is built, and why there is none."""
+    """Return the version of kustomize if a side is built, and the reason if there is none."""
     if any(
         side.client is PackageClient.KUSTOMIZE and not side.problems for side in (after, before) if side is not None
     ):

@@ -76,7 +76,7 @@ class PackageResult(Record):
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> PackageResult:
-        """The result that `to_value` wrote. Raises KeyError, TypeError or ValueError where it is another value."""
+        """Return the result that `to_value` wrote. Raise KeyError, TypeError or ValueError for another value."""
         texts = {
             name: tuple(str(each) for each in value[name])
             for name in ("recreated", "pending", "no_longer_fits", "noted")
@@ -224,7 +224,7 @@ def _has_gangs(result: PackageResult) -> bool:
 
 
 def _says(result: PackageResult) -> tuple[str, ...]:
-    """Remarks on a package, in the words of a summary; nothing where all is well."""
+    """Return remarks on a package for a summary, or none if all is well."""
     parts: list[str] = []
     if result.errors:
         parts.append(count_text(result.errors, "error"))

@@ -101,7 +101,7 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
 
 
 def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[Orphans | None, list[Result]]:
-    """Folders of the output that are of packages that are gone, and findings about files that stay in them."""
+    """Return output folders of removed packages, and findings about files that stay in them."""
     if command.folder is None:
         return None, []
     folder = Path(command.folder)
@@ -116,7 +116,7 @@ def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[O
 
 
 def _below_top(folder: str) -> tuple[str, str]:
-    """The top of the repository that `folder` stands in, and its path below that."""
+    """Return the top of the repository around `folder`, and the path below it."""
     at = real(folder)
     top = top_of(at)
     below = Path(at).relative_to(top).as_posix()
@@ -124,7 +124,7 @@ def _below_top(folder: str) -> tuple[str, str]:
 
 
 def _befores(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> list[Rooted]:
-    """The state before the change, where one is named; several where merges crossed since then."""
+    """Return the named states before the change, several if merges crossed since then."""
     since, name = command.changed_since, command.baseline
     if since is not None:
         since = since.removeprefix(COMMIT)
@@ -187,7 +187,7 @@ def _run(
 
 
 def _cluster(scheduler: str, warn: Callable[[str], None]) -> DaskCluster:
-    """The Dask cluster of that scheduler; a warning where its pickles cross a network without TLS."""
+    """Return the Dask cluster of that scheduler, and warn if its pickles cross a network without TLS."""
     from packwise.fleet.cluster import is_exposed
 
     if is_exposed(scheduler):
@@ -233,7 +233,7 @@ _PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
 
 
 def _absence(report: FleetReport, command: Fleet) -> list[str]:
-    """Return the error that a package has no workload that was judged if one is required; none else."""
+    """Return the error about a package without a judged workload if one is required, or none."""
     idle = report.summary.number(PackageStatus.IDLE)
     if not command.requires_workloads or not idle:
         return []
@@ -242,7 +242,7 @@ def _absence(report: FleetReport, command: Fleet) -> list[str]:
 
 
 def _code(report: FleetReport, command: Fleet) -> int:
-    """1 where a package fails or something does not fit; where that was asked for, where something changes."""
+    """Return 1 if a package fails, a gang does not fit or, if requested, something changes. Else return 0."""
     summary = report.summary
     same = (PackageStatus.UNCHANGED, PackageStatus.PASSING, PackageStatus.IDLE)
     changed = [status for status, _ in summary.statuses if status not in same]
@@ -260,9 +260,9 @@ def run_through(
     output: OutputFolder | None,
     take: Callable[[PackageResult], None],
 ) -> None:
-    """Hands the result of each package of `names` to `take`, in no order.
+    """Pass the result of each package of `names` to `take` in any order.
 
-    Raises UsageError where no worker can run; KeyboardInterrupt, after a word on how far it came.
+    Raise UsageError if no worker can run, or KeyboardInterrupt after a message about the progress.
     """
     going = _Run(requests, cache, output, take, Meter(len(names)))
     try:
@@ -366,7 +366,7 @@ class Spool:
         self._file.close()
 
     def add(self, result: PackageResult) -> None:
-        """Keeps a result. Raises OSError where the disk refuses it."""
+        """Keep a result. Raise OSError if the disk refuses it."""
         text = json.dumps(result.to_value()).encode()
         self._places.append((result.folder, self._file.tell(), len(text)))
         self._file.write(text)

@@ -135,7 +135,7 @@ def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
 
 @lru_cache(_KEPT)
 def _definitions(path: str, data: bytes) -> tuple[InputFile, list[FieldError]]:
-    """The definitions in a file around packages; one that is around many is read once."""
+    """Return the definitions in a file around packages. It is read once for all of them."""
     file, errors = definitions_of(decode(data, InputPath(path, posixpath.basename(path), is_named=False)))
     kept = [document for document in file.documents if not any(map(is_of_function, document.items))]
     return file.replace(documents=tuple(kept)), errors
@@ -203,9 +203,9 @@ class Crds(Record):
 
 
 def read_crds(paths: tuple[str, ...], top: str) -> Crds:
-    """The CRDs of the kinds that count in files and folders; findings name these by their path from `top`.
+    """Return the relevant CRDs in files and folders. Findings name them by their path from `top`.
 
-    Raises UsageError where something is not there, or has no such CRD.
+    Raise UsageError if a path is missing or has no such CRD.
     """
     reader = Reader()
     items = definitions_in(paths, reader)
@@ -340,7 +340,7 @@ def _is_local(item: KubeObject) -> bool:
 
 
 def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
-    """The changes for the scheduler; a side that is not there is empty."""
+    """Return the changes for the scheduler. A missing side is empty."""
     old, new = (Package(()) if side is None else package_of_side(side, None) for side in (before, after))
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old)
@@ -450,7 +450,7 @@ def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
 
 
 def _with_findings(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:
-    """The result with its findings; an error makes it a failing one."""
+    """Return the result with its findings. An error makes it fail."""
     listed = sort_results([locate(each, read) for each in results])
     errors, warnings, kept = kept_findings(listed)
     status = PackageStatus.FAILING if errors else result.status

@@ -32,7 +32,7 @@ OUT_OF_MEMORY = "it ran out of memory; run it with fewer processes, or where the
 
 
 class Lost(Record):
-    """In the place of a result: every worker that ran the task was lost with it. `reason` says how, in words."""
+    """Returned if every worker that ran the task died. `reason` describes it."""
 
     reason: str
 
@@ -49,7 +49,7 @@ class WorkerPool(Protocol):
         ...
 
     def submit(self, number: int, task: Any) -> None:
-        """Hands over a task; there must be room."""
+        """Submit a task. There must be room."""
         ...
 
     def wait(self) -> list[tuple[int, Any]]:
@@ -69,7 +69,7 @@ R = TypeVar("R")
 
 
 class Processes(Record):
-    """Processes of this machine; with a `limit` of 1, the process that asks."""
+    """Processes of this machine, or the current process for a `limit` of 1."""
 
     limit: int = 1
 
@@ -120,7 +120,7 @@ def _open(workers: Workers, work: Callable[[Any], Any]) -> WorkerPool:
 
 
 def _answers(pool: WorkerPool, tasks: Iterable[tuple[int, T]]) -> Iterator[tuple[int, T, Any]]:
-    """Each task with its number and its answer; no more of `tasks` is held than the pool has room for."""
+    """Yield each task with its number and answer. Only as many `tasks` are read as the pool has room for."""
     held: dict[int, T] = {}
     for number, task in tasks:
         held[number] = task

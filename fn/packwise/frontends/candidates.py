@@ -76,7 +76,7 @@ def has_candidates(index: Index) -> bool:
 
 
 def candidate_key_findings(index: Index, kai_version: str | None, kai_name: str) -> Iterator[Finding]:
-    """The keys of candidates that nobody reads; the release of KAI is named, and pods ask for KAI by its name."""
+    """Yield findings about keys of candidates without a reader, for the named release and scheduler name of KAI."""
     if has_candidates(index):
         # Few inputs have workloads that KAI groups itself.
         from packwise.frontends.workloads.keys import workload_key_findings

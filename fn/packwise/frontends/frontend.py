@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class OmissionsOf(Protocol):
-    """Finds values that are missing in the objects of a front end's workloads, and says why."""
+    """Find missing values in the objects of a front end's workloads, with the reason."""
 
     def __call__(
         self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
@@ -71,9 +71,9 @@ class FrontEnd(Protocol):
         return item
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
-        """One of its workloads in the words of the step's later revision; anything else as it is.
+        """Return one of its workloads in the step's later revision. Other objects are returned unchanged.
 
-        Raises FieldError where an anchor or alias is in the way, or a comment could not stay.
+        Raise FieldError if an anchor or alias prevents it or a comment cannot be kept.
         """
         return item
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Written(Record):
-    """The place of a derived value: `path`, or (`at_key`) the key there.
+    """The place of a derived value: `path`, or with `at_key` the key there.
 
-    `through`: each part of the value stands at the same path below it; otherwise the whole value stands for its parts.
+    With `through`, each part of the value is at the same path below it. Otherwise the whole value stands for its parts.
     """
 
     path: FieldPath
@@ -33,12 +33,12 @@ class Written(Record):
 
 
 class Trace(Record):
-    """The places in the file, by the path of the derived value; the longest path that leads to a value counts."""
+    """The places in the file by path of the derived value. The longest path that leads to a value counts."""
 
     entries: Mapping[FieldPath, Written]
 
     def find(self, path: FieldPath) -> Written:
-        """The place where the value at `path` of the derived object is written."""
+        """Return the source of the value at `path` of the derived object."""
         for length in range(len(path), -1, -1):
             known = self.entries.get(path[:length])
             if known is None:
@@ -204,7 +204,7 @@ def _experimental(
 def _pod_template(
     service: Mapping[str, Value], old: FieldPath, new: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """The pod template of a service: extraPodSpec, with all that the service says itself about its pods."""
+    """Return the pod template of a service: extraPodSpec and the service's own settings for its pods."""
     at: FieldPath = (*new, "podTemplate")
     extra, metadata = mapping(service.get("extraPodSpec")), mapping(service.get("extraPodMetadata"))
     entries[at] = Written(old)
@@ -277,7 +277,7 @@ def _main_container(
 def _resources(
     service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """The container's resources; a GPU is one of NVIDIA's unless `gpuType` names another.
+    """Return the container's resources. A GPU is one of NVIDIA's unless `gpuType` names another.
 
     Source: spec/dynamo.md#3.10.
     """
@@ -341,7 +341,7 @@ def _rename_key(constraint: Mapping[str, Value], before: str, after: str) -> dic
 
 
 def _save(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of `value` with `save` in the annotation, or without that where there is nothing to save."""
+    """Return the metadata of `value` with `save` in the annotation, or without it if `save` is empty."""
     metadata = dict(mapping(value.get("metadata")))
     annotations = {key: part for key, part in mapping(metadata.get("annotations")).items() if key != SAVED}
     if save:

@@ -66,7 +66,7 @@ class DerivedSet(Record):
     source: str
 
     def finding(self, finding: Finding) -> Finding:
-        """`finding` at the field that caused it, where it is about the derived object."""
+        """Return `finding` at its cause in the graph if it is about the derived object."""
         if finding.subject is not self.item:
             return finding
         written = self.trace.find(finding.path)
@@ -83,7 +83,7 @@ class DerivedSet(Record):
         )
 
     def repeats(self, finding: Finding, texts: Iterable[str]) -> bool:
-        """True if it is about a value that holds one of `texts` and stands in the derived object alone."""
+        """Return True if it is about a value that contains one of `texts` and exists only in the derived object."""
         if finding.subject is not self.item or self.trace.find(finding.path).through:
             return False
         value = self.item.get(finding.path)
@@ -114,7 +114,7 @@ class DerivedSet(Record):
         return bounds if bounds.origin is None else bounds.replace(origin=self.origin(bounds.origin))
 
     def origin(self, origin: Origin) -> Origin:
-        """`origin` in the graph, where it is in the derived object."""
+        """Return `origin` in the graph if it is in the derived object."""
         place = origin.place
         if place.item is not self.item:
             return origin
@@ -136,7 +136,7 @@ def derive_set(
 
 
 class _Dynamo(FrontEnd):
-    """Graphs; `sets` is the front end of the PodCliqueSets that they become."""
+    """Dynamo's graphs. `sets` is the front end of their PodCliqueSets."""
 
     def __init__(self, sets: FrontEnd) -> None:
         self._sets = sets
@@ -158,7 +158,7 @@ class _Dynamo(FrontEnd):
         return plans
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
-        """A graph of v1alpha1 in the words of v1beta1, where the releases that go with the target have it."""
+        """Return a graph of v1alpha1 as v1beta1 if the target's releases have it."""
         if identity(item.value)[:2] != DYNAMO_GRAPH.key or item.get(("apiVersion",)) != ALPHA:
             return item
         from packwise.frontends.dynamo.migrate import migrate
@@ -301,7 +301,7 @@ class _GraphJudge:
         )
 
     def _without_set(self, subject: Subject) -> str:
-        """Why the operator makes no PodCliqueSet of a graph; "" where it makes one. Source: spec/dynamo.md#3.1."""
+        """Return the reason why the operator makes no PodCliqueSet of a graph, or "". Source: spec/dynamo.md#3.1."""
         annotations = subject.graph.annotations
         provider = annotations.get(PROVIDER, "")
         if provider not in ("", "grove"):
@@ -376,7 +376,7 @@ def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, trace: Trace
 
 
 def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
-    """The finding that one of `paths` is still to be filled in; None if none is."""
+    """Return the finding that one of `paths` is a placeholder, or None."""
     for path in paths:
         scalar = item.get(path)
         if isinstance(scalar, str) and is_placeholder(scalar):
@@ -394,7 +394,7 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
 
 
 def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
-    """The plan of a graph, from that of its derived PodCliqueSet."""
+    """Return the plan of a graph from the plan of its derived PodCliqueSet."""
     distinct: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
         # Leader and workers are cliques of one template.
@@ -436,5 +436,5 @@ _NAMES: tuple[FieldPath, ...] = (("metadata", "name"), ("metadata", "namespace")
 
 
 def dynamo(sets: FrontEnd) -> FrontEnd:
-    """Dynamo's front end; `sets` is the one that the PodCliqueSets are handed to."""
+    """Return Dynamo's front end. `sets` is the front end of its PodCliqueSets."""
     return _Dynamo(sets)

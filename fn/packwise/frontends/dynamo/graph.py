@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _field(kind: Kind) -> Field:
-    """A field; the API server prunes null."""
+    """Return a field. The API server prunes null."""
     return Field(kind, nullable=True)
 
 
@@ -171,7 +171,7 @@ _BACKEND = re.compile(r"dynamo\.(vllm|sglang|trtllm)")
 
 
 class GraphConstraint(Record):
-    """A topologyConstraint; of a component without a topology's name."""
+    """A topologyConstraint. A component's has no topology name."""
 
     pack_domain: str
     topology_name: str = ""
@@ -187,7 +187,7 @@ class Override(Record):
 
 
 class Component(Record):
-    """One entry of `spec.components`; `place` is its index. `nodes` is 1 where it is not multinode."""
+    """One entry of `spec.components` with the index `place`. `nodes` is 1 if it is not multinode."""
 
     place: int
     name: str
@@ -235,7 +235,7 @@ class Component(Record):
 
     @property
     def pack_domain(self) -> str:
-        """The domain of each replica; "" where it has none of its own."""
+        """Return the domain of each replica, or ""."""
         return self.constraint.pack_domain if self.constraint is not None else ""
 
     def path(self, *steps: str | int) -> FieldPath:
@@ -244,7 +244,7 @@ class Component(Record):
 
 
 class Graph(Record):
-    """A DynamoGraphDeployment. Values of a wrong type read as absent: `shape_problems` reports those."""
+    """A DynamoGraphDeployment. Values of a wrong type read as absent, because `shape_problems` reports them."""
 
     name: str
     namespace: str
@@ -287,12 +287,12 @@ class Graph(Record):
 
     @property
     def pack_domain(self) -> str:
-        """The domain of the whole graph; "" where it has none."""
+        """Return the domain of the whole graph, or ""."""
         return self.constraint.pack_domain if self.constraint is not None else ""
 
     @property
     def topology_name(self) -> str:
-        """The topology that the graph names; "" where it names none."""
+        """Return the topology that the graph names, or ""."""
         return self.constraint.topology_name if self.constraint is not None else ""
 
     @property
@@ -313,7 +313,7 @@ class Graph(Record):
         return tuple(part for part in parts if part is not None)
 
     def backend_of(self, component: Component) -> str:
-        """The backend of a component: the one that its command runs, else the graph's; "" where it is no worker."""
+        """Return the backend of a component: its command's, else the graph's, or "" if it is not a worker."""
         if component.type not in WORKERS:
             return ""
         return component.backends[0] if len(component.backends) == 1 else self.backend

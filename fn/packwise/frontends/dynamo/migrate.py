@@ -85,7 +85,7 @@ def _without_saved(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
-    """Raises where the PodCliqueSet would be another one."""
+    """Raise FieldError if the PodCliqueSet would change."""
     before = Graph.read(to_v1beta1(item.value).value, is_alpha=True)
     after = Graph.read(value, is_alpha=False)
     shapes = [shape_of(graph, NEWEST, Dynamo()).value for graph in (before, after)]
@@ -287,7 +287,7 @@ class _GraphRewriting:
         return comments("\n".join(self._lines[entry.first : entry.end]))
 
     def _comments(self, entry: _BlockEntry, column: int) -> list[str]:
-        """The comments of an entry that goes, as lines of their own."""
+        """Return the comments of a removed entry as separate lines."""
         return [f"{' ' * column}{text}" for text in self._comment_texts(entry)]
 
     def _anew(self, value: Value, column: int) -> list[str]:

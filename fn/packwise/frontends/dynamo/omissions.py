@@ -60,7 +60,7 @@ class _Asked:
         self.derived = derive_set(item, self._graph, self._written, release, settings)
 
     def is_written(self, omission: Omission) -> bool:
-        """True if the graph asks for it: labels that Dynamo adds itself are nobody's loss."""
+        """Return True if the graph requests it. Labels that Dynamo adds itself are not missed."""
         path = omission.origin.place.path
         return path[0] != "metadata" or self.derived.trace.find(path).path[-1:] == path[-1:]
 

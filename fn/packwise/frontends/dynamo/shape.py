@@ -35,7 +35,7 @@ _HASH = 5
 
 
 def set_name(graph: Graph) -> str:
-    """The name of the PodCliqueSet: the graph's, cut and with a hash where it is too long for the pods' names."""
+    """Return the name of the PodCliqueSet: the graph's, cut and with a hash if it is too long for the pods' names."""
     name = graph.name
     longest = max([_own_length(component, grouped=component.uses_group) for component in graph.components], default=0)
     budget = max(_LEAST, MOST - longest)
@@ -104,7 +104,7 @@ def shape_of(graph: Graph, release: DynamoRelease, settings: Dynamo) -> Shape:
 
 
 class _Role(Record):
-    """One clique of a component; `written` is the field of the component that its replicas are read from."""
+    """One clique of a component. `written` is the component's field with its replicas."""
 
     name: str
     replicas: int

@@ -280,10 +280,9 @@ _LISTS = ("cliques", "podCliqueScalingGroups")
 
 
 class EarlierRender(Record):
-    """The render before a change, for all workloads of a run.
+    """The render before a change for all workloads of a run.
 
-    `sizes` are the minReplicas of podgroups, by name; `release` is the release that the baseline was written for, None
-    where it tells none.
+    `sizes` are the minReplicas of podgroups by name. `release` is the baseline's release, or None if unknown.
     """
 
     sizes: Mapping[str, int]
@@ -421,7 +420,7 @@ _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Stored(Record):
-    """A defaulted workload; `added`: the value of the MNNVL annotation where the webhook wrote it, not the author."""
+    """A defaulted workload. `added` is the MNNVL annotation's value if the webhook and not the author wrote it."""
 
     value: Mapping[str, Value]
     added: Value = None
@@ -461,7 +460,7 @@ def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context
 
 
 def _is_export(baseline: Mapping[str, Value]) -> bool:
-    """True if `baseline` was read from a cluster, where admission has been already."""
+    """Return True if `baseline` was read from a cluster, after admission."""
     return bool(baseline.get("status")) or bool(_mapping(baseline.get("metadata")).get("uid"))
 
 
@@ -587,7 +586,7 @@ class Admitted(Record):
 
 
 def admit(value: Mapping[str, Value], history: History, admission: str, context: Context) -> Admitted:
-    """The webhook's answer for `value`; `admission` is the setting of that name."""
+    """Return the webhook's answer for `value`. `admission` is the setting of that name."""
     if is_new(value, history, admission):
         pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
@@ -616,7 +615,7 @@ def _stored_baseline(baseline: Mapping[str, Value] | None, context: Context) -> 
 
 
 def _recorded_workload(new: PodCliqueSet, history: History, *, recorded: bool) -> PodCliqueSet:
-    """The workload before the change, by an earlier render; `new` itself where no change is known."""
+    """Return the workload before the change from an earlier render, or `new` if no change is known."""
     if recorded and history.record is not None:
         return with_record(new, history.record) or new
     return new

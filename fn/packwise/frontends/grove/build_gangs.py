@@ -157,10 +157,10 @@ class _OwnPart(Record):
 
 
 class _Members(Record):
-    """The part of all gangs that is the same for all replicas of a scaling group.
+    """The common part of the gangs of all replicas of a scaling group.
 
-    `pods` are its cliques; `total` is the number of pods that they need, `is_bounded` whether any of them has bounds.
-    `whole` is a gang of a single replica.
+    `pods` are its cliques and `total` the number of pods that they need. `is_bounded` is true if one of them has
+    bounds. `whole` is a gang of a single replica.
     """
 
     pods: tuple[_Pods, ...]
@@ -408,7 +408,7 @@ def _mirror(entries: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def is_mirrored(part: str, key: str) -> bool:
-    """True if PodGangs repeat a label or annotation of their PodCliqueSet, where the revision does that at all.
+    """Return True if PodGangs repeat a label or annotation of their PodCliqueSet in revisions that repeat any.
 
     `part` is `labels` or `annotations`.
     """
@@ -416,10 +416,10 @@ def is_mirrored(part: str, key: str) -> bool:
 
 
 def _is_bookkeeping(annotation: str) -> bool:
-    """True if a tool keeps its books in it: about the PodCliqueSet, and on a PodGang it would be believed.
+    """Return True if the annotation is a tool's bookkeeping about the PodCliqueSet and would mislead on a PodGang.
 
-    The operator copies these too; here they would make a client take the PodGang for the file, the sync wave or the
-    applied state of its workload.
+    The operator copies these too. Here a client would take the PodGang for its workload's file, sync wave or applied
+    state.
     """
     return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)
 
@@ -457,7 +457,7 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
 
 
 def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry]) -> Iterator[GangPlan]:
-    """The PodGangs of one replica, in the order of its entries; these stand in the order of their epochs."""
+    """Yield the PodGangs of one replica in the order of its entries. Entries are sorted by epoch."""
     # No other release pays for the import.
     from packwise.frontends.grove.epoch_sources import EntryRole
 

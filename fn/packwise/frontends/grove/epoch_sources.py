@@ -61,7 +61,7 @@ class MapEntry(Record):
 
 
 class Epochs(Record):
-    """The epochs of the entries of a replica that has no PodGangMap; `origins` are theirs, by role."""
+    """The epochs of a replica's entries without a PodGangMap. `origins` are theirs by role."""
 
     anchor: str
     tail: str
@@ -197,7 +197,7 @@ class MapEntries(Record):
 
 
 class EpochSources:
-    """The epochs of a cluster, as the input and the baseline tell them; the input counts before the baseline."""
+    """The epochs of a cluster from the input and the baseline. The input wins."""
 
     __slots__ = ("_first", "_gangs", "_maps", "_replicas", "_settings")
 
@@ -262,7 +262,7 @@ class EpochSources:
         return tuple(read)
 
     def _epochs_of_gangs(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
-        """The epochs of the replica's PodGangs, the first by name for each role; None without one of an anchor."""
+        """Return the epochs of the replica's PodGangs, the first by name for each role, or None without an anchor's."""
         by_role: dict[EntryRole, KubeObject] = {}
         for item in self._gangs.get((pcs.namespace or "default", pcs.name, str(replica)), ()):
             role = next((role for role in EntryRole if role.value == _label(item, ROLE)), None)

@@ -68,9 +68,10 @@ if TYPE_CHECKING:
 def workload_condition(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
 ) -> Condition | None:
-    """The condition of `pcs` given the topology it resolves to (None: it does not exist); None when it has none.
+    """Return the condition of `pcs` with its resolved topology (None if it does not exist), or None without a
+    condition.
 
-    Some operators list unavailable domains in random order; here they stand broadest first.
+    Some operators list unavailable domains in random order. Here they are broadest first.
     """
     case, missing = _case(pcs, topology, enabled=enabled, revision=revision)
     if case is None:
@@ -244,7 +245,7 @@ class _Grove:
         return [_once(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """A PodCliqueSet, mended."""
+        """Return a fixed PodCliqueSet, or the item unchanged."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
         from packwise.frontends.grove.migrate import mend
@@ -288,7 +289,7 @@ class _Grove:
 
 
 def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSources:
-    """The sources of the epochs of PodGangs; nothing is imported for the releases that have none."""
+    """Return the sources of PodGangs' epochs. Releases without epochs do not import them."""
     from packwise.frontends.grove.epoch_sources import EpochSources
 
     return EpochSources(inventory, settings)
@@ -373,7 +374,7 @@ class _Planner:
         self._before = EarlierRender.of(inventory, cluster.revision_before) if rolls else None
 
     def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
-        """The plan of each PodCliqueSet; where they are more than a run renders, no gang of any is built."""
+        """Return the plan of each PodCliqueSet. If they exceed the run's limit, no gang is built."""
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
         counted: list[int] = []
@@ -394,7 +395,7 @@ class _Planner:
         ]
 
     def _entries(self, pcs: PodCliqueSet, text: str, most: int) -> int:
-        """The number of gangs and entries of gangs that a workload would become; `text` is its record."""
+        """Return the number of gangs and their entries for a workload. `text` is its record."""
         copied = len(text) + len(pcs.priority_class)
         if self._cluster.revision.mirrors_metadata:
             copied += length(pcs.labels) + length(pcs.annotations)
@@ -527,7 +528,7 @@ class _Planner:
     def _shape_findings(
         self, workload: KubeObject, problems: list[Problem], before: Mapping[str, Value] | None
     ) -> tuple[Finding, ...]:
-        """Refusals of the workload before any webhook: by the cluster's own CRD, where that is at hand."""
+        """Return refusals of the workload before any webhook, by the cluster's own CRD if known."""
         if not problems and self._definition is None:
             return ()
         from packwise.frontends.grove.schema.crd import judge_workload

@@ -29,9 +29,9 @@ _CONSTRAINT = "topologyConstraint"
 
 
 def migrate(workload: KubeObject, step: Step) -> KubeObject:
-    """`workload` in the words of the target revision; itself where they are the same.
+    """Return `workload` in the target revision, or itself if nothing differs.
 
-    Raises FieldError where an anchor is in the way, or a comment could not stay.
+    Raise FieldError if an anchor prevents it or a comment cannot be kept.
     """
     if step.packs and not step.keep_pack_domain:
         workload = _write_pack(workload, step.preferred)
@@ -41,7 +41,7 @@ def migrate(workload: KubeObject, step: Step) -> KubeObject:
 
 
 def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
-    """`workload` with every clique's minAvailable as the source has it by default, where the target has another one."""
+    """Return `workload` with the source's default minAvailable in every clique if the target's differs."""
     if step.source.min_available_default == step.target.min_available_default:
         return workload
     edits: list[tuple[FieldPath, Edit]] = []
@@ -59,7 +59,7 @@ def _set(item: KubeObject, path: FieldPath, value: Value) -> KubeObject:
 
 
 def _write_pack(workload: KubeObject, preferred: str | None) -> KubeObject:
-    """`workload` with pack in the place of packDomain."""
+    """Return `workload` with pack instead of packDomain."""
     named = [path for path in _constraints(workload) if workload.get((*path, "packDomain")) is not None]
     workload = workload.edit_all([(path, _nest_domain) for path in named])
     preferring = _preferring(workload) if preferred is not None else ()
@@ -122,9 +122,9 @@ def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
 
 
 def mend(workload: KubeObject, revision: Revision) -> KubeObject:
-    """`workload` with its quantities and tool-dependent words in quotes and renamed fields by their new names.
+    """Return `workload` with quoted quantities and tool-dependent words, and with the new names of renamed fields.
 
-    Itself where there is nothing to mend. Raises FieldError where an anchor or alias is in the way.
+    Return itself without a fix. Raise FieldError if an anchor or alias prevents one.
     """
     workload = workload.edit_all([(path, _quote) for path, _ in unquoted_quantities(pod_specs(workload))])
     workload = workload.edit_all([(path, _quote) for path in tool_dependent_words(workload)])
@@ -140,7 +140,7 @@ def _quote(item: KubeObject, path: FieldPath) -> KubeObject:
 
 
 def _pack_required(workload: KubeObject) -> KubeObject:
-    """`workload` with pack.required in the place of packDomain, wherever there is not one of another domain."""
+    """Return `workload` with pack.required instead of packDomain unless it has another domain."""
     places = constraint_places(PodCliqueSet.read(workload.value))
     return workload.edit_all(
         [
@@ -152,7 +152,7 @@ def _pack_required(workload: KubeObject) -> KubeObject:
 
 
 def _require(item: KubeObject, path: FieldPath, constraint: TopologyConstraint) -> KubeObject:
-    """`item` with pack.required in the place of packDomain in the `constraint` at `path`."""
+    """Return `item` with pack.required instead of packDomain in the `constraint` at `path`."""
     old, required = (*path, "packDomain"), constraint.pack.required if constraint.pack is not None else None
     if constraint.pack is None:
         return item.rename(old, "pack").set((*path, "pack"), {"required": constraint.pack_domain})

@@ -34,7 +34,7 @@ def omissions(
     cluster: Cluster,
     settings: TopologyRender,  # noqa: ARG001
 ) -> Iterator[tuple[WorkloadPlan, Omission]]:
-    """The values of PodCliqueSets that the operator leaves out of PodGangs, by place."""
+    """Yield the values of PodCliqueSets that the operator omits in PodGangs, by place."""
     for plan in plans:
         if identity(plan.workload.value)[:2] == POD_CLIQUE_SET.key:
             yield from ((plan, omission) for omission in _omissions(plan.workload, cluster))
@@ -53,7 +53,7 @@ def _omissions(workload: KubeObject, cluster: Cluster) -> Iterator[Omission]:
 
 
 def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Cluster) -> Iterator[Omission]:
-    """The group config that a release leaves out, and the workload's own constraint where the group's replaces it."""
+    """Yield a group config that a release omits, and the workload's constraint if the group's replaces it."""
     constraint, revision = group.topology, cluster.revision
     resolved = resolve_topology(pcs, revision)
     topology = cluster.topologies.get(resolved) if resolved is not None and cluster.enabled else None

@@ -53,7 +53,9 @@ def grouped_clique(scaling_group_name: str, group_replica: int, clique: str) -> 
 
 
 def scaled_podgang(scaling_group_name: str, group_replica: int, min_available: int) -> str:
-    """The PodGang of a group replica at or above `min_available`; counted from 0 again, hence not unique by itself."""
+    """Return the PodGang of a group replica from `min_available` on. It counts from 0 again and so is not unique
+    alone.
+    """
     return f"{scaling_group_name}-{group_replica - min_available}"
 
 
@@ -63,7 +65,7 @@ def anchor_podgang(workload: str, replica: int, epoch: str) -> str:
 
 
 def group_podgang(workload: str, replica: int, epoch: str, group: str, group_replica: int) -> str:
-    """The PodGang of one replica of a scaling group beyond the anchors; `group_replica` is absolute."""
+    """Return the PodGang of one scaling group replica beyond the anchors. `group_replica` is absolute."""
     return f"{workload}-{replica}-{epoch}-{group}-{group_replica}"
 
 
@@ -106,7 +108,7 @@ _EMPTY: Mapping[str, Value] = {}
 
 
 class Pack(Record):
-    """`topologyConstraint.pack`: the domain that must hold a replica, and the one that should."""
+    """`topologyConstraint.pack`: the required and the preferred domain of a replica."""
 
     required: str | None = None
     preferred: str | None = None
@@ -124,12 +126,12 @@ class TopologyConstraint(Record):
 
     @property
     def required(self) -> str:
-        """The domain that must hold a replica; "" where none must. Source: spec/grove.md#4.3."""
+        """Return the required domain of a replica, or "". Source: spec/grove.md#4.3."""
         return self.pack.required or self.pack_domain if self.pack is not None else self.pack_domain
 
     @property
     def preferred(self) -> str:
-        """The domain that should hold a replica; "" where none should."""
+        """Return the preferred domain of a replica, or ""."""
         return self.pack.preferred or "" if self.pack is not None else ""
 
     @property
@@ -146,7 +148,7 @@ class AutoScaling(Record):
 
 
 class RollingUpdate(Record):
-    """The pace of an update: how many replicas at a time, and how long without progress; "" for ever."""
+    """The pace of an update: the number of replicas at a time and the deadline of progress, or "" for none."""
 
     max_unavailable: int | None = None
     progress_deadline: str = ""
@@ -170,12 +172,12 @@ class Clique(Record):
 
     @property
     def scheduler(self) -> str:
-        """The scheduler that its pods name; "" where they leave it to the default."""
+        """Return the scheduler in its pods' spec, or "" for the default."""
         return _text(self.pod_spec, "schedulerName")
 
 
 class ScalingGroup(Record):
-    """One entry of `spec.template.podCliqueScalingGroups`; `lists_cliques`: whether cliqueNames is there."""
+    """One entry of `spec.template.podCliqueScalingGroups`. `lists_cliques` is true if cliqueNames is set."""
 
     name: str
     clique_names: tuple[str, ...]
@@ -190,7 +192,7 @@ class ScalingGroup(Record):
 
 
 class PodCliqueSet(Record):
-    """A defaulted PodCliqueSet. Values of a wrong type read as absent: `schema.check_shape` reports those."""
+    """A defaulted PodCliqueSet. Values of a wrong type read as absent, because `schema.check_shape` reports them."""
 
     name: str
     namespace: str
@@ -420,7 +422,7 @@ def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
 
 
 def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-    """The queue that these labels and annotations name; "" where they name none."""
+    """Return the queue in these labels and annotations, or ""."""
     return labels.get(QUEUE) or annotations.get(QUEUE, "")
 
 

@@ -1,4 +1,4 @@
-"""The rules of the API server and the webhook about a graph, its components and its update; and how checks run.
+"""The rules of the API server and the webhook about a graph, its components and its update, and their runner.
 
 Source: spec/dynamo.md#2.6, #3.11.
 """
@@ -292,7 +292,7 @@ def _roles(at: Subject) -> Iterator[Problem]:
 
 
 def _off_grove(at: Subject) -> Iterator[Problem]:
-    """Features that need Grove in a graph that goes without it."""
+    """Report features that need Grove in a graph without it."""
     opted_out = at.graph.annotations.get("nvidia.com/enable-grove", "").lower() == "false"
     if at.settings.grove and not opted_out:
         return

@@ -283,7 +283,7 @@ def _lacks(at: Subject) -> Iterator[Problem]:
 
 
 def _runtime(component: Component) -> tuple[str, str]:
-    """The image of the main container, and the version that is told beside it."""
+    """Return the image of the main container and the version override."""
     return text(component.main.get("image")), text(component.value.get(_OVERRIDE))
 
 

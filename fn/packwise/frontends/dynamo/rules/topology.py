@@ -113,7 +113,7 @@ def _pattern(at: Subject) -> Iterator[Problem]:
 
 
 def _unknown_topology(at: Subject) -> Iterator[Problem]:
-    """The topology is one of the input's, where it has any; the webhook looks when a graph is new."""
+    """Check that the topology is in the input if it has any. The webhook checks new graphs only."""
     name = at.graph.topology_name
     if not name or name in at.topologies or not at.topologies or not at.is_new:
         return
@@ -208,7 +208,7 @@ def _transfer(at: Subject) -> Iterator[Problem]:
 
 
 def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
-    """Every packDomain with its path; the graph's own first."""
+    """Yield every packDomain with its path, the graph's own first."""
     if at.graph.constraint is not None:
         yield (*_SPEC, "packDomain"), at.graph.pack_domain, None
     for component in at.graph.components:

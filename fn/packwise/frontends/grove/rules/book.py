@@ -84,7 +84,7 @@ Node: TypeAlias = "Check[Any] | Scope[Any]"
 
 
 class CliqueAt(Record):
-    """A clique and its position in the list; `grouped`: whether a scaling group has it as a member."""
+    """A clique and its position in the list. `grouped` is true if it is a member of a scaling group."""
 
     pcs: PodCliqueSet
     position: int
@@ -135,7 +135,9 @@ class Rulebook(Record):
         return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
 
     def of(self, release: str) -> Rulebook:
-        """The rules that the webhook of the release with this tag has; an empty one stands for a webhook before all."""
+        """Return the rules of the webhook of the release with this tag. An empty tag stands for a webhook before
+        all.
+        """
         return Rulebook(**{part: _nodes_of(nodes, release) for part, nodes in as_dict(self).items()})
 
 
