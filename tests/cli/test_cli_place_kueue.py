@@ -128,6 +128,14 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
     "preemption": ([job("train", 8, {REQUIRED: "example.com/block"}, gpus=4)], [workload("old", ["n0", "n4"])]),
     "slices": ([job("train", 7, {REQUIRED: "example.com/block", **SLICED}, gpus=2)], []),
     "order": ([job(name, 4, {REQUIRED: "example.com/block"}) for name in ("first", "second", "third")], []),
+    "priority": (
+        [
+            job("late", 4, {REQUIRED: "example.com/block"}),
+            job("urgent", 8, {}).replace("queue-name:", "priority-class: high, kueue.x-k8s.io/queue-name:"),
+        ],
+        [{"kind": "WorkloadPriorityClass", "metadata": {"name": "high"}, "value": 9}],
+    ),
+    "alike": ([job(f"train-{number}", 1, {REQUIRED: "example.com/rack"}) for number in range(12)], []),
     "no-queue": ([job("train", 2, {REQUIRED: "example.com/rack"}, queue="reserch")], []),
     "quota": ([job("train", 9, {"podset-unconstrained-topology": "true"})], []),
 }

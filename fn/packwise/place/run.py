@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING, cast
@@ -96,6 +98,14 @@ class Placed(Record):
 
 _SHOWN_NODES = 12
 
+_NAMED = 3
+"""Gangs that are named of those that are alike."""
+
+_FEW = 3
+"""Gangs that are alike and fit, which are printed with their nodes."""
+
+_DIGITS = re.compile(r"\d+")
+
 _STATES = {
     "allocated": "fits",
     "partial": "fits, but for pods beyond its minimum",
@@ -117,8 +127,8 @@ _FATES = {
 def as_text(placed: Placed, *, coloured: bool) -> str:
     """Return the lines of all gangs, of the cluster afterwards, and of the moves."""
     lines: list[str] = []
-    for index in range(len(placed.placing.gangs)):
-        lines += [*_gang_lines(placed, index, coloured=coloured), ""]
+    for entry in _entries(placed, range(len(placed.placing.gangs)), coloured=coloured):
+        lines += [*entry, ""]
     lines += _summary(placed)
     if placed.further:
         lines += ["", "further replicas that fit beside these:", *_further_lines(placed)]
@@ -140,25 +150,80 @@ def _summary(placed: Placed) -> tuple[str, str]:
     )
 
 
+def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) -> Iterator[list[str]]:
+    """The lines of these gangs. Of neighbours that are alike, the first one has lines of its own.
+
+    A few gangs that fit have lines of their own each, for their nodes differ.
+    """
+    for _, group in groupby(indexes, key=lambda index: _likeness(placed, index)):
+        first, *others = group
+        lines = list(_gang_lines(placed, first, coloured=coloured))
+        if placed.placing.gangs[first].fits and len(others) < _FEW:
+            yield lines
+            yield from (list(_gang_lines(placed, index, coloured=coloured)) for index in others)
+        else:
+            yield [*lines, *_alike_lines([placed.placing.gangs[index] for index in others])]
+
+
+def _likeness(placed: Placed, index: int) -> tuple[object, ...]:
+    """What the lines of a gang have in common with those of gangs whose names differ in numbers alone."""
+    gang = placed.placing.gangs[index]
+    outline = gang.gang
+    sets = [_DIGITS.sub("#", name) for name, _ in gang.spread]
+    lines = [line.replace(outline.name, "#") for line in _cause_lines(placed, index)]
+    return outline.namespace, _DIGITS.sub("#", outline.name), _verdict(gang), sets, lines
+
+
+def _alike_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
+    """The names of further gangs that are alike, and the domain or the only node of each."""
+    if not others:
+        return
+    names = [visible(gang.gang.name) for gang in others[:_NAMED]]
+    yield f"  and {len(others)} more alike: {', '.join(names)}{', …' if len(others) > _NAMED else ''}"
+    places = Counter(gang.domain or _only_node(gang) for gang in others)
+    del places[""]
+    if places:
+        yield f"  in {_count_list([*places.items()], 'place')}"
+
+
+def _only_node(gang: GangAnswer) -> str:
+    """The node that has all pods of the gang; "" if there are several."""
+    nodes = {node for _, spread in gang.spread for node, _ in spread}
+    return nodes.pop() if len(nodes) == 1 else ""
+
+
+def _count_list(counts: Sequence[tuple[str, int]], noun: str) -> str:
+    """Names with their counts, the first ones of many."""
+    shown = [visible(name) if count == 1 else f"{visible(name)} ×{count}" for name, count in counts[:_SHOWN_NODES]]
+    if len(counts) > _SHOWN_NODES:
+        shown.append(f"and {count_text(len(counts) - _SHOWN_NODES, f'more {noun}')}")
+    return ", ".join(shown)
+
+
 def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
     """Yield the outcome of the gang at `index`: its nodes, or the obstacle."""
     gang = placed.placing.gangs[index]
-    outline = gang.gang
-    state = tint(
-        _STATES[gang.state],
-        SEVERITIES[Severity.INFO if gang.fits else Severity.ERROR],
-        coloured=coloured,
-    )
     where = f", in {visible(gang.domain)}" if gang.domain else ""
-    yield (
-        f"{_name(gang)} (queue {visible(outline.queue)}): {state}, "
-        f"{gang.placed_pods} of {count_text(outline.pods, 'pod')} placed{where}"
-    )
+    yield f"{_name(gang)} {_verdict(gang, coloured=coloured)}{where}"
     yield from _spread(gang.spread)
+    yield from _cause_lines(placed, index)
+
+
+def _verdict(gang: GangAnswer, *, coloured: bool = False) -> str:
+    """The queue and the state of a gang, and how many pods have a place."""
+    severity = Severity.INFO if gang.fits else Severity.ERROR
+    state = tint(_STATES[gang.state], SEVERITIES[severity], coloured=coloured)
+    pods = f"{gang.placed_pods} of {count_text(gang.gang.pods, 'pod')} placed"
+    return f"(queue {visible(gang.gang.queue)}): {state}, {pods}"
+
+
+def _cause_lines(placed: Placed, index: int) -> Iterator[str]:
+    """Why the gang, or a part of it, has no place; the scheduler's own text, and notes."""
+    gang = placed.placing.gangs[index]
     for reason in gang.reasons:
         yield f"  {visible(reason)}"
     if gang.message:
-        yield from _message(outline.scheduler_title, gang.message)
+        yield from _message(gang.gang.scheduler_title, gang.message)
     yield from _later_lines(gang)
     for note in gang.notes:
         yield f"  note: {visible(note)}"
@@ -166,12 +231,7 @@ def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterat
 
 
 def _spread(listed: Spread) -> Iterator[str]:
-    rows: list[tuple[str, str]] = []
-    for name, spread in listed:
-        shown = [visible(node) if count == 1 else f"{visible(node)} ×{count}" for node, count in spread[:_SHOWN_NODES]]
-        if len(spread) > _SHOWN_NODES:
-            shown.append(f"and {len(spread) - _SHOWN_NODES} more nodes")
-        rows.append((visible(name), ", ".join(shown)))
+    rows = [(visible(name), _count_list(spread, "node")) for name, spread in listed]
     yield from (f"  {line}" for line in table(rows))
 
 
@@ -285,11 +345,11 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
         is_open=True,
     )
     pending = [index for index, gang in enumerate(gangs) if not gang.fits and id(gang) not in lost]
-    yield _section("Does not fit", [list(_gang_lines(placed, index)) for index in pending], is_open=True)
+    yield _gang_section("Does not fit", placed, pending, is_open=True)
     for fate, title in _LISTED.items():
         yield _section(title, [[_move_line(move)] for move in moves if move.fate is fate])
     fitting = [index for index, gang in enumerate(gangs) if gang.fits]
-    yield _section("Fits", [list(_gang_lines(placed, index)) for index in fitting])
+    yield _gang_section("Fits", placed, fitting)
     yield _section("Further replicas that fit beside these", [[line] for line in _further_lines(placed)])
 
 
@@ -297,6 +357,10 @@ def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
     """The lines of a gang that no longer fits, and where it was."""
     first, *others = _gang_lines(placed, index)
     return [first, f"  before: {_where(move.before)}" if move.before is not None else "", *others]
+
+
+def _gang_section(title: str, placed: Placed, indexes: Sequence[int], *, is_open: bool = False) -> Section:
+    return Section(f"{title}: {len(indexes)}", list(_entries(placed, indexes)), is_open)
 
 
 def _section(title: str, entries: Iterable[list[str]], *, is_open: bool = False) -> Section:

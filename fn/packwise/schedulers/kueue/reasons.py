@@ -38,7 +38,11 @@ class Advisor:
         self._session = admitted.session
         self._scene = admitted.session.scene
         self._words = words
-        self._runs_nothing = not self._scene.workloads and not any(each.is_admitted for each in admitted.answers)
+        runs = {
+            "running Workloads": bool(self._scene.workloads),
+            "jobs before it": any(each.is_admitted for each in admitted.answers),
+        }
+        self._users = " and ".join([who for who, is_there in runs.items() if is_there])
         self._advised = 0
 
     @cached_property
@@ -48,7 +52,7 @@ class Advisor:
 
     def answer_when_empty(self, job: Job) -> JobAnswer | None:
         """Kueue's answer after everything that it runs is gone; None if nothing runs, or that cannot matter."""
-        if self._runs_nothing or isinstance(self._session.cluster_queue(job), str):
+        if not self._users or isinstance(self._session.cluster_queue(job), str):
             return None
         return self._empty.plan(job).answer
 
@@ -65,7 +69,7 @@ class Advisor:
             yield from self._changes(job, queue, failure)
         elif answer.is_short_of_quota:
             yield (
-                f'the quota of the ClusterQueue "{queue.name}" would be enough, but running Workloads use it: the job '
+                f'the quota of the ClusterQueue "{queue.name}" would be enough, but {self._users} use it: the job '
                 "waits until they end"
             )
         elif "insufficient quota" in answer.message:
@@ -256,23 +260,10 @@ def _smaller_counts(each: PodSet) -> list[int]:
     return counts
 
 
-def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease, *, total: int) -> Iterator[str]:
+def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease) -> Iterator[str]:
     """Yield notes on facts that the answer ignores and on silent effects of Kueue."""
     for each in job.job.sets:
-        size = each.topology.layers[0].size if each.topology.layers else 1
-        rest = each.count % size if size > 0 else 0
-        if rest and each.count >= size:
-            yield (
-                f"Kueue places {each.count - rest} of {each.count} pods of {each.name}: slices of {size} leave {rest} "
-                "without a place, and no message reports it"
-            )
-        elif rest:
-            yield f"{each.name} has fewer pods than one slice of {size}: Kueue places none of them"
-    if total > 1:
-        yield (
-            f"number {answer.turn} of {total} in Kueue's order: by priority, then by time of creation; new jobs come "
-            "in the order of the files"
-        )
+        yield from _slice_notes(each)
     for source, each in zip(job.sets, job.job.sets, strict=True):
         ignored = list(dict.fromkeys(_list_ignored(source.pod_spec)))
         if ignored:
@@ -280,6 +271,25 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
     yield from _queue_notes(job.job, answer, scene)
     if release.name not in (ASSUMED.name, "v0.18"):
         yield f"Kueue {release.name} was read, not run: the answer is that of {ASSUMED.name} with its changes"
+
+
+def _slice_notes(each: PodSet) -> Iterator[str]:
+    """Yield a note if slices leave pods over, with counts and slices that leave none."""
+    size = each.topology.layers[0].size if each.topology.layers else 1
+    rest = each.count % size if size > 0 else 0
+    if not rest:
+        return
+    inner = [layer.size for layer in each.topology.layers[1:]]
+    even = next((n for n in range(size - 1, 0, -1) if each.count % n == 0 and not any(n % own for own in inner)), None)
+    counts = [str(count) for count in (each.count - rest, each.count - rest + size) if count]
+    cure = f"ask for {' or '.join(counts)} pods" + (f", or for slices of {even}" if even is not None else "")
+    if each.count < size:
+        yield f"{each.name} has fewer pods than one slice of {size}: Kueue places none of them; {cure}"
+    else:
+        yield (
+            f"Kueue places {each.count - rest} of {each.count} pods of {each.name}: slices of {size} leave {rest} "
+            f"without a place, and no message reports it; {cure}"
+        )
 
 
 def _list_ignored(spec: Mapping[str, Value]) -> Iterator[str]:

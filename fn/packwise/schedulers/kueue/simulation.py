@@ -75,9 +75,9 @@ class KueueSimulation:
         }
         self.gangs = tuple(self._outline(job) for job in self.jobs)
         self.topologies = self._levels()
-        self.notes = tuple(self._unplaced_notes(items.users.values()))
+        self._waiting = [index for index, job in enumerate(self.jobs) if index not in self._running and not job.lacking]
+        self.notes = (*self._order_note(), *self._unplaced_notes(items.users.values()))
         self._uses: tuple[NodeUse, ...] = ()
-        self._waiting: list[int] = []
 
     def _workload_of(self, job: QueuedJob) -> Workload | None:
         """Return the cluster's Workload of an already admitted job, or None."""
@@ -98,6 +98,13 @@ class KueueSimulation:
         return tuple(
             Levels(name, levels, is_named=name in named) for name, levels in sorted(self.scene.topologies.items())
         )
+
+    def _order_note(self) -> Iterator[str]:
+        if len(self._waiting) > 1:
+            yield (
+                f"{len(self._waiting)} jobs come in Kueue's order: by priority, then by time of creation; new jobs in "
+                "the order of the files"
+            )
 
     def _unplaced_notes(self, items: Iterable[KubeObject]) -> Iterator[str]:
         """Yield notes on other waiting Workloads of the cluster and on objects without an answer."""
@@ -157,7 +164,6 @@ class KueueSimulation:
         """
         bound = [(use.node, use.request) for use in beside]
         self.scene = self.scene.replace(bound=(*self.scene.bound, *bound))
-        self._waiting = [index for index, job in enumerate(self.jobs) if index not in self._running and not job.lacking]
         scene = self.scene.replace(jobs=tuple(self.jobs[index].job for index in self._waiting))
         session = admit_jobs(scene)
         answers = dict(zip(self._waiting, session.answers, strict=True))
@@ -165,10 +171,14 @@ class KueueSimulation:
         hosts = _Hosts(session.session)
         listed: list[GangAnswer] = []
         uses: list[NodeUse] = []
+        places = {index: place for place, index in enumerate(self._waiting, start=1)}
         for index, job in enumerate(self.jobs):
-            if index in answers:
-                answer = self._answer(job, self.gangs[index], answers[index], advisor, hosts)
-                uses += hosts.uses(answers[index], job.job)
+            known = answers.get(index)
+            if known is not None:
+                turn = () if known.turn == places[index] else (f"number {known.turn} in Kueue's order",)
+                answer = self._answer(job, self.gangs[index], known, advisor, hosts)
+                answer = answer.replace(notes=(*turn, *answer.notes))
+                uses += hosts.uses(known, job.job)
             else:
                 answer = self._answer_now(job, self.gangs[index], self._running.get(index))
             listed.append(answer)
@@ -183,7 +193,7 @@ class KueueSimulation:
     def _answer(
         self, job: QueuedJob, outline: GangOutline, answer: JobAnswer, advisor: Advisor, hosts: _Hosts
     ) -> GangAnswer:
-        notes = tuple(notes_of(job, answer, self.scene, self._release, total=len(self._waiting)))
+        notes = tuple(notes_of(job, answer, self.scene, self._release))
         if not answer.is_admitted:
             return GangAnswer(
                 gang=outline,
