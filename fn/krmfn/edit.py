@@ -287,9 +287,9 @@ def _without(old: Any, path: FieldPath) -> Any:
     return copy
 
 
-_DASH = re.compile(r"( *)-( +)(?=[^\s])", re.ASCII)
+_DASH = r"( *)-( +)(?=[^\s])"
 # Marks of a document, and all that a move of its line to another column changes: tabs, indentation in numbers.
-_UNMOVABLE = re.compile(r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]", re.MULTILINE)
+_UNMOVABLE = r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]"
 
 
 def document_text(source: Source, value: Mapping[str, Value]) -> str:
@@ -300,7 +300,7 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
     at = next(
         (n for n, line in enumerate(lines) if line.strip(" \t\r") and not line.lstrip(" \t\r").startswith("#")), 0
     )
-    dash = _DASH.match(lines[at])
+    dash = re.match(_DASH, lines[at], re.ASCII)
     if dash is None:
         return write(value)
     width = dash.end()
@@ -319,7 +319,7 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
 
 def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value]) -> str:
     """Return the document `text` as an entry of a block list with dashes at `indent`."""
-    if _UNMOVABLE.search(text):
+    if re.search(_UNMOVABLE, text, re.MULTILINE):
         return _indent(write([value]), indent, newline)
     lines = [line.removesuffix("\r") for line in text.rstrip("\n").split("\n")]
     at = next(

@@ -33,7 +33,7 @@ NOUNS: dict[type, str] = {
 """The types of values by their names in error texts."""
 
 _LONGEST = 80
-_STEP = re.compile(r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])")
+_STEP = r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])"
 
 
 def format_path(path: FieldPath) -> str:
@@ -67,7 +67,7 @@ def parse_path(text: str) -> FieldPath:
     path: list[str | int] = []
     at = 0
     while at < len(text):
-        step = _STEP.match(text, at)
+        step = re.compile(_STEP).match(text, at)
         # A key starts the path or follows a dot; a bracket follows neither.
         if step is None or bool(step["dot"]) != (step["key"] is not None and at > 0):
             raise ValueError(f'must be a field path such as "spec.items[0].name"; got "{text}"')

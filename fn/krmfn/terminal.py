@@ -15,7 +15,7 @@ HASH = re.compile(r"#(?=#\w{0,40}\[)")
 """The character that begins a command anywhere in a line; a format with escapes of its own replaces it by one."""
 
 # A runner ends lines at a carriage return too, and skips white space before a command.
-_COMMAND = re.compile(rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH.pattern}", re.MULTILINE)
+_COMMAND = rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH.pattern}"
 
 
 def visible(line: str) -> str:
@@ -29,7 +29,7 @@ def inert(text: str) -> str:
     """Return `text` with an escape at the start of each command that a runner would obey."""
     if "::" not in text and "##" not in text:
         return text
-    return _COMMAND.sub(_escape, text)
+    return re.sub(_COMMAND, _escape, text, flags=re.MULTILINE)
 
 
 def _escape(command: re.Match[str]) -> str:

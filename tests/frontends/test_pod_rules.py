@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.frontends.pod_rules import pod_problems
-from packwise.kubernetes.validation import canonical_quantity, quantity_fault, quantity_of
+from packwise.kubernetes.validation import canonical_quantity, quantity_fault, read_nanos
 from packwise.pipeline import render
 from packwise.select.selection import Package
 from tests.places import ROOT
@@ -214,11 +213,11 @@ LARGEST_POWER = 1000
 def test_quantities_are_read_and_printed_as_kubernetes_does() -> None:
     for each in QUANTITIES:
         text = each["text"]
-        read = quantity_fault(text), quantity_of(text), "" if "error" in each else canonical_quantity(text)
-        amount = None
+        read = quantity_fault(text), read_nanos(text), "" if "error" in each else canonical_quantity(text)
+        nanos = None
         if "error" not in each:
-            amount = int(each["unscaled"]) * Fraction(10) ** min(each.get("power", 0), LARGEST_POWER)
-        assert read == (each.get("error"), amount, each.get("printed", "")), text
+            nanos = int(each["unscaled"]) * 10 ** (min(each.get("power", 0), LARGEST_POWER) + 9)
+        assert read == (each.get("error"), nanos, each.get("printed", "")), text
 
 
 def workload(name: str, container: dict[str, Any]) -> KubeObject:

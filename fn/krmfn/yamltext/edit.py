@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from krmfn.yamltext.reader import YamlNode
 
 # One anchor or tag, and what stands behind it.
-_PROPERTY = re.compile(r"[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+")
+_PROPERTY = r"[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+"
 _EXPLICIT = ("? ", "?\t", "?\n", "?\r")
-_TAG_LAST = re.compile(r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z")
+_TAG_LAST = r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"
 _LONGEST_TAG = 1000
 _BLANK = " \t\r\n"
 _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
@@ -106,7 +106,7 @@ def _insert_in_flow(text: str, node: YamlNode, entry: str) -> str:
     lead = text[line : node.first]
     comma = "," + _line_end(text) + lead if line > node.start and not lead.strip(" \t") else ", "
     # After an empty value the comma must not touch the colon, or the tag: older readers take `:,` for text.
-    empty = text[at - 1] == ":" or _TAG_LAST.search(text, max(node.start, at - _LONGEST_TAG), at)
+    empty = text[at - 1] == ":" or re.compile(_TAG_LAST).search(text, max(node.start, at - _LONGEST_TAG), at)
     return text[:at] + (" " if empty else "") + comma + entry + text[at:]
 
 
@@ -236,7 +236,7 @@ def _own_start(text: str, node: YamlNode) -> int:
     """Return the start of a collection after its anchor and tag. A block mapping starts at its first key or its `?`."""
     at = node.start
     for each in (node.anchor, node.tag):
-        match = None if each is None else _PROPERTY.match(text, at)
+        match = None if each is None else re.compile(_PROPERTY).match(text, at)
         at = at if match is None else match.end()
     return at
 

@@ -83,8 +83,8 @@ MAX_DEPTH = 500
 
 _LEAST = 1
 """Characters that a node takes at least, with the mark before it."""
-_SPACE = re.compile(r"[ \t\r\n]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_SPACE = r"[ \t\r\n]+"
+_QUOTED = r'"(?:[^"\\]|\\.)*+"?'
 
 
 def check_nodes(text: str) -> None:
@@ -112,7 +112,7 @@ def most_nodes(text: str) -> int:
 
 
 def _of_json(text: str) -> int:
-    bare = _SPACE.sub("", _QUOTED.sub('"', text))
+    bare = re.sub(_SPACE, "", re.sub(_QUOTED, '"', text, flags=re.DOTALL))
     filled = bare.count("{") + bare.count("[") - bare.count("{}") - bare.count("[]")
     return 1 + filled + bare.count(",") + bare.count(":")
 
@@ -334,7 +334,7 @@ def _refuse_disputed(text: str) -> None:
         at = text.find("\ufeff", at + 1)
 
 
-_HEADER = re.compile(r"([|>][0-9]*+)\+?([0-9]*+)(?![-0-9+])")
+_HEADER = r"([|>][0-9]*+)\+?([0-9]*+)(?![-0-9+])"
 
 
 def with_last_break(text: str, newline: str = "\n") -> str:
@@ -352,7 +352,7 @@ def strip_header(text: str) -> str:
     if the text is unreadable.
     """
     header = _last_header(text) if "|" in text or ">" in text else -1
-    match = None if header < 0 else _HEADER.match(text, header)
+    match = None if header < 0 else re.compile(_HEADER).match(text, header)
     return text if match is None else f"{text[:header]}{match[1]}-{match[2]}{text[match.end() :]}"
 
 

@@ -30,7 +30,7 @@ _NUMERIC_START = frozenset("+-.0123456789")
 _INTEGER = re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
 _SIGN_AFTER_PREFIX = re.compile(r"0(?:b([-+][01]+)|o([-+][0-7]+))")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LOOSE_UNDERSCORE = re.compile(r"(?<![0-9])_|_(?![0-9])")
+_LOOSE_UNDERSCORE = r"(?<![0-9])_|_(?![0-9])"
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
 # More digits than any integer of 64 bits has, in any base: reading them takes time that grows with their square.
 _MOST_DIGITS = 64
@@ -46,7 +46,7 @@ def resolve(plain: str) -> Scalar:
         return _WORDS[plain]
     if plain[0] not in _NUMERIC_START:
         return plain
-    if plain[0] == "." and _LOOSE_UNDERSCORE.search(plain):
+    if plain[0] == "." and re.search(_LOOSE_UNDERSCORE, plain):
         return plain
     digits = plain.replace("_", "")
     integer = _integer(digits)

@@ -17,13 +17,14 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.keys import key_places, key_problems
 from packwise.kubernetes.validation import (
+    NANOS,
     ErrorType,
     OperatorError,
     canonical_quantity,
     dns_label,
     label_value,
     qualified_name,
-    quantity_of,
+    read_nanos,
 )
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import POD
@@ -31,7 +32,6 @@ from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from fractions import Fraction
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -44,19 +44,19 @@ _NAMES = (
 )  # fmt: skip
 """Names as the plugins' own documentation has them."""
 
-_OTHER_PROCESSOR = re.compile(r"[a-z]{1,2}pu")
+_OTHER_PROCESSOR = r"[a-z]{1,2}pu"
 """Another letter before `pu` is another kind of device: an LPU, a DPU, a pGPU."""
 
 _FAMILIES = ("nvidia.com/mig-", "nvidia.com/gpu-")
 """The prefixes of resources that a device plugin names by the profile of the device, or by its configuration."""
 
-_MIG = re.compile(r"mig-(\d+c\.)?\d+g\.\d+gb([.-][a-z]+)*")
+_MIG = r"mig-(\d+c\.)?\d+g\.\d+gb([.-][a-z]+)*"
 """A slice by its profile, as in `mig-1g.10gb.me`. A configuration may give it another name."""
 
-_LIKE_MIG = re.compile(r"mig[-._]?(?P<slices>\d)g?[-._]?(?P<memory>\d+)(g|gb|gi|gib|mb)?", re.IGNORECASE)
+_LIKE_MIG = r"mig[-._]?(?P<slices>\d)g?[-._]?(?P<memory>\d+)(g|gb|gi|gib|mb)?"
 """The pattern of a name that was meant to be a profile."""
 
-_LABEL_OF_NODES = re.compile(r"gpus?[-._](count|num|number|product|memory|family|replicas|machine|present)")
+_LABEL_OF_NODES = r"gpus?[-._](count|num|number|product|memory|family|replicas|machine|present)"
 """The labels of GPU feature discovery, which say of nodes what no container asks for."""
 
 _VENDORS = ("nvidia", "amd", "intel")
@@ -64,20 +64,22 @@ _VENDORS = ("nvidia", "amd", "intel")
 
 _LETTERS_OF_A_SLIP = 2
 
+_MILLI = NANOS // 1000
+
 
 def misspelt_resource(name: str) -> str:
     """`; did you mean "x"?` for a name that nearly is the one of a known device; "" for every other one."""
     if name in _NAMES or "/" not in name:
         return ""
     domain, _, device = name.partition("/")
-    if domain == "nvidia.com" and _LABEL_OF_NODES.fullmatch(device):
+    if domain == "nvidia.com" and re.fullmatch(_LABEL_OF_NODES, device):
         return '; did you mean "nvidia.com/gpu"?'
-    profile = _LIKE_MIG.fullmatch(device)
-    if profile is not None and not _MIG.fullmatch(device):
+    profile = re.fullmatch(_LIKE_MIG, device, re.IGNORECASE)
+    if profile is not None and not re.fullmatch(_MIG, device):
         return f'; did you mean "nvidia.com/mig-{profile["slices"]}g.{profile["memory"]}gb"?'
     if name.startswith(_FAMILIES):
         return ""
-    is_other = _OTHER_PROCESSOR.fullmatch(device) is not None and device != "gpu"
+    is_other = re.fullmatch(_OTHER_PROCESSOR, device) is not None and device != "gpu"
     known = [] if is_other else [each for each in _NAMES if letters_apart(name.casefold(), each) <= _slip(each)]
     if not known and device.casefold() in ("gpu", "gpus"):
         words = domain.casefold().replace("-", ".").split(".")
@@ -242,12 +244,12 @@ def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
         yield _refusal(at, ErrorType.INVALID, name, detail, message)
 
 
-def _amount(name: str, text: str, amount: Fraction, at: FieldPath) -> Problem | None:
-    if amount.numerator < 0:
+def _amount(name: str, text: str, amount: int, at: FieldPath) -> Problem | None:
+    if amount < 0:
         shown = canonical_quantity(text)
         detail = "must be greater than or equal to 0"
         return _refusal(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
-    if amount.denominator != 1 and not _is_native(name) and (amount * 1000).__ceil__() % 1000:
+    if not _is_native(name) and -(-amount // _MILLI) % 1000:
         message = f'must be a whole number: devices are not divided; got "{text}"'
         if name == "nvidia.com/gpu":
             message += "; KAI shares GPUs by the annotation gpu-fraction of the pod"
@@ -256,7 +258,7 @@ def _amount(name: str, text: str, amount: Fraction, at: FieldPath) -> Problem | 
 
 
 def _request_problem(
-    name: str, requested: tuple[str, Fraction], limit: tuple[str, Fraction] | None, path: FieldPath
+    name: str, requested: tuple[str, int], limit: tuple[str, int] | None, path: FieldPath
 ) -> Problem | None:
     """The problem of a request beside its limit."""
     at, (text, amount) = (*path, "requests", name), requested
@@ -340,11 +342,11 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _quantities(value: Value) -> dict[str, tuple[str, Fraction]]:
+def _quantities(value: Value) -> dict[str, tuple[str, int]]:
     """Return each quantity as written and its amount. Another rule reports invalid ones."""
-    read: dict[str, tuple[str, Fraction]] = {}
+    read: dict[str, tuple[str, int]] = {}
     for name, written in value.items() if isinstance(value, dict) else ():
-        amount = quantity_of(written)
+        amount = read_nanos(written)
         if amount is not None and not is_placeholder(name):
             read[name] = str(written).strip(), amount
     return read

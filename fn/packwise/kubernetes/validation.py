@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, StrEnum
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
@@ -387,6 +385,8 @@ _BINARY_SUFFIXES = ("", *_BINARY)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _NANO = -9
+NANOS = 10**-_NANO
+"""The billionths of one: a quantity has no smaller part."""
 _MOST_FACTORS = 18
 """Digits that always fit into 64 bits: a number with so many is not rounded, and may keep its text."""
 
@@ -418,9 +418,9 @@ class _Quantity(Record):
     text: str = ""
 
     @property
-    def amount(self) -> Fraction:
-        """The number; a power of ten beyond the most digits counts as that many."""
-        return self.unscaled * Fraction(10) ** max(-_MOST_DIGITS, min(self.power, _MOST_DIGITS))
+    def nanos(self) -> int:
+        """The number in billionths; a power of ten beyond the most digits counts as that many."""
+        return self.unscaled * 10 ** max(0, min(self.power, _MOST_DIGITS) - _NANO)
 
 
 @lru_cache(maxsize=4096)
@@ -441,7 +441,7 @@ def _parse_quantity(text: str) -> _Quantity | str:
     notation = _Format.DECIMAL if exponent is None else _Format.EXPONENT
     digits, scale = number + fraction, power - len(fraction)
     if len(digits) > _MOST_FACTORS or scale < _NANO:
-        return _rounded(match, sign, scale, notation)
+        return _round_number(match, sign, scale, notation)
     is_canonical = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
     return _Quantity(sign * int(digits), scale, notation, match[0] if is_canonical else "")
 
@@ -450,12 +450,12 @@ def _binary_quantity(match: re.Match[str], sign: int, number: str, fraction: str
     exponent = _BINARY[match[4]]
     # So many digits fit into 64 bits together with the suffix, by Kubernetes' own estimate.
     if fraction or len(number) > 14 - exponent * 3 // 10:
-        return _rounded(match, sign, -len(fraction), _Format.BINARY, 1 << exponent)
+        return _round_number(match, sign, -len(fraction), _Format.BINARY, 1 << exponent)
     is_canonical = int(number) % 8 != 0
     return _Quantity(sign * int(number) << exponent, 0, _Format.BINARY, match[0] if is_canonical else "")
 
 
-def _rounded(match: re.Match[str], sign: int, power: int, notation: _Format, factor: int = 1) -> _Quantity | str:
+def _round_number(match: re.Match[str], sign: int, power: int, notation: _Format, factor: int = 1) -> _Quantity | str:
     """A number that Kubernetes rounds, away from zero, to billionths; a binary one is also bounded."""
     digits = match[2] + (match[3] or "")
     if not digits and not match[0].lstrip("+-").startswith("0"):
@@ -467,7 +467,7 @@ def _rounded(match: re.Match[str], sign: int, power: int, notation: _Format, fac
         finer = _NANO - power
         unscaled = -(-unscaled // 10**finer) if finer < 2 * _MOST_DIGITS else 1
         power = _NANO
-    if factor > 1 and unscaled * Fraction(10) ** power > MAX_QUANTITY:
+    if factor > 1 and unscaled * 10 ** max(0, power - _NANO) > MAX_QUANTITY * NANOS:
         unscaled, power = MAX_QUANTITY, 0
     return _Quantity(sign * unscaled, power, notation)
 
@@ -493,9 +493,9 @@ def canonical_quantity(text: str) -> str:
         return text if isinstance(parsed, str) else parsed.text
     if not parsed.unscaled:
         return "0"
-    amount = parsed.amount if parsed.format is _Format.BINARY else Fraction(0)
-    if amount.denominator == 1 and abs(amount) >= 1024:
-        step, rest = 0, int(amount)
+    rest, part = divmod(parsed.nanos if parsed.format is _Format.BINARY else 0, NANOS)
+    if not part and abs(rest) >= 1024:
+        step = 0
         while rest % 1024 == 0:
             step, rest = step + 1, rest // 1024
         return f"{rest}{_BINARY_SUFFIXES[step]}"
@@ -539,26 +539,26 @@ def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
     """
     read: dict[str, int] = {}
     for name, written in quantities.items():
-        number = quantity_of(written)
+        number = read_nanos(written)
         if number is not None:
-            whole = ceil(number * 1000 if name == "cpu" else number)
+            whole = -(-number // (NANOS // 1000 if name == "cpu" else NANOS))
             read[name] = max(-MAX_QUANTITY, min(whole, MAX_QUANTITY))
     return read
 
 
-def quantity_of(written: Value) -> Fraction | None:
-    """Return the number that a quantity says, as ParseQuantity rounds and bounds it; None if it is no quantity."""
+def read_nanos(written: Value) -> int | None:
+    """Return a quantity in billionths, as ParseQuantity rounds and bounds it; None if it is no quantity."""
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
     if isinstance(written, int):
-        return Fraction(written)
-    return _amount(str(written))
+        return written * NANOS
+    return _nanos(str(written))
 
 
 @lru_cache(maxsize=4096)
-def _amount(text: str) -> Fraction | None:
+def _nanos(text: str) -> int | None:
     parsed = _parse_quantity(text)
-    return None if isinstance(parsed, str) else parsed.amount
+    return None if isinstance(parsed, str) else parsed.nanos
 
 
 def _request(container: Mapping[str, Value]) -> dict[str, int]:
@@ -596,7 +596,7 @@ _UNITS_OF_TIME = {
     "h": 3_600_000_000_000,
 }
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_ANY_PART = re.compile(r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)([^0-9.]*)")
+_ANY_PART = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)([^0-9.]*)"
 _MAX = 1 << 63
 
 
@@ -624,7 +624,7 @@ def parse_duration(text: str) -> int | None:
 def duration_fault(text: str) -> str:
     """Return Go's error about the invalid duration `text`."""
     at = 1 if text[:1] in {"-", "+"} else 0
-    while part := _ANY_PART.match(text, at):
+    while part := re.compile(_ANY_PART).match(text, at):
         unit = part[1]
         if unit not in _UNITS_OF_TIME:
             fault = f"unknown unit {_quote(unit)}" if unit else "missing unit"
@@ -662,7 +662,7 @@ def _decimal(value: int, unit: int) -> str:
     return f"{whole}.{str(fraction).zfill(len(str(unit)) - 1).rstrip('0')}"
 
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INTEGER = r"[+-]?[0-9]+"
 _INT32, _INT64 = 1 << 31, 1 << 63
 
 
@@ -684,7 +684,7 @@ def natural(text: str) -> int | None:
 
 def _integer(text: str, limit: int, function: str) -> int | str:
     fault = f"strconv.{function}: parsing {go_quote(text)}: "
-    if not _INTEGER.fullmatch(text):
+    if not re.fullmatch(_INTEGER, text, re.ASCII):
         return f"{fault}invalid syntax"
     digits = text.lstrip("+-").lstrip("0") or "0"
     # Python refuses to read numbers of thousands of digits.

@@ -154,12 +154,12 @@ class Place(Record):
         return Location(outer.file, outer.line + line, name.column + max(indent, 0) + column - 1)
 
 
-_LINE = re.compile(r"\n([^\S\n]*+\S.*)")
+_LINE = r"\n([^\S\n]*+\S.*)"
 
 
 def _first_line(text: str, start: int) -> str:
     """Return the first non-blank line after the line at `start`, or ""."""
-    line = _LINE.search(text, start)
+    line = re.compile(_LINE).search(text, start)
     return line[1] if line else ""
 
 

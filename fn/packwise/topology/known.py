@@ -221,7 +221,7 @@ _NEW = {
 }
 """The new names of the old labels; `block` and `datacenter` are topograph's oldest words for leaf and core."""
 
-_TIER = re.compile(r"tier-(\d+)")
+_TIER = r"tier-(\d+)"
 
 _SECTIONS = ("topologyAwareScheduling", "clusterTopology", "topology")
 _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
@@ -239,7 +239,7 @@ def new_label(key: str) -> str | None:
     if not key.startswith(_OLD):
         return None
     word = key.removeprefix(_OLD)
-    tier = _TIER.fullmatch(word)
+    tier = re.fullmatch(_TIER, word)
     return f"{_FABRIC}{tier[1]}" if tier is not None else _NEW.get(word)
 
 

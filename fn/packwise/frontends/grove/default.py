@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
 
 _GPU = "nvidia.com/gpu"
-_ZERO_QUANTITY = re.compile(r"[+-]?[0.]*(?:[A-Za-z].*)?")
+_ZERO_QUANTITY = r"[+-]?[0.]*(?:[A-Za-z].*)?"
 _TEXT_MAPS = frozenset({"labels", "annotations"})
 _SHARED = frozenset({"resourceSharing", "resourceClaimTemplates"})
 _KEPT_EMPTY = frozenset({"containers", "topologySpreadConstraints"})
@@ -256,7 +256,7 @@ def _wants_gpu(template: Mapping[str, Value]) -> bool:
 def _has_gpu(container: Value) -> bool:
     resources = _mapping(_mapping(container).get("resources"))
     amounts = [_mapping(resources.get(key)).get(_GPU) for key in ("limits", "requests")]
-    return any(amount is not None and not _ZERO_QUANTITY.fullmatch(str(amount)) for amount in amounts)
+    return any(amount is not None and not re.fullmatch(_ZERO_QUANTITY, str(amount)) for amount in amounts)
 
 
 def _zero(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:

@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.kubernetes.validation import quantity_of
+from packwise.kubernetes.validation import read_nanos
 from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -456,7 +456,7 @@ def spec_with_claim(pcs: PodCliqueSet, group: ScalingGroup | None, clique: Cliqu
     named = next((each[_MNNVL_GROUP] for each in nearest if _MNNVL_GROUP in each), None)
     auto = next((each[_AUTO_MNNVL] for each in nearest if _AUTO_MNNVL in each), "")
     is_claimed = named != "none" if named is not None else auto == "enabled"
-    if not is_claimed or not any(quantity_of(amounts.get(_GPU)) for amounts in _resources(clique)):
+    if not is_claimed or not any(read_nanos(amounts.get(_GPU)) for amounts in _resources(clique)):
         return clique.pod_spec
     claims = clique.pod_spec.get("resourceClaims")
     own: list[Value] = claims if isinstance(claims, list) else []

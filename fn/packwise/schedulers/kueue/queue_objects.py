@@ -21,7 +21,7 @@ from packwise.kubernetes.validation import (
     go_json,
     label_value,
     qualified_name,
-    quantity_of,
+    read_nanos,
 )
 from packwise.lenient import entries, mapping, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.kinds import (
@@ -308,7 +308,7 @@ def _quota_problems(
     if quota.get("lendingLimit") is not None:
         yield from _negative(path, "lendingLimit", quota)
         yield from _without_parent(path, "lendingLimit", quota, parent, has_parent)
-        lent, nominal = quantity_of(quota["lendingLimit"]), quantity_of(quota.get("nominalQuota"))
+        lent, nominal = read_nanos(quota["lendingLimit"]), read_nanos(quota.get("nominalQuota"))
         if parent == "cohort" and lent is not None and nominal is not None and lent > nominal:
             detail = "must be less than or equal to the nominalQuota"
             message = (
@@ -322,7 +322,7 @@ def _format_quantity(quantity: Value) -> str:
 
 
 def _negative(path: FieldPath, field: str, quota: Mapping[str, Value]) -> Iterator[Problem]:
-    amount = quantity_of(quota.get(field))
+    amount = read_nanos(quota.get(field))
     if amount is not None and amount < 0:
         yield _invalid(
             (*path, field), _format_quantity(quota[field]), _NEGATIVE, f"must not be negative; got {quota[field]}"
@@ -383,7 +383,7 @@ def _expression_problems(path: FieldPath, expression: Mapping[str, Value]) -> It
 def _fair_sharing(spec: Mapping[str, Value]) -> Iterator[Problem]:
     path = ("spec", "fairSharing")
     written = value_at(spec, "fairSharing", "weight")
-    weight = quantity_of(written)
+    weight = read_nanos(written)
     if weight is None:
         return
     error: Callable[[str], OperatorError] = lambda detail: OperatorError(  # noqa: E731
@@ -391,7 +391,7 @@ def _fair_sharing(spec: Mapping[str, Value]) -> Iterator[Problem]:
     )
     if weight < 0:
         yield refusal((*path, "weight"), f"must not be negative; got {written}", error(_NEGATIVE))
-    elif 0 < weight * 10**9 <= 1:
+    elif 0 < weight <= 1:
         detail = "When not 0, weight must be > 10e-9"
         yield refusal((*path, "weight"), f"must be 0, or more than a billionth; got {written}", error(detail))
 
