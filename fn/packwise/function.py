@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def main(*, validate: bool = False, verbose: bool = False) -> int:
-    """Runs on stdin and stdout and returns the exit code, 0 or 1. To `validate` is to answer results only.
+    """Run on stdin and stdout and return the exit code, 0 or 1. With `validate`, answer only results.
 
-    Stderr shows the first findings of each form, and none that ask for nothing; all where it is `verbose`.
+    Stderr shows the first findings of each form without infos, or all if `verbose`.
     """
     return run(render_list, validator=validate, lines_of=None if verbose else _lines)
 

@@ -107,7 +107,7 @@ def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
 
 
 def _with_bookkeeping(value: Mapping[str, Value], before: Mapping[str, Value]) -> dict[str, Value]:
-    """`value` with the client annotations of `before` in the place of its own."""
+    """Return `value` with the client annotations of `before`."""
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
     own = cast("Mapping[str, Value]", metadata["annotations"])
     old = cast("Mapping[str, Mapping[str, Value]]", before["metadata"])["annotations"]
@@ -122,7 +122,7 @@ def _is_bookkeeping(key: str) -> bool:
 
 
 def _splice(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeObject:
-    """`item` with `new` at `path`, where `old` is: the smallest parts that differ are set or removed."""
+    """Return `item` with `new` instead of `old` at `path`. Only the smallest differing parts are changed."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old:
             if key not in new:
@@ -153,7 +153,7 @@ _PREVIEWED = frozenset(kind.key for kind in KINDS if kind.previewed)
 
 
 class Rendering(Record):
-    """The objects in their final order, and the generated ones they are written from; none while there are findings."""
+    """The objects in their final order and their generated sources, both empty if there are findings."""
 
     objects: tuple[KubeObject, ...]
     findings: tuple[Finding, ...]
@@ -315,7 +315,7 @@ def _with(item: KubeObject, annotations: Mapping[str, str | None]) -> KubeObject
 def annotate_generated(
     generated: Generated, status: Status, before: KubeObject | None, settings: TopologyRender
 ) -> tuple[Generated, list[Finding]]:
-    """`generated` with its conditions, as `annotate` does it; `before` is the object of an earlier render."""
+    """Return `generated` with its conditions, as in `annotate`. `before` is the object of an earlier render."""
     if not settings.annotate:
         owner = f"of {format_identity(identity(generated.value))}: "
         return generated, [_notice(generated.subject, condition, owner) for condition in status.conditions]

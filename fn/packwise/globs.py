@@ -88,11 +88,11 @@ class Globs(Record):
 
 
 class _NothingError(Exception):
-    """The glob can match nothing."""
+    """Raised for a glob without matches."""
 
 
 def _pattern(line: str) -> _Pattern | None:
-    """The glob of a line; None for one that matches nothing: a comment, a bracket that never ends."""
+    """Return the glob of a line, or None for a comment or an invalid one."""
     if line.startswith("#"):
         return None
     # Git's texts end at a NUL.
@@ -161,7 +161,7 @@ def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
 
 
 def _byte(text: bytes, at: int) -> tuple[bytes, int]:
-    """The expression of the byte that stands at `at`, and where the next one stands."""
+    """Return the expression of the byte at `at` and the offset of the next one."""
     if text[at] == ord("?"):
         return b"[^/]", at + 1
     if text[at] == ord("["):
@@ -173,7 +173,7 @@ def _byte(text: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _bracket(text: bytes, at: int) -> tuple[bytes, int]:
-    """The expression of a bracket that opens before `at`, and where it ends."""
+    """Return the expression of a bracket that opens before `at`, and its end."""
     is_negated = text[at : at + 1] in (b"!", b"^")
     at += is_negated
     chosen: set[int] = set()

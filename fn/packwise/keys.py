@@ -190,7 +190,7 @@ class KeyTable:
         return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
 
     def closest(self, key: str) -> str:
-        """`; did you mean "x"?` for the name in the closed domain that looks most like this key's, or nothing."""
+        """Return `; did you mean "x"?` for the most similar name in the closed domain, or ""."""
         names = [name for name, each in self._of_users.items() if each.startswith(f"{self._closed}/")]
         return closest(key.rpartition("/")[2], names)
 
@@ -217,7 +217,7 @@ class KeyTable:
         return whole or (self._begun(name) if domain in _OWN or self._word else "")
 
     def _near_domain(self, domain: str) -> str:
-        """The domain that was meant; "" where it is another one."""
+        """Return the intended domain, or "" for another one."""
         if self._word and self._word in domain.partition(".")[0]:
             return next(iter(self._names))
         if self._closed and self._closed.partition(".")[0] in domain.replace("-", ".").split("."):
@@ -261,7 +261,7 @@ class KeyPlace(Record):
 
 
 def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
-    """The labels and annotations of a part of an object, where there are any."""
+    """Yield the labels and annotations of a part of an object, if any."""
     for path, holder in holders(value, part.path):
         for form in FORMS:
             keys = holder.get(form)
@@ -316,12 +316,12 @@ def key_problems(
 
 
 def is_written(key: Key, place: KeyPlace) -> bool:
-    """True if nobody judges where the key stands."""
+    """Return True if the place of the key is not checked."""
     return key.is_written or place.part.takes_any or bool(key.successor)
 
 
 def _misplacement(key: Key, place: KeyPlace) -> str:
-    """The reason why a key is not read where it stands; "" where it is."""
+    """Return why a key is not read at its place, or ""."""
     if key.is_written or place.part.takes_any:
         return ""
     if key.successor:
@@ -338,7 +338,7 @@ def is_read_at(key: Key, place: KeyPlace) -> bool:
 
 
 def _other_place(key: Key, place: KeyPlace) -> str:
-    """The place where a key is read that is not read at this one; "" where another rule says so."""
+    """Return the place where a misplaced key is read, or "" if another rule reports it."""
     if place.form == "annotations" and key.name.startswith(place.part.told_elsewhere):
         return ""
     if place.part in key.instead:
@@ -375,7 +375,7 @@ def parts_of(key: Key, form: str) -> tuple[Part, ...]:
 
 
 def _wrong_value(key: Key, value: str) -> str:
-    """The problem of a value; "" where it counts, or is still to be filled in."""
+    """Return the problem of a value, or "" if it is valid or a placeholder."""
     taken = value.casefold() if key.any_case else value
     if not key.values or taken in key.values or is_placeholder(value):
         return ""
@@ -537,7 +537,7 @@ _TABLE = KeyTable(KEYS, PARTS)
 
 
 def key_findings(index: Index, revision: Revision | None) -> Iterator[Finding]:
-    """The keys of users' objects that nobody reads; of releases of Grove nothing is said where `revision` is None."""
+    """Yield keys of users' objects without a reader. With `revision` None, Grove's releases are not compared."""
     for part in PARTS:
         for item in index.by_kind.get(part.kind, ()):
             for place in key_places(item.value, part):

@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, Value] = {}
 
 
 def mapping(value: Value) -> Mapping[str, Value]:
-    """`value` where it is a mapping, else an empty one."""
+    """Return `value` if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else _EMPTY
 
 
@@ -48,7 +48,7 @@ def mappings(value: Value) -> list[Mapping[str, Value]]:
 
 
 def mappings_in_place(value: Value) -> list[Mapping[str, Value]]:
-    """The entries of a list; an empty mapping in the place of each that is none."""
+    """Return the entries of a list with an empty mapping for each entry that is not a mapping."""
     return [mapping(entry) for entry in entries(value)]
 
 
@@ -58,7 +58,7 @@ def mappings_by_place(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
 
 
 def text(value: Value) -> str:
-    """`value` where it is a string, else ""."""
+    """Return `value` if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 

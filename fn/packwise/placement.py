@@ -42,7 +42,7 @@ class Bounds(Record):
         return self.required is None and self.preferred is None
 
     def origins(self, path: FieldPath, levels: Mapping[str, FieldPath]) -> Iterator[tuple[FieldPath, Origin]]:
-        """The origins of the constraint of a manifest at `path`; `levels` are the paths of its levels below that."""
+        """Yield the origins of a manifest's constraint at `path`. `levels` are the paths of its levels below."""
         if self.origin is not None:
             yield path, self.origin
             for level, steps in levels.items():
@@ -81,7 +81,7 @@ class PodSet(Record):
     def origins(
         self, path: FieldPath, members: str, levels: Mapping[str, FieldPath] = {}
     ) -> Iterator[tuple[FieldPath, Origin]]:
-        """The origins of the part of a manifest at `path` that is written for the set; `members` is its count there.
+        """Yield the origins of the set's part of a manifest at `path`. `members` is the name of its count there.
 
         `levels` are the paths of the levels below its `topologyConstraint`.
         """
@@ -186,12 +186,14 @@ class Gang(Record):
 
     @property
     def copies(self) -> list[Origin]:
-        """The origins of the numbers that say how many such gangs there are."""
+        """Return the origins of the numbers that multiply this gang."""
         return [origin.of("copies") for origin in (self.owner, self.origin) if "copies" in origin.fields]
 
     @property
     def is_of_operator(self) -> bool:
-        """True if the workload's operator makes the gang; else a service or the scheduler makes its group alone."""
+        """Return True if the workload's operator makes the gang. Otherwise a service or the scheduler makes its
+        group.
+        """
         return self.grouper in (Grouper.OPERATOR, Grouper.SCHEDULER)
 
     @property
@@ -222,10 +224,10 @@ def gang_kinds(gang: Gang) -> tuple[Kind, ...]:
 
 
 class NodeTopology(Record):
-    """A topology that a front end brings itself: its levels, broadest first.
+    """A front end's own topology with its levels, broadest first.
 
-    `place` is the list of the levels and `field` the key of the node label in an entry. `before` are the node label
-    keys of the baseline, None where the baseline has no such topology.
+    `place` is the list of the levels and `field` the key of the node label in an entry. `before` are the baseline's
+    node label keys, or None without such a topology.
     """
 
     name: str
@@ -251,7 +253,7 @@ class GpuShare(Record):
 
 
 class Queue(Record):
-    """A queue below `parent`; everything but GPUs is unbounded."""
+    """A queue below `parent`. Only its GPUs are limited."""
 
     name: str
     origin: Origin
@@ -278,20 +280,20 @@ Node = Gang | NodeTopology | Queue | GangPod
 
 
 class Schedulers(Record):
-    """The schedulers that Grove's operator is configured for, and the one of pods that name none."""
+    """The schedulers in Grove's configuration, and the default for pods without one."""
 
     names: tuple[str, ...]
     default: str
 
 
 class Cluster(Record):
-    """The facts about the cluster that is rendered for, as far as they are known.
+    """The known facts about the cluster of the render.
 
-    `enabled`: whether TAS is. `domains`: the configuration's domains, in its own order. `topologies`: every
-    topology by name. `auto_mnnvl`: the operator's network.autoMNNVLEnabled; `knows_mnnvl`: whether anything says so.
-    `schedulers`: where the revision has them.
-    `makes_topologies`: whether the operator makes the scheduler's topology objects. `revision_before`: the one that the
-    baseline was written for, None where it is not known to be another. `nodes` are the Node objects that are known.
+    `enabled` is true if TAS is. `domains` are the configuration's in its order. `topologies` maps names to topologies.
+    `auto_mnnvl` is the operator's network.autoMNNVLEnabled, and `knows_mnnvl` is true if it is known. `schedulers` are
+    set if the revision has them. `makes_topologies` is true if the operator makes the scheduler's topology objects.
+    `revision_before` is the baseline's revision, or None if it is not known to differ. `nodes` are the known Node
+    objects.
     """
 
     revision: Revision

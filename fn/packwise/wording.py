@@ -74,7 +74,7 @@ def list_first(names: Sequence[str]) -> str:
 
 
 def count_text(number: int, noun: str, plural: str = "") -> str:
-    """`1 gang`, `2 gangs`; the plural has an `s` where no other is given."""
+    """Return `1 gang` or `2 gangs`. The plural adds an `s` unless given."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 

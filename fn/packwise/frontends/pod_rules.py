@@ -68,7 +68,7 @@ _MILLI = NANOS // 1000
 
 
 def misspelt_resource(name: str) -> str:
-    """`; did you mean "x"?` for a name that nearly is the one of a known device; "" for every other one."""
+    """Return `; did you mean "x"?` for a name close to a known device's, or ""."""
     if name in _NAMES or "/" not in name:
         return ""
     domain, _, device = name.partition("/")
@@ -226,7 +226,7 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
 
 
 def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
-    """Problems of the name of a resource; only the first text of several is told."""
+    """Yield problems of a resource's name. Only the first of several texts is reported."""
     for wrong in qualified_name(name):
         yield _refusal(at, ErrorType.INVALID, name, wrong, f'must be the name of a resource; got "{name}": {wrong}')
     if "/" not in name and name not in _CONTAINER_RESOURCES and not name.startswith(_HUGE_PAGES):
@@ -327,7 +327,7 @@ def _refusal(
     field: FieldPath | None = None,
     at_key: bool = False,
 ) -> Problem:
-    """A problem with the text of the API server about the pod; `field` is its path where that is another."""
+    """Return a problem with the API server's text about the pod. `field` is its path if it differs."""
     shown = ("spec", *(path if field is None else field))
     return Problem(path, message, OperatorError(_pod_path(shown), kind, value, detail).text(), Stage.POD, at_key=at_key)
 

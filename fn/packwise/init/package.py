@@ -170,7 +170,7 @@ def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed 
 
 
 def _name(record: Revision) -> str:
-    """The record's newest release, or its own name where it is a design that was never released."""
+    """Return the record's newest release, or its own name for an unreleased design."""
     return record.releases[-1] if record.releases else record.name
 
 
@@ -210,7 +210,7 @@ def _operators_with_levels(operators: Iterable[Operator]) -> Iterator[tuple[Oper
 
 
 def _levels(listed: Value) -> tuple[Level, ...]:
-    """The levels of a list; none where one of them is not whole."""
+    """Return the levels of a list, or none if one is incomplete."""
     levels: list[Level] = []
     for entry in mappings_in_place(listed):
         domain, key = entry.get("domain"), entry.get("key")
@@ -329,7 +329,7 @@ def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Ite
 
 
 def _line(text: str) -> str:
-    """The text for a comment: a dump may hold line breaks where names stand."""
+    """Return the text for a comment. Names in a dump may contain line breaks."""
     return " ".join(text.split())
 
 

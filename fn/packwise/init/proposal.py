@@ -156,7 +156,7 @@ _FEW = 0.1
 
 
 class ProposedLevel(Record):
-    """A level: how many domains the label tells apart, and how many nodes carry it. `notes` are for its reader."""
+    """A level with the number of its domains and of its nodes. `notes` are for the reader."""
 
     domain: str
     key: str
@@ -205,7 +205,7 @@ class _Label(Record):
 
 
 def propose(nodes: Sequence[Node]) -> LevelProposal:
-    """The levels that the labels of the nodes show; of nodes with GPUs only, where any has them."""
+    """Return the levels that the nodes' labels show. If any node has GPUs, only such nodes count."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     left_out: list[LeftOutLabel] = []
     chain: list[_Label] = []
@@ -267,7 +267,7 @@ def _labels(nodes: Sequence[Node]) -> list[_Label]:
 
 
 def _is_same(label: _Label, other: _Label) -> bool:
-    """True if both labels tell the same domains apart, on the same nodes."""
+    """Return True if both labels divide the same nodes into the same domains."""
     if label.values.keys() != other.values.keys() or label.domains != other.domains:
         return False
     return len({(value, other.values[name]) for name, value in label.values.items()}) == label.domains

@@ -6,6 +6,6 @@ from krmfn.record import Record
 
 
 class ImportTopology(Record):
-    """`packwise topology import`; `paths` are files with a cluster's nodes."""
+    """`packwise topology import`. `paths` are files with a cluster's nodes."""
 
     paths: tuple[str, ...]

@@ -51,7 +51,7 @@ class _Folder(Record):
 
 
 def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
-    """Writes the files and prints their names; returns the exit code. Raises UsageError where one is there already."""
+    """Write the files, print their names and return the exit code. Raise UsageError if one exists."""
     folder = Path(command.folder)
     if os.path.lexists(folder) and not folder.is_dir():
         raise UsageError(f'DIR must name a folder, which init makes where it is not there; got "{command.folder}"')
@@ -172,7 +172,7 @@ def _existing(folder: Path) -> Path:
 
 
 def _top(folder: Path) -> Path:
-    """The top of the repository that `folder` is in, or will be; the current folder where there is no repository."""
+    """Return the top of the repository around `folder`, also a future one, or the current folder."""
     top, here = Path(top_of(str(_existing(folder)))), Path(real("."))
     return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
 

@@ -52,7 +52,7 @@ def application_results(
 
 
 def _tops(at: str, files: Iterable[InputFile]) -> Iterator[str]:
-    """The folders that may be the top of the repository of a file: one, where there is a repository."""
+    """Yield the possible tops of a file's repository. There is one if it is in a repository."""
     top = top_of(folder_of(at))
     if os.path.lexists(os.path.join(top, ".git")):  # noqa: PTH118
         yield top
@@ -78,7 +78,7 @@ _URL = re.compile(r"(?:[a-z][a-z+]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/
 
 
 def _address(url: str) -> tuple[str, str] | None:
-    """Host and path, however a client speaks to it; None of a path of this machine."""
+    """Return host and path of a URL for any protocol, or None for a local path."""
     match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
     return match and (match[1].lower(), match[2].lower().removesuffix(".git"))
 
@@ -110,13 +110,13 @@ class Folders(Record):
     is_here: Callable[[str], bool]
 
     def is_found(self, folder: str) -> bool:
-        """True if the plugin says of a folder that it renders it, as `discover` in argocd-plugin/generate.sh does."""
+        """Return True if the plugin renders a folder, as `discover` in argocd-plugin/generate.sh decides."""
         inside = "" if folder == "." else f"{folder}/"
         return any(path.startswith(inside) for path in self.renders) and not self.is_kustomization(folder)
 
 
 def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Finding]:
-    """Findings about sources that leave it to Argo CD to find the plugin; none of an object of another group."""
+    """Yield findings about sources without a named plugin. Objects of other groups are skipped."""
     if str(application.value.get("apiVersion")).partition("/")[0] != _GROUP:
         return
     for path, source, elements in _sources(application.value):

@@ -108,7 +108,9 @@ class Coverage(Record):
         return {"workloads": self.number, "passedOver": dict(self.reasons)}
 
     def _group_words(self) -> list[str]:
-        """`12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`; later ones without nouns."""
+        """Return `12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`. Later groups omit
+        the nouns.
+        """
         parts: list[str] = []
         for number, judge in self.groups:
             noun = "" if parts else f"{'workload' if number == 1 else 'workloads'} {self.verb}"

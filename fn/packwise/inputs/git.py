@@ -75,7 +75,7 @@ class Commit:
         self._reader: subprocess.Popen[bytes] | None = None
 
     def content(self, blob: str) -> bytes:
-        """The content that git calls so. Raises UsageError where git lacks it."""
+        """Return the content with this git name. Raise UsageError if git lacks it."""
         if self._reader is None:
             self._reader = _start(self.top, "cat-file", "--batch")
         names, contents = self._reader.stdin, self._reader.stdout
@@ -134,7 +134,7 @@ class _Entry(Record):
 
 
 def work_tree(path: str) -> str:
-    """The top of the work tree that `path` stands in, or stood. Raises UsageError where there is none."""
+    """Return the top of the work tree of `path`, which may be gone. Raise UsageError if there is none."""
     return str(_top(_nearest_folder(Path(path)), path))
 
 
@@ -250,7 +250,7 @@ def skip_reasons(
 
 
 def _top(folder: Path, path: str) -> Path:
-    """The top of the work tree that `folder` is in. Raises UsageError where there is none."""
+    """Return the top of the work tree around `folder`. Raise UsageError if there is none."""
     start = Path(real(folder))
     # Git itself would stop at the first folder that looks like a repository, on the way up to `.git`.
     top = next((above for above in (start, *start.parents) if os.path.lexists(above / ".git")), start)
@@ -266,7 +266,7 @@ def _top(folder: Path, path: str) -> Path:
 
 
 def _commit(folder: Path, commit: str) -> str:
-    """The full name of a commit. Raises UsageError where git knows none of this name."""
+    """Return the full name of a commit. Raise UsageError if git does not know it."""
     # Git takes ^NAME for all that is not reached from there, which is no commit.
     if not commit or commit.startswith(("-", "^")):
         raise UsageError(f'"git:{commit}" must name a commit: a branch, a tag, a hash')
@@ -320,7 +320,7 @@ _LARGEST = 16 << 20
 
 
 def _refuse_endless(git: Path) -> None:
-    """Raises UsageError where git would wait for a file, or read it without end: a link can lead to `/dev/zero`."""
+    """Raise UsageError if git would block on a file or read it forever, such as a link to `/dev/zero`."""
     if _is_regular(git):
         git = git.parent / _line(git).removeprefix("gitdir:").strip()
     common = git / "commondir"
@@ -368,7 +368,7 @@ def _refuse_odd(path: Path) -> None:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """The folder to ask git in: the path may be gone from the checkout."""
+    """Return the folder in which to run git, because the path may be gone from the checkout."""
     folder = path if path.is_dir() else path.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -434,6 +434,6 @@ def _environment() -> dict[str, str]:
 
 
 def blob_of(data: bytes, name: str = "") -> str:
-    """Git's name of this content, in the form of its name `name`: SHA-256 where that has 64 digits."""
+    """Return git's name of this content in the form of `name`: SHA-256 for 64 digits."""
     header = b"blob %d\0" % len(data)
     return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()

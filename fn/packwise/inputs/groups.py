@@ -126,9 +126,9 @@ class _Search:
             self._keep(_judged_files(folder), _DEFINITION)
 
     def look_elsewhere(self) -> None:
-        """Keeps the configurations of the repository where a workload stands below none.
+        """Keep the repository's configurations if a workload is below none.
 
-        A check of the whole repository judges it by the only one there is, or by none where there are several.
+        A check of the whole repository uses the only existing one for it, or none of several.
         """
         lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
         for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
@@ -141,7 +141,7 @@ class _Search:
             self._keep([] if self._is_read_whole(only) else _judged_files(only), _DEFINITION)
 
     def _configures(self, at: str) -> bool:
-        """True if a configuration stands above the file."""
+        """Return True if there is a configuration above the file."""
         return self._looked.get(folder_of(at)) is not None
 
     def _is_read_whole(self, folder: str) -> bool:
@@ -179,7 +179,7 @@ class _Search:
 
 
 def _judged_files(folder: str) -> list[InputPath]:
-    """The files in a folder that are not left out."""
+    """Return the files in a folder that are not skipped."""
     try:
         inside, _ = find_files(_relative(folder))
     except UsageError:
@@ -252,7 +252,7 @@ def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
 
 
 def read_assignments(words: Iterable[str]) -> Mapping[str, Value]:
-    """The values of words such as `gpus=4`, each read as `osmo workflow submit --set` reads it; the last one counts."""
+    """Return the values of words such as `gpus=4`, read as by `osmo workflow submit --set`. The last one counts."""
     parts = (word.partition("=") for word in words)
     return {name: _read(text) for name, _, text in parts}
 
@@ -306,7 +306,7 @@ class Inputs(Record):
         return Group(self.package, files=self.files, applied=self.applied, kustomizations=kustomizations)
 
     def text_of(self, name: str | None) -> str | None:
-        """The text of the file of that name, of stdin for None; None for a file that was not read."""
+        """Return the text of the file `name`, or of stdin for None. Return None if it was not read."""
         return text_among(self.read, name)
 
     @property
@@ -411,7 +411,7 @@ def package_of(
 
 
 def _unit_of_apply(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:
-    """The unit that a client applies where no kustomization says so: below a configuration, a folder."""
+    """Return the unit that a client applies outside kustomizations: a folder if there is a configuration."""
     is_configured = package.is_chosen or package.function_config is not None
     return "folder" if is_configured or any(traits_of(file).configures for file in files) else "file"
 
@@ -658,7 +658,7 @@ class Checkup(Record):
         return len([file for file in self.files if file.left_out is None])
 
     def text_of(self, name: str | None) -> str | None:
-        """The text of the file of that name, of stdin for None; None for a file that was not read."""
+        """Return the text of the file `name`, or of stdin for None. Return None if it was not read."""
         return text_among(self.read, name)
 
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
@@ -711,7 +711,7 @@ def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) 
 
 
 def _application_results(files: Sequence[InputFile]) -> list[Result]:
-    """Results about the Applications among the files; where there is none, nothing more is imported."""
+    """Return results about the Applications in the files. Without any, no further module is imported."""
     applications = [
         (file, item) for file in files for item in readable_items(file) if item.value.get("kind") in _APPLICATIONS
     ]

@@ -89,7 +89,7 @@ def _list_resource(program: str, context: str, resource: Resource) -> _Listed:
 
 @contextmanager
 def cluster_files(paths: Sequence[str], resources: Sequence[Resource]) -> Generator[tuple[str, ...]]:
-    """The paths, with a file of the cluster's objects in the place of each that means a cluster. Raises UsageError."""
+    """Yield the paths with a file of objects for each one that stands for a cluster. Raise UsageError."""
     if not any(path.startswith(LIVE) for path in paths):
         yield tuple(paths)
         return
@@ -118,7 +118,7 @@ def name_of_path(path: str) -> str:
 
 
 def cluster_role(name: str = "packwise") -> dict[str, object]:
-    """Return the ClusterRole with the rights that `--cluster` needs: to list each resource, and nothing else."""
+    """Return the ClusterRole for `--cluster`: it may only list each resource."""
     groups: dict[str, list[str]] = {}
     for each in RESOURCES:
         groups.setdefault(each.group, []).append(each.name)

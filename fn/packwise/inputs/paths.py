@@ -79,7 +79,7 @@ class InputPath(Record):
         return STDIN if self.name is None else real(self.name)
 
     def as_named(self) -> InputPath:
-        """The path of the same file where the user named it itself."""
+        """Return the path of the same file as named by the user."""
         return InputPath(self.name, self.target, at=self.at)
 
 
@@ -140,7 +140,7 @@ def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
 
 
 def _suggestion(path: str) -> str:
-    """`; did you mean …?` for a path that does not exist: a commit in the place of a path, or a slip of the pen."""
+    """Return `; did you mean …?` for a missing path: a commit instead of a path, or a typo."""
     if path.startswith("git:"):
         return f'; did you mean "--baseline {path}", beside the path that is checked?'
     try:
@@ -157,7 +157,7 @@ def _suggestion(path: str) -> str:
 
 
 def top_of(start: str) -> str:
-    """The root of the repository that the folder `start` is in, else `start`; both as `real` gives them."""
+    """Return the root of the repository around the folder `start`, else `start`. Both have the form of `real`."""
     folder = Path(start)
     return next((str(above) for above in (folder, *folder.parents) if os.path.lexists(above / ".git")), start)
 
@@ -214,12 +214,12 @@ def _join(folder: str, name: str) -> str:
 
 
 def real(path: str | Path) -> str:
-    """The absolute path without links; one that does not exist yet has one too."""
+    """Return the absolute path without links, also for a missing one."""
     return os.path.realpath(path)
 
 
 def contains(folder: str, path: str) -> bool:
-    """True if `path` is `folder` or below it; both as `real` gives them."""
+    """Return True if `path` is `folder` or below it. Both have the form of `real`."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -239,7 +239,7 @@ def folder_of(path: str) -> str:
 
 
 def exists(path: str) -> bool:
-    """True if there is something at `path`. Raises UsageError where the system does not say."""
+    """Return True if `path` exists. Raise UsageError if the system cannot tell."""
     try:
         return Path(path).exists()
     except OSError as error:
@@ -331,7 +331,7 @@ class _Walk:
         return folders
 
     def _with_landmarks(self, entries: Iterable[os.DirEntry[str]], below: str, rules: Ignored) -> Ignored:
-        """Keeps the texts of the landmarks in a folder; returns `rules` with its `.gitignore`."""
+        """Record the texts of the landmarks in a folder, and return `rules` with its `.gitignore`."""
         for entry in entries:
             if entry.name == GITIGNORE or entry.name in LANDMARKS:
                 text = landmark_text(Path(entry.path))

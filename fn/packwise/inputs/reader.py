@@ -69,7 +69,7 @@ class Document(Record):
 
     @property
     def is_blank(self) -> bool:
-        """True if it holds nothing, or comments only."""
+        """Return True if it is empty or has only comments."""
         lines = self.text.lstrip("\ufeff").splitlines()
         return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
@@ -246,7 +246,7 @@ def _list_file(text: str, path: InputPath) -> InputFile:
 
 
 def _locate(item: KubeObject, path: InputPath) -> KubeObject:
-    """The item of a list; one in a file is located there, one on stdin where the client read it."""
+    """Return the item of a list with its location in its file, or on stdin at the client's place."""
     return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
 
 
@@ -400,7 +400,7 @@ class Reader:
         self.results: list[Result] = []
 
     def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
-        """Each file that `paths` name once, in their order; a file that a path names itself is never left out."""
+        """Return each file at the paths once, in order. A directly named file is never skipped."""
         return self._keep([_read(path) for path in track_files(self._paths_to_read(self._unique_paths(paths, output)))])
 
     def _unique_paths(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
@@ -437,7 +437,7 @@ class Reader:
         )
 
     def _paths_to_read(self, paths: Iterable[InputPath]) -> list[InputPath]:
-        """The paths to read; the others are kept as left out."""
+        """Return the paths to read. The others are recorded as skipped."""
         listed: list[InputPath] = []
         for path in paths:
             if path.left_out is None or path.left_out.reason.is_of_the_package:
@@ -484,7 +484,7 @@ def _workloads_at(path: InputPath) -> int:
 
 
 def _read(path: InputPath) -> _Read:
-    """The file; one without documents where it cannot be read."""
+    """Return the file, without documents if it is unreadable."""
     try:
         data = content_of(path)
     except FieldError as error:
@@ -517,7 +517,7 @@ _ADVICE = "; --exclude GLOB leaves out a file of another tool"
 
 
 def _is_foreign(result: Result) -> bool:
-    """True if it is about a file in a folder that nobody can read, and that shows no object of packwise's."""
+    """Return True for a result about an unreadable file in a folder that shows no object for packwise."""
     return result.message.endswith(_ADVICE)
 
 

@@ -63,6 +63,6 @@ class UsageError(Exception):
 
 
 def refuse_stdin_twice(readers: Sequence[bool]) -> None:
-    """Raises UsageError where more than one of the `readers` is to read stdin."""
+    """Raise UsageError if more than one of the `readers` reads stdin."""
     if sum(readers) > 1:
         raise UsageError('"-" must stand once: stdin can be read for one purpose only')

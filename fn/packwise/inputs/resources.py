@@ -13,7 +13,7 @@ class Resource(Record):
 
     @property
     def full_name(self) -> str:
-        """The name as kubectl takes it for no other."""
+        """Return the unambiguous name for kubectl."""
         return f"{self.name}.{self.group}" if self.group else self.name
 
 

@@ -43,7 +43,7 @@ _MOST_BASES = 100
 
 
 def has_repeated(results: Iterable[Result]) -> bool:
-    """True if an object is said to stand twice."""
+    """Return True if a result reports a repeated object."""
     return any(result.tags.get("rule") == ONCE.name for result in results)
 
 
@@ -82,9 +82,9 @@ def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[
 
 
 def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
-    """The items of the group in layers: of objects that are variants of one another, each has one.
+    """Return the items of the group in layers. Each layer has one variant of an object.
 
-    The first layer has everything that is no later variant; a later one has nothing else than variants.
+    The first layer has all other items too. Later ones have only variants.
     """
     items = group.package.items
     clients = _Clients(group)

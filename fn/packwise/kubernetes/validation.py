@@ -173,7 +173,7 @@ class TypedText(str):
 
 
 class Unquoted(str):
-    """A text that stands for a value too long to print; it is printed as it is."""
+    """A text in place of a value too long to print. It is printed unquoted."""
 
     __slots__ = ()
 
@@ -231,7 +231,7 @@ def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[Met
 
 
 def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
-    """Errors of the labels at `path`; `version` is that of apimachinery."""
+    """Yield errors of the labels at `path`. `version` is apimachinery's."""
     field = format_path(path)
     for key, value in labels.items():
         for wrong in qualified_name(key, version):
@@ -242,7 +242,7 @@ def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> It
 
 
 def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
-    """Errors of the annotations at `path`; `version` is that of apimachinery."""
+    """Yield errors of the annotations at `path`. `version` is apimachinery's."""
     field = format_path(path)
     for key in annotations:
         for wrong in qualified_name(key.lower(), version):
@@ -288,9 +288,9 @@ def json_type(value: Value) -> str:
 
 
 def type_error(field: str, value: Value, wanted: str, got: str = "") -> tuple[str, OperatorError]:
-    """packwise's message and the API server's error about a value of another type than it wants at `field`.
+    """Return packwise's message and the API server's error about a value of a wrong type at `field`.
 
-    `got` is the type that the value has for the server, where that is not its JSON type.
+    `got` is the server's name of its type if it is not the JSON type.
     """
     got = got or json_type(value)
     error = OperatorError(field, ErrorType.INVALID, got, f'{field} in body must be of type {wanted}: "{got}"')
@@ -402,7 +402,7 @@ _SUFFIX_TEXT = "unable to parse quantity's suffix"
 
 
 class _Format(Enum):
-    """The notation of a quantity, which it keeps when it is printed."""
+    """The notation of a quantity, preserved in its printed form."""
 
     BINARY = "2"
     DECIMAL = "10"
@@ -410,7 +410,9 @@ class _Format(Enum):
 
 
 class _Quantity(Record):
-    """The number `unscaled` times ten to the `power`; `text` is printed if it is not "" (Kubernetes keeps it)."""
+    """The number `unscaled` times ten to the `power`. `text` is printed instead unless "", because Kubernetes keeps
+    it.
+    """
 
     unscaled: int
     power: int
@@ -473,7 +475,7 @@ def _round_number(match: re.Match[str], sign: int, power: int, notation: _Format
 
 
 def _exponent(text: str) -> int | None:
-    """An exponent; None beyond 64 bits. Kubernetes keeps the lower 32 bits of it."""
+    """Return an exponent, or None beyond 64 bits. Kubernetes keeps the lower 32 bits of it."""
     digits = text.lstrip("+-").lstrip("0")
     # Python refuses to read numbers of thousands of digits.
     number = int(text) if len(digits) < 20 else _MAX
@@ -533,9 +535,10 @@ def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
 
 
 def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
-    """Quantities as whole numbers, millicores of `cpu`, rounded up; what is no quantity is left out.
+    """Return quantities as whole numbers, millicores of `cpu`, rounded up. Invalid ones are skipped.
 
-    An amount has 64 bits. Beyond them, Kubernetes' own Value and MilliValue are undefined; here it is the largest one.
+    An amount has 64 bits. Beyond them, Kubernetes' own Value and MilliValue are undefined. Here the largest one is
+    used.
     """
     read: dict[str, int] = {}
     for name, written in quantities.items():
@@ -562,7 +565,7 @@ def _nanos(text: str) -> int | None:
 
 
 def _request(container: Mapping[str, Value]) -> dict[str, int]:
-    """Requests, and limits where there is no request: the API server fills these in."""
+    """Return requests, completed with limits as the API server does."""
     resources = container.get("resources")
     if not isinstance(resources, dict):
         return {}
@@ -667,12 +670,12 @@ _INT32, _INT64 = 1 << 31, 1 << 63
 
 
 def parse_int(text: str) -> int | str:
-    """A number of 32 bits, or the fault that `strconv.ParseInt` tells."""
+    """Return a 32-bit number, or the fault that `strconv.ParseInt` reports."""
     return _integer(text, _INT32, "ParseInt")
 
 
 def atoi(text: str) -> int | str:
-    """A number of 64 bits, or the fault that `strconv.Atoi` tells."""
+    """Return a 64-bit number, or the fault that `strconv.Atoi` reports."""
     return _integer(text, _INT64, "Atoi")
 
 
@@ -703,7 +706,7 @@ def json_string(text: str) -> str:
 
 
 def json_object(fields: Mapping[str, str]) -> str:
-    """A JSON object of these fields, in their order; the values are JSON already."""
+    """Return a JSON object of these fields in order. The values are JSON already."""
     return "{" + ",".join([f"{json_string(name)}:{value}" for name, value in fields.items()]) + "}"
 
 

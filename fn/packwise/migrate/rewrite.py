@@ -56,7 +56,7 @@ def gang_key(spec: Value) -> tuple[str, ...]:
 
 
 def normalize(spec: Value) -> Value:
-    """`spec` without group configs that demand nothing."""
+    """Return `spec` without group configs that have no demand."""
     if not isinstance(spec, dict) or not isinstance(spec.get(_CONFIGS), list):
         return spec
     configs = [config for config in _configs(spec) if config.get(_ROOT) is not None]
@@ -143,7 +143,7 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
 
 
 def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
-    """The change of a gang: a warning where the target adds it by its own rule, any other difference as an error."""
+    """Return the change of a gang: a warning if the target's own rule adds it, else an error."""
     if step.target.podgang_maps and not step.source.podgang_maps:
         added = added_bounds(old, new)
         if added == {}:
@@ -334,7 +334,7 @@ def edit_place(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]
 
 
 def rename_key(place: Place, key: str) -> Place:
-    """`place`, its own key spelt `key`. Raises FieldError where that stands beside it."""
+    """Return `place` with its key renamed to `key`. Raise FieldError if `key` exists beside it."""
     path = place.inner if place.embedded and place.inner else place.path
     last = path[-1]
     if last == key:
@@ -374,7 +374,7 @@ RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 
 
 class NewFile(Record):
-    """An object that gets a file `name` of its own, in the folder of the file that `beside` was read from."""
+    """An object with a separate file `name` in the folder of the file of `beside`."""
 
     beside: KubeObject
     name: str
@@ -398,10 +398,10 @@ class Migrated(Record):
 def migrate(
     package: Package, target: Revision, *, source: Revision | None = None, keep_pack_domain: bool = False
 ) -> Migrated:
-    """`package` as `target` writes it. `source` is its revision where no configuration among it tells.
+    """Return `package` as `target` writes it. `source` is its revision if its configuration shows none.
 
-    `keep_pack_domain` leaves that field in workloads: the webhook takes a topology's name and the move to `pack` one
-    after the other only, once the workload runs (spec/grove.md#5).
+    `keep_pack_domain` keeps that field in workloads: the webhook accepts a topology's name and the move to `pack` only
+    one after the other once the workload runs (spec/grove.md#5).
     """
     inventory, selection = read_package(package)
     evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
@@ -528,7 +528,7 @@ class _Rewriting:
         return self._package.replace(items=tuple(items), function_config=config)
 
     def run(self) -> None:
-        """All steps. Raises FieldError where an anchor is in the way, or a comment could not stay."""
+        """Run all steps. Raise FieldError if an anchor prevents one or a comment cannot be kept."""
         configuration = self._selection.configuration
         # What is added stands behind what is there: only then is that cut down, its comments left where they are.
         self._settings()
@@ -590,13 +590,15 @@ class _Rewriting:
         return edit_place(place, lambda item, path: item.remove((*path, "levels")))
 
     def _others_make_topologies(self) -> bool:
-        """True if the profiles say that nobody but the cluster's owners makes KAI Topologies, in words that go."""
+        """Return True if the profiles state, in words that will be removed, that only the cluster's owners make KAI
+        Topologies.
+        """
         configuration = self._selection.configuration
         leaves = self.step.changes_topologies and self.step.source.scheduler_profiles
         return leaves and configuration is not None and configuration.makes_kai_topologies is False
 
     def _external(self, topology: KubeObject) -> KubeObject:
-        """`topology` with the scheduler's own object as one that others make, where the profiles say so."""
+        """Return `topology` with the scheduler's object marked as made by others if the profiles say so."""
         if not self._others_make_topologies():
             return topology
         reference = {"schedulerName": KAI_PROFILE, "topologyReference": topology.name}
@@ -618,7 +620,7 @@ class _Rewriting:
             self._now[id(original)] = edit_place(place, _with_profile).item
 
     def _settings(self) -> None:
-        """packwise's own settings: the revision by name where nothing else chooses it, no option of another design."""
+        """Rewrite packwise's own settings: name the revision if needed, and remove options of other designs."""
         settings, target = self._selection.settings, self.step.target
         original = settings.item
         if original is None:
@@ -660,7 +662,9 @@ class _Rewriting:
         self._now[id(original)] = item
 
     def _list_new(self) -> None:
-        """The new files among the resources of the kustomization in their folder; kustomize reads no other."""
+        """Add the new files to the resources of the kustomization in their folder. kustomize reads only listed
+        files.
+        """
         for original in self._package.items:
             listed = original.get(("resources",))
             if not original.api_version.startswith("kustomize.config.k8s.io/") or not isinstance(listed, list):
@@ -671,7 +675,7 @@ class _Rewriting:
                 self._now[id(original)] = self._now[id(original)].set(("resources", index), name)
 
     def _comments(self) -> None:
-        """An error for each comment that would go; none does, unless a file is written in a way nobody thought of."""
+        """Yield an error for each lost comment. None is lost unless a file has an unforeseen form."""
         new = [comment for file in self.new for comment in comments(file.item.text)]
         for original in self._package.items:
             item = self._now[id(original)]
@@ -687,7 +691,7 @@ class _Rewriting:
 
 
 def _dynamo_release(name: str | None, target: Revision) -> str | None:
-    """The release of Dynamo that the settings name, or one that goes with `target` where that does not."""
+    """Return the release of Dynamo in the settings, or a compatible one if it does not match `target`."""
     if name is None:
         return None
     release, fitting = release_of(name), release_that_goes_with(target)
@@ -746,11 +750,11 @@ def _comments_of(item: KubeObject) -> list[str]:
 
 
 def migrate_workload(item: KubeObject, step: Step) -> KubeObject:
-    """`item` in the words of the step's later revision; itself where it is no workload, or says the same in both.
+    """Return `item` in the step's later revision, or itself if it is not a workload or is the same in both.
 
-    An object of a scheduler is in the version that all its known releases serve.
+    An object of a scheduler gets the version that all its known releases serve.
 
-    Raises FieldError where an anchor is in the way, or a comment could not stay.
+    Raise FieldError if an anchor prevents it or a comment cannot be kept.
     """
     for front_end in workload_front_ends():
         item = front_end.migrate(item, step)

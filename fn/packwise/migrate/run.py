@@ -67,7 +67,7 @@ def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
-    """Writes the files. Raises OSError where the disk refuses one."""
+    """Write the files. Raise OSError if the disk refuses one."""
     changes = [FileChange(Path(name), encode_text(text)) for name, _, text in texts]
     if changes:
         change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
@@ -108,7 +108,7 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
 
 
 def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
-    """The consequence for workloads that run, where that can be said: whom the target's webhook refuses."""
+    """Yield the known consequence for running workloads: refusals by the target's webhook."""
     if migrated.refused is None:
         return
     if not migrated.refused:

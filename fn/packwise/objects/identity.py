@@ -30,7 +30,7 @@ _NO_FIELDS: Mapping[str, Value] = {}
 
 
 def identity(value: Mapping[str, Value]) -> Identity:
-    """The identity of an object; parts that are absent or no strings are "", a blank namespace is "default"."""
+    """Return the identity of an object. Absent or malformed parts are "", and a blank namespace is "default"."""
     metadata = value.get("metadata")
     names = metadata if isinstance(metadata, dict) else _NO_FIELDS
     group, kind = group_and_kind(value)
@@ -161,7 +161,7 @@ def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list
 
 
 def without_epoch(name: str, labels: Mapping[str, str]) -> str:
-    """The name of a gang without the epoch in it; the name itself where there is none."""
+    """Return the name of a gang without its epoch, or the name itself."""
     epoch = labels.get(EPOCH, "")
     before = f"{labels.get(PART_OF, '')}-{labels.get(REPLICA, '')}-"
     if not epoch or not f"{name}-".startswith(f"{before}{epoch}-"):

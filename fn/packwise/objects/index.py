@@ -64,7 +64,7 @@ class Index(Record):
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Index:
-        """The index of `items`; of two with one identity the first counts."""
+        """Return the index of `items`. Of two with one identity the first counts."""
         users: dict[Identity, KubeObject] = {}
         generated: dict[Identity, KubeObject] = {}
         by_kind: dict[tuple[str, str], list[KubeObject]] = {}
@@ -96,7 +96,7 @@ class Index(Record):
         return self.by_kind.get((group, kind), ())
 
     def has_word(self, word: str) -> bool:
-        """True if the word stands in a text of the users' objects."""
+        """Return True if the word is in a text of the users' objects."""
         # Entries of one list share its text.
         texts = {item.source.text for item in self.users.values() if item.written}
         return any(word in text for text in texts)
@@ -118,7 +118,7 @@ def are_strings(metadata: Mapping[str, Value]) -> bool:
 
 
 def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
-    """An error for each of `items` that has the identity of one before it; a name to be filled in tells none."""
+    """Return an error for each of `items` with the identity of an earlier one. Placeholders in names are skipped."""
     first: dict[Identity, KubeObject] = {}
     findings: list[Finding] = []
     for item in items:

@@ -72,7 +72,7 @@ class GangFields(Record):
 
 
 class Kind(Record):
-    """One kind of object, and everything that depends on nothing but the kind."""
+    """One kind of object, and everything that depends only on the kind."""
 
     group: str
     """API group; "" is the core group."""
@@ -138,7 +138,7 @@ class Kind(Record):
 
     @property
     def word(self) -> str:
-        """The kind's name in packwise's settings and files, where names must be unique."""
+        """Return the kind's unique name in packwise's settings and files."""
         return self.title or self.name
 
     @property
@@ -329,12 +329,12 @@ _BY_NAME = {kind.name: kind for kind in reversed(KINDS)}
 
 
 def kind_of(name: str) -> Kind:
-    """The first kind of that name. Raises KeyError where the table has none."""
+    """Return the first kind of that name. Raise KeyError if it is unknown."""
     return _BY_NAME[name]
 
 
 def kind_of_object(value: Mapping[str, Value]) -> Kind:
-    """The kind of an object. Raises KeyError where the table has none."""
+    """Return the kind of an object. Raise KeyError if it is unknown."""
     group, slash, _ = str(value["apiVersion"]).partition("/")
     return _BY_KEY[group if slash else "", str(value["kind"])]
 
@@ -408,7 +408,7 @@ _SHORT = 8
 
 
 class _Right(Record):
-    """The kind that was meant, and the field that says otherwise; `since` is the release that renamed it."""
+    """The intended kind and the wrong field. `since` is the release that renamed it."""
 
     group: str
     kind: str
@@ -417,7 +417,7 @@ class _Right(Record):
 
 
 def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iterator[Finding]:
-    """An error for each near miss; `defined` are the kinds that the cluster's own CRDs define."""
+    """Yield an error for each near miss. `defined` are the kinds of the cluster's own CRDs."""
     for (group, kind), items in index.by_kind.items():
         if not kind and group in _KINDS_BY_GROUP:
             known = list_known(_KINDS_BY_GROUP[group])

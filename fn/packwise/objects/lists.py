@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def taken_apart(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
-    """The objects, the entries of Lists in the place of these."""
+    """Return the objects with Lists replaced by their entries."""
     return tuple(entry for item in items for entry in (entries_of(item) or (item,)))
 
 
@@ -29,7 +29,7 @@ def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[K
 
 
 def is_list(item: KubeObject) -> bool:
-    """True if the kind is that of a List."""
+    """Return True if the kind is a List."""
     kind = item.value.get("kind")
     return isinstance(kind, str) and kind.endswith("List")
 
@@ -77,7 +77,7 @@ def _sources(item: KubeObject, number: int) -> list[Source]:
 
 
 def _pieces(text: str) -> list[Source]:
-    """The lines of each entry of the List that `text` is; nothing where they cannot be cut."""
+    """Return the lines of each entry of the List in `text`, or none if they cannot be separated."""
     try:
         pieces = [piece.source for piece in cut(text).items]
     except ValueError:

@@ -175,7 +175,7 @@ class Origin(Record):
     fields: Mapping[str, FieldPath | Place] = {}
 
     def of(self, field: str) -> Origin:
-        """The origin of one field of the node; the node's own where no field is named for it."""
+        """Return the origin of one field of the node, or the node's own."""
         steps = self.fields.get(field)
         if steps is None:
             return self

@@ -26,10 +26,10 @@ _DEFAULT_PREEMPTION = "PreemptLowerPriority"
 
 
 class Group(Record):
-    """A template or an object: `value` is its fields, at `path` of `item`.
+    """A template or an object with the fields `value` at `path` of `item`.
 
-    `parent` is the one above it, None at the root or where that is not in the input. `children` are how many there are
-    below it, None where nobody knows.
+    `parent` is the group above, or None at the root or if missing. `children` is the number of groups below, or None if
+    unknown.
     """
 
     item: KubeObject
@@ -42,18 +42,18 @@ class Group(Record):
 
     @property
     def gang(self) -> Mapping[str, Value] | None:
-        """The policy of a gang; None for a basic group."""
+        """Return the policy of a gang, or None for a basic group."""
         gang = value_at(self.value, "schedulingPolicy", "gang")
         return gang if isinstance(gang, dict) else None
 
     @property
     def count_field(self) -> str:
-        """The field of the gang that says how many it needs."""
+        """Return the field with the number that the gang needs."""
         return "minGroupCount" if self.is_composite else "minCount"
 
     @property
     def minimum(self) -> int | None:
-        """The number of pods or groups that the gang needs; None for a basic group."""
+        """Return the number of pods or groups that the gang needs, or None for a basic group."""
         count = None if self.gang is None else self.gang.get(self.count_field)
         return count if type(count) is int else None
 
@@ -157,7 +157,7 @@ def pods_of(item: KubeObject) -> Iterator[Pods]:
 
 
 def _specs(value: Value, path: FieldPath, depth: int) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """The specs of pods that have the field: one stands below `spec`, beside the containers."""
+    """Yield the specs of pods with the field, which is beside the containers."""
     if depth > 2 * _MOST_DEPTH:
         return
     if isinstance(value, dict):
@@ -176,13 +176,13 @@ _TEMPLATE: FieldPath = ("spec", "template", "spec")
 
 
 def pod_count(value: Mapping[str, Value], path: FieldPath) -> int | None:
-    """Return the number of pods that an object makes of its template at `path`; None if nobody knows."""
+    """Return the number of pods that an object makes from its template at `path`, or None if unknown."""
     count = _COUNTS.get(identity(value)[:2])
     return None if count is None else count(value, path)
 
 
 def job_pods(spec: Mapping[str, Value]) -> int | None:
-    """Return the number of pods of a Job that run at the same time; None if its fields say nothing readable."""
+    """Return the number of a Job's simultaneous pods, or None if its fields are unreadable."""
     parallelism, completions = spec.get("parallelism"), spec.get("completions")
     numbers = [1 if parallelism is None else parallelism, *([] if completions is None else [completions])]
     whole = [number for number in numbers if type(number) is int]

@@ -170,13 +170,13 @@ class WorkloadKind(Record):
 
     @property
     def templates(self) -> tuple[Metadata, ...]:
-        """The pod templates; of a Pod itself, its own metadata."""
+        """Return the pod templates, or a Pod's own metadata."""
         if self.grouping is Grouping.POD:
             return self.metadata
         return tuple(part for part in self.metadata if part.role is Role.POD)
 
     def pod_specs(self, value: Mapping[str, Value]) -> Iterator[Mapping[str, Value]]:
-        """The specs of the pods of an object, each with the name of their scheduler where it says one."""
+        """Yield the specs of an object's pods with the name of their scheduler if stated."""
         if self.grouping is Grouping.WORKFLOW:
             yield from _mappings_at(value, ("spec",))
             yield from _mappings_at(value, ("spec", "templates", "*"))
@@ -238,7 +238,7 @@ def is_queued(item: KubeObject) -> bool:
 
 
 def _label(value: Mapping[str, Value], key: str) -> str:
-    """Return the label, "" where the object has no such text."""
+    """Return the label, or "" without such a text."""
     metadata = value.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, dict) else None
     label = labels.get(key) if isinstance(labels, dict) else None

@@ -33,9 +33,9 @@ _OTHERS = frozenset(kind.name for kind in KINDS)
 
 
 def workloads_in(text: str) -> int:
-    """Return the number of workloads that the text seems to hold; a workload that a template repeats counts once.
+    """Return the likely number of workloads in the text. A workload that a template repeats counts once.
 
-    A kind of KAI's or Kueue's counts if its document names the scheduler, or has one of their keys: as when it is read.
+    A kind of KAI's or Kueue's counts if its document names the scheduler or has one of its keys, as in an object.
     """
     number = sum([1 for name in _kinds_in(text) if name in _OWN])
     if any(needle in text for needle in _NEEDLES):

@@ -47,7 +47,7 @@ def wrapped_objects(index: Index) -> Iterator[Wrapped]:
 
 
 def unwrap(outer: KubeObject) -> Iterator[Wrapped]:
-    """The workloads within an object; none for one that wraps none."""
+    """Yield the workloads within an object, if any."""
     key = identity(outer.value)[:2]
     if key == DISAGGREGATED_SET:
         yield from _roles(outer)
@@ -69,7 +69,7 @@ def _roles(outer: KubeObject) -> Iterator[Wrapped]:
 
 
 def _components(outer: KubeObject) -> Iterator[Wrapped]:
-    """The objects that an AppWrapper has as templates; they are made in its namespace."""
+    """Yield the objects in an AppWrapper's templates. They are made in its namespace."""
     for place, component in mappings_by_place(value_at(outer.value, "spec", "components")):
         template = mapping(component.get("template"))
         if isinstance(template.get("kind"), str) and isinstance(template.get("apiVersion"), str):

@@ -42,7 +42,7 @@ _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INF
 
 
 def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
-    """One line for each result; the word of its severity coloured where that is wanted."""
+    """Return one line for each result. With `coloured`, its severity is coloured."""
     return [_line(result, coloured=coloured) for result in results]
 
 
@@ -76,13 +76,13 @@ def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: b
 
 
 def hidden_infos(results: Iterable[Result]) -> str:
-    """`2 infos (-v lists them)`; "" where there are none."""
+    """Return `2 infos (-v lists them)`, or "" without infos."""
     infos = [result for result in results if result.severity is Severity.INFO]
     return f"{count(infos)} (-v lists {'it' if len(infos) == 1 else 'them'})" if infos else ""
 
 
 def count(results: Iterable[Result]) -> str:
-    """`2 errors, 1 warning`; nothing where there are none."""
+    """Return `2 errors, 1 warning`, or "" without results."""
     counted = Counter(result.severity for result in results)
     return ", ".join(
         count_text(counted[severity], severity.value, plural)
@@ -92,7 +92,7 @@ def count(results: Iterable[Result]) -> str:
 
 
 def count_by_rule(results: Iterable[Result]) -> str:
-    """`by rule: 2 queue-missing (warnings); 1 constraint-redundant (info)`; the most frequent first of a severity."""
+    """Return `by rule: 2 queue-missing (warnings); 1 constraint-redundant (info)`, the most frequent first."""
     counted = Counter((result.severity, result.tags.get("rule", "")) for result in results)
     parts: list[str] = []
     for severity, plural in _PLURALS.items():
@@ -120,7 +120,7 @@ def sentence(result: Result) -> str:
 
 
 def tint(text: str, colour: int, *, coloured: bool) -> str:
-    """`text` in that colour, where colours are wanted."""
+    """Return `text` in that colour if `coloured`."""
     return f"\033[{colour}m{text}\033[0m" if coloured and text else text
 
 
@@ -201,7 +201,7 @@ class LineAndColumn(Record):
 
 
 def excerpt(lines: Sequence[str], place: LineAndColumn, colour: int, *, coloured: bool) -> list[str]:
-    """The lines of a terminal that show `place` among the `lines` of its file; none where there is no such line."""
+    """Return the terminal lines that show `place` among the `lines` of its file, or none for a missing line."""
     if not 0 < place.line <= len(lines):
         return []
     above, text = lines[place.line - 2 : place.line - 1], lines[place.line - 1].removesuffix("\r")
@@ -239,7 +239,7 @@ def _mark_node(text: str, at: int | None) -> tuple[str, str]:
 
 
 def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str], list[str]]:
-    """As much of both as fits; `ends` says whether the line ends with `after`."""
+    """Return as much of both as fits. `ends` is true if the line ends with `after`."""
     kept = _fitting(reversed(before), _BEFORE)
     if kept < len(before):
         before = ["…", *before[len(before) - kept :]]
@@ -267,7 +267,7 @@ def _fitting(cells: Iterable[str], room: int) -> int:
 
 
 def as_text(checked: Checked) -> str:
-    """The findings one below the other, each with an excerpt where its place is known."""
+    """Return the findings one below the other, each with an excerpt if its place is known."""
 
     @cache
     def lines_of(name: str | None) -> Sequence[str]:

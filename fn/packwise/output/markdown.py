@@ -1,4 +1,4 @@
-"""Comments in Markdown, within the length that a pull request takes."""
+"""Comments in Markdown, within the length limit of a pull request."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _TICKS = re.compile("`+")
 
 
 class Section(Record):
-    """A part that can be folded. `title` is HTML; each of the `entries` is lines, and is shown whole or counted.
+    """A foldable part. `title` is HTML. Each of the `entries` is a list of lines, shown whole or only counted.
 
-    `language` is that of its code block.
+    `language` is for its code block.
     """
 
     title: str
@@ -103,12 +103,12 @@ def code(text: str) -> str:
 
 
 def markup(text: str) -> str:
-    """`text` as code in HTML, where Markdown is not read."""
+    """Return `text` as code in HTML for places that do not parse Markdown."""
     return f"<code>{escape(shorten(visible(text), _LONGEST))}</code>"
 
 
 def _fold(section: Section, room: int) -> tuple[str, int]:
-    """The section with as many entries as there is room for, and how many are left out; nothing where none fits."""
+    """Return the section with as many entries as fit and the number of omitted ones. Return "" if none fits."""
     frame = f"<details{' open' if section.is_open else ''}><summary>{section.title}</summary>\n\n{{}}\n</details>\n\n"
     # The fence may be as long as the longest line, and the note of what is left out has its place.
     room -= _size(frame) + 2 * (_LONGEST + 1) + 200

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_running(process: int) -> bool:
-    """True if `process` is a run that goes on, and not this one."""
+    """Return True if `process` is another running run."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -80,7 +80,7 @@ def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[P
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a new file in the place of an old one. Raises OSError where the disk refuses."""
+    """Write a new file in place of an old one. Raise OSError if the disk refuses."""
     staged = _Staged()
     try:
         staged.add(path, content)
@@ -179,9 +179,9 @@ def _remove_left(folder: Path) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Generator[None]:
-    """Waits until no other run holds `folder`, and holds it; the system lets go when the process ends.
+    """Wait until no other run holds `folder`, and hold it. The system releases it when the process ends.
 
-    No lock is held where the system has none for folders: Windows, some network file systems.
+    Systems without locks for folders hold none: Windows, some network file systems.
     """
     try:
         import fcntl

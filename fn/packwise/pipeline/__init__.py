@@ -1,4 +1,4 @@
-"""The way of a package from front ends to schedulers; nothing else knows both."""
+"""The way of a package from front ends to schedulers. Only this package knows both."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _WORKLOADS = frozenset(kind.key for kind in WORKLOADS)
 
 
 def traits_of(items: Iterable[KubeObject]) -> Traits:
-    """The traits of the `items` of a file that count where the nearest configuration is looked for."""
+    """Return the traits of a file's `items` that matter in the search for the nearest configuration."""
     settings = topology = workloads = False
     for item in items:
         if group_and_kind(item.value) in _WORKLOADS:

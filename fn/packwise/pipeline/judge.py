@@ -1,4 +1,4 @@
-"""All findings about workloads, topologies and objects: those of the steps before, and those of the whole input.
+"""All findings about workloads, topologies and objects: the earlier steps' and the whole input's.
 
 Source: spec/packwise.md#3; apimachinery, ObjectMeta.
 """
@@ -197,7 +197,7 @@ def _split_absence(
 
 
 def _asks_for_topology(index: Index) -> bool:
-    """True if a workload has a topology constraint, also where it is refused for something else."""
+    """Return True if a workload has a topology constraint, also if it is refused for another reason."""
     workloads = [item for kind in WORKLOADS for item in index.of_kind(*kind.key)]
     return any(_has_constraint(item.value) for item in workloads)
 
@@ -209,7 +209,7 @@ def _has_constraint(value: Value) -> bool:
 
 
 def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[Finding]:
-    """The findings, each with a clause that names the assumed release where another one might not give it."""
+    """Return the findings. A clause names the assumed release if another one might not give a finding."""
     clause = f'; Grove "{selection.revision.name}" is assumed'
     return [
         finding.replace(message=finding.message + clause)

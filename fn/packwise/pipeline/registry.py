@@ -39,9 +39,9 @@ class FrontEndEntry(Record):
 
     If its workloads are documents of another tool, `recognition` imports the module that recognizes them, in files and
     in objects of the kinds `carriers`. Other workloads are Kubernetes objects: `kind` is their only kind, and
-    `has_objects` tells whether objects of many kinds are there. The front end is imported only for its workloads.
-    `omissions` imports the function that explains missing values; None if every request leads to a value or a finding.
-    `speaker` is the component whose texts its rules quote; "" for an operator.
+    `has_objects` returns True if objects of many kinds exist. The front end is imported only for its workloads.
+    `omissions` imports the function that explains missing values, or is None if every request leads to a value or a
+    finding. `speaker` is the component quoted by its rules, or "" for an operator.
     """
 
     load: Callable[[], FrontEnd]
@@ -91,7 +91,7 @@ class SchedulerEntry(Record):
     emit_word: str = ""
 
     def is_asked(self, source: SchedulerInput) -> bool:
-        """True if the scheduler may have something to write or to say."""
+        """Return True if the scheduler may have objects or findings."""
         if not self.word or source.settings.emits(self.emit_word):
             return True
         indices = (source.inventory.items, source.inventory.baseline)

@@ -321,7 +321,7 @@ def precondition_rules() -> frozenset[str]:
 
 
 def prevents(result: Result) -> bool:
-    """True if it says that the input or its configuration cannot be read, so that no rule is judged."""
+    """Return True if it reports an unreadable input or configuration, so that no rule is judged."""
     rule = result.tags.get("rule", "")
     return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())
 

@@ -265,7 +265,7 @@ def _scheduler_objects(source: SchedulerInput) -> SchedulerObjects:
 def _annotate_topologies(
     source: SchedulerInput, statuses: Mapping[str, Status]
 ) -> tuple[list[Generated], list[Finding]]:
-    """The ClusterTopologies to write with their conditions; or the findings that report these instead."""
+    """Return the ClusterTopologies to write with their conditions, or findings for these instead."""
     generated: list[Generated] = []
     notices: list[Finding] = []
     for topology in source.topologies.generated:
@@ -349,7 +349,7 @@ class _NoChoice:
 
 
 def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
-    """The choice among findings; nothing is imported where neither settings nor comments choose."""
+    """Return the choice among findings. Without settings and comments about rules, no further module is imported."""
     items = (*package.items, *package.documents)
     # Edits never come before this, so that it is the text with its comments. The entries of a List have one together.
     texts = dict.fromkeys([item.source.text for item in items])

@@ -104,7 +104,7 @@ def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...
 
 
 def read_json(path: str) -> Value:
-    """The value of a JSON file, None where it is something else. Raises UsageError."""
+    """Return the value of a JSON file, or None for another file. Raise UsageError."""
     if path != STDIN and not Path(path).is_file():
         return None
     data = _bytes(None if path == STDIN else path)
@@ -205,7 +205,7 @@ def add_copies(objects: Objects, text: str) -> Objects:
 
 
 def join_nodes(objects: Objects, nodes: Objects) -> Objects:
-    """The cluster with further nodes. Raises WhatIfError where one is there already."""
+    """Return the cluster with additional nodes. Raise WhatIfError if one exists already."""
     taken = {_name(value) for value in objects if value.get("kind") == "Node"}
     twice = next((name for value in nodes if (name := _name(value)) in taken), None)
     if twice is not None:
@@ -317,7 +317,7 @@ def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, .
 
 
 def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
-    """The fields that hold the number of replicas. Raises WhatIfError where there is no such part."""
+    """Return the fields with the number of replicas. Raise WhatIfError if the part does not exist."""
     whole = _SCALED[item.kind]
     if not part and whole:
         # Only the first field is written if the others are not there.
@@ -376,7 +376,7 @@ def read_scenario(value: Mapping[str, Any]) -> Scene:
 
 
 def answers(answer: SessionAnswer) -> dict[str, Any]:
-    """The answer, as JSON has it; `errors` and `message` only where there are errors."""
+    """Return the answer as JSON. `errors` and `message` appear only with errors."""
     return {"jobs": [_answer(job) for job in answer.jobs]}
 
 

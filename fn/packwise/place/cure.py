@@ -145,7 +145,7 @@ class _Question:
                     self._model.add(sum(amount * count for amount, count in weighed) <= node.idle.get(name, 0))
 
     def _bound(self, cluster: ClusterState, part: Part, running: Sequence[str]) -> None:
-        """All pods of the part stand in one domain of the required level, that of its running pods where there are."""
+        """Require all pods of the part in one domain of the required level, its running pods' if there are any."""
         constraint = part.constraint
         tree = cluster.trees[constraint.topology] if constraint is not None else None
         depth = depth_of(tree.topology, constraint.required) if constraint is not None and tree is not None else None
@@ -270,7 +270,7 @@ def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
 
 
 def _fewer(job: Job) -> Iterator[Cure]:
-    """Fewer pods of one set, the fewest taken away first."""
+    """Yield changes with fewer pods of one set, the smallest reduction first."""
     if job.sub_groups:
         least = {group.name: group.min_members or 0 for group in job.sub_groups if group.min_members}
     else:

@@ -99,7 +99,7 @@ def place_gangs(there: Situation) -> Placing:
 
 
 def more_replicas(there: Situation) -> dict[tuple[str, str], int]:
-    """The number of further replicas of each workload that fit beside all gangs; by namespace and name."""
+    """Return the number of further replicas of each workload that fit beside all gangs, by namespace and name."""
     return {key: count for each in there.simulations for key, count in each.count_more().items()}
 
 

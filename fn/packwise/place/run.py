@@ -245,7 +245,7 @@ def _moves_summary(baseline: Baseline) -> str:
 
 
 def _move_line(move: Move) -> str:
-    """The move of a gang by the change, and where it goes."""
+    """Return the move of a gang and its new place."""
     gang = move.after or move.before
     way = " → ".join([_where(state) for state in (move.before, move.after) if state is not None])
     pods = f", {count_text(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
@@ -288,7 +288,7 @@ def _message(scheduler: str, message: str) -> Iterator[str]:
 
 
 def _later_lines(gang: GangAnswer) -> Iterator[str]:
-    """The answer after everything that the scheduler runs is gone, for a gang that does not fit now."""
+    """Yield the answer on an otherwise empty cluster, for a gang that does not fit now."""
     later = gang.later
     if later is None:
         return
@@ -354,7 +354,7 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
 
 
 def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
-    """The lines of a gang that no longer fits, and where it was."""
+    """Return the lines of a gang that no longer fits, with its earlier place."""
     first, *others = _gang_lines(placed, index)
     return [first, f"  before: {_where(move.before)}" if move.before is not None else "", *others]
 

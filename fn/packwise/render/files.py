@@ -71,7 +71,7 @@ def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:
-    """The files with each object as `rendered` has it: edited at its place, or gone."""
+    """Return the files with each object as in `rendered`: edited in place or removed."""
     kept = iter(rendered.kept)
     files = tuple(files)
     generated = dict(zip(_keys(rendered.generated), rendered.generated, strict=True))
@@ -116,7 +116,7 @@ def without_bookkeeping(item: KubeObject) -> KubeObject:
 
 
 def is_bookkeeping(key: str) -> bool:
-    """True if kpt takes the annotation `key` away when it writes files. Source: kyaml kio/kioutil."""
+    """Return True if kpt removes the annotation `key` when it writes files. Source: kyaml kio/kioutil."""
     return key.startswith(("internal.config.kubernetes.io/", "config.k8s.io/")) or key in (
         PATH,
         "config.kubernetes.io/index",
@@ -129,7 +129,7 @@ def _documents(
     keys: Mapping[int, Identity],
     generated: dict[Identity, KubeObject],
 ) -> Iterator[Document]:
-    """The file's documents as they are now. A comment that stood alone before an object stays when that goes."""
+    """Yield the file's current documents. A separate comment before a removed object stays."""
     comment = ""
     for document in file.documents:
         item = document.item
@@ -160,7 +160,7 @@ def _text(file: InputFile, before: Document, item: KubeObject | None) -> str:
 
 
 def _comment(separator: str) -> str:
-    """The part of `separator` that someone wrote: all but its last marker, where a line holds a comment alone."""
+    """Return the authored part of `separator`: all but its last marker, if it has a comment line."""
     lines = separator.splitlines(keepends=True)
     return "".join(lines[:-1]) if any(line.lstrip().startswith("#") for line in lines) else ""
 
@@ -169,9 +169,10 @@ _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
 def stream_of(outcome: RenderedFiles) -> str:
-    """Return every file and then the new objects, for clients that apply them: no API server knows kustomizations.
+    """Return every file and then the new objects, for clients that apply them. API servers do not accept
+    kustomizations.
 
-    Raises FieldError where an object has no written form.
+    Raise FieldError if an object cannot be written.
     """
     files = [
         join_streams([document.text for document in file.documents]) if file.is_list else file.text
@@ -226,9 +227,9 @@ def listing(contents: Mapping[str, bytes]) -> bytes:
 
 
 def read_list(folder: Path) -> dict[str, str]:
-    """The digest of each file in the list of `folder`, by path; nothing where there is none.
+    """Return the digest of each file in the list of `folder` by path, or none without a list.
 
-    Raises FieldError where the list is not one that packwise wrote.
+    Raise FieldError if packwise did not write the list.
     """
     file = folder / LIST
     try:
@@ -306,7 +307,7 @@ def target_path(path: str) -> str:
 
 
 def target_field(item: KubeObject) -> FieldPath:
-    """The field that says where `item` is written: the client's annotation, else the name."""
+    """Return the field that determines the file of `item`: the client's annotation, else the name."""
     annotations = item.annotations
     key = next((key for key in PATH_KEYS if annotations.get(key)), None)
     return ("metadata", "name") if key is None else ("metadata", "annotations", key)
@@ -348,7 +349,7 @@ _LOCAL_GROUPS = frozenset({GROUP, "operator.config.grove.io"})
 
 
 def part_of(item: KubeObject) -> str:
-    """The folder that an object goes to."""
+    """Return the folder of an object."""
     kind = identity(item.value)[:2]
     if item.annotations.get(LOCAL_CONFIG) == "true" or kind[0] in _LOCAL_GROUPS:
         return LOCAL
@@ -356,7 +357,7 @@ def part_of(item: KubeObject) -> str:
 
 
 def path_within(part: str, path: str) -> str:
-    """`path` within the folder `part`; one that stands in it already stays, so that a second render moves none."""
+    """Return `path` within the folder `part`. A path there is kept, so that a second render moves no file."""
     if path.startswith(f"{part}/"):
         return path
     for before, after in _GENERATED.items():
@@ -366,7 +367,7 @@ def path_within(part: str, path: str) -> str:
 
 
 def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
-    """The file by the folders that its objects go to: as it is where that is one, else document by document."""
+    """Yield the file by the folders of its objects: unchanged for one folder, else document by document."""
     documents = [document for document in file.documents if document.item is not None]
     parts = [part for part in _PARTS if any(_part(document) == part for document in documents)]
     if len(parts) < 2:
@@ -379,7 +380,7 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
 
 
 def is_kustomization(item: KubeObject) -> bool:
-    """True if kustomize has to build the object: no tool can once its files stand elsewhere."""
+    """Return True if kustomize must build the object. It cannot after its files are moved."""
     return identity(item.value)[:2] == ("kustomize.config.k8s.io", "Kustomization")
 
 
@@ -418,7 +419,7 @@ class FolderPlan(Record):
 
 
 def refuse_same_target(files: Iterable[InputFile]) -> None:
-    """Raises UsageError where two files would be written to one path."""
+    """Raise UsageError if two files would be written to one path."""
     files_by_target: dict[str, list[InputPath]] = {}
     for path in [file.path for file in files if not file.is_list]:
         if path.target is None or path.name is None:
@@ -433,7 +434,7 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
 
 
 def _root(path: InputPath) -> str:
-    """The path that the user named: the folder, or nothing more where that is the file."""
+    """Return the named path: the folder, or "" if it is the file."""
     return str(path.name).removesuffix(str(path.target))
 
 
@@ -481,7 +482,7 @@ class _Plan:
         self._owners[target] = file
 
     def add_parts(self, target: str, file: InputFile) -> None:
-        """The file where its objects belong; in as many files as there are such places."""
+        """Add the file to the folders of its objects, as one file for each folder."""
         for item in file.items:
             if is_kustomization(item):
                 self._refuse(item, _BUILD)
@@ -530,7 +531,7 @@ class _Plan:
             self.generated.add(path)
 
     def keep_followed(self) -> None:
-        """Folders that tools follow are there though nothing is in them: Git has no empty ones."""
+        """Keep folders that tools follow even if they are empty: Git cannot store empty ones."""
         for part in FOLLOWED:
             if not any(path.startswith(f"{part}/") for path in self.texts):
                 self.texts[f"{part}/.keep"] = ""

@@ -51,10 +51,10 @@ _OWN = "packwise"
 
 
 class Changes(Record):
-    """Differences from the disk: contents to write by path below the folder, and files to remove; in order of path.
+    """Differences from the disk: contents to write by path below the folder, and files to remove, by path.
 
-    `targets` has the path below the folder that a path leads to, where a link is in between. `listing` is the list of
-    packwise's own files where that differs too. With an error among `results` nothing is to be written.
+    `targets` maps a path to its real path below the folder if a link is in between. `listing` is the list of packwise's
+    own files if it differs too. With an error among `results`, nothing may be written.
     """
 
     contents: Mapping[str, bytes]
@@ -206,7 +206,7 @@ def _is_left(folder: Path, path: Path, kept: Set[str]) -> bool:
 
 
 def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[set[Path], list[Result]]:
-    """Files of the last list that the plan has no more; and a warning for each that somebody has changed since."""
+    """Return files of the last list outside the plan, and a warning for each that was edited since."""
     own: set[Path] = set()
     edited: list[Result] = []
     for name, known in read_list(folder).items():
@@ -237,7 +237,7 @@ def _content(folder: Path, path: Path) -> bytes | None:
 
 
 def _own_files(folder: Path) -> Iterator[str]:
-    """The paths of the files in packwise's own folder that may hold generated objects; no link is followed."""
+    """Yield the files in packwise's own folder that may hold generated objects. Links are not followed."""
     if (folder / _OWN).is_symlink():
         return
     folders = [_OWN]
@@ -264,7 +264,7 @@ def _is_generated(path: Path) -> bool:
 
 
 def _holds_objects(path: Path) -> bool:
-    """True if the file holds a Kubernetes object, or nothing at all."""
+    """Return True if the file holds a Kubernetes object or is empty."""
     try:
         file = read_file(InputPath(path.as_posix()))
         return any(item.value for item in file.items) or all(document.is_blank for document in file.documents)
@@ -286,7 +286,7 @@ _COPY = re.compile(r"\..+\.packwise-[0-9]+", re.DOTALL)
 
 
 class SwapError(Exception):
-    """The folder cannot change places with another; the text says why."""
+    """Raised if the folder cannot be exchanged with another. The text gives the reason."""
 
 
 @contextmanager
@@ -404,7 +404,7 @@ def refuse_no_folder(output: str) -> None:
 
 
 def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
-    """Raises UsageError where the objects of a ResourceList would be written beside the list itself."""
+    """Raise UsageError if the objects of a ResourceList would be written beside the list itself."""
     for file in files:
         name = file.path.name
         if file.is_list and name is not None and contains(real(folder), real(name)):

@@ -7,7 +7,7 @@ from packwise.inputs.request import Named, Verbosity
 
 
 class Render(Record):
-    """`packwise render`; `output` is a folder, None for stdout. To `check` is to write nothing."""
+    """`packwise render`. `output` is a folder, or None for stdout. With `check`, nothing is written."""
 
     named: Named
     output: str | None = None

@@ -115,7 +115,7 @@ def _write_outcome(
     *,
     split: bool = False,
 ) -> Answer:
-    """Write the outcome, if nothing is wrong with that."""
+    """Write the outcome unless it has an error."""
     try:
         plan = plan_folder(outcome, split=split)
         if exit_code(plan.results):

@@ -108,13 +108,13 @@ class Drawn(Record):
 
 
 def verdict_of(gang: GangBox) -> str:
-    """The outcome of a gang: its state, or the change that takes it away."""
+    """Return the outcome of a gang: its state, or the change that removes it."""
     state = STATES[gang.outcome.state]
     return gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
 
 
 def place_of(gang: GangBox) -> str:
-    """The domain of a gang; "" where its pods share none, or the change takes it away."""
+    """Return the common domain of a gang's pods, or "" if there is none or the change removes the gang."""
     return gang.outcome.domain if gang.after is not None else ""
 
 
@@ -158,7 +158,7 @@ _HATCH = (
 
 
 def as_svg(drawn: Drawn) -> str:
-    """The picture. Nodes are drawn where there are few, else the innermost domains are bars."""
+    """Return the picture. Few nodes are drawn each. Otherwise the innermost domains are bars."""
     picture = drawn.picture
     canvas = _Canvas(picture)
     y = canvas.head(drawn)
@@ -257,7 +257,7 @@ class _Canvas:
         self._write(510, y + 12, _cut(where or reason, 72), "m l")
 
     def _domains(self, domains: Sequence[DomainBox], area: _Area, depth: int) -> float:
-        """Domains below each other; innermost ones beside each other too, as there is room."""
+        """Draw domains below each other. Innermost ones are also beside each other if there is room."""
         card = _CARD if self._with_nodes else _BAR_CARD
         columns = max(1, min(len(domains), int(area.width // card))) if depth == self._deepest else 1
         gap = _PAD * (columns - 1)
@@ -383,10 +383,10 @@ def as_mermaid(drawn: Drawn) -> str:
 
 
 class _Chart:
-    """The parts of a chart; subgraphs and nodes have numbers for names, so that no name of the input is syntax.
+    """The parts of a chart. Subgraphs and nodes have numbers as names, so that the input's names are never syntax.
 
-    Parts without links between them stand beside each other in a subgraph from top to bottom, and below each other in
-    one from left to right.
+    Parts without links are beside each other in a subgraph from top to bottom, and below each other in one from left to
+    right.
     """
 
     def __init__(self, drawn: Drawn) -> None:

@@ -18,7 +18,7 @@ REPORT_FORMATS: tuple[ReportFormat, ...] = ("html", "svg", "mermaid")
 
 
 class Drawing(Record):
-    """A report in a format, and the file that gets it; None: stdout."""
+    """A report in a format for `file`, or for stdout if it is None."""
 
     format: ReportFormat
     file: str | None = None

@@ -58,7 +58,7 @@ _NUMBER = re.compile("([0-9]+)")
 
 
 class NodeShare(Record):
-    """Pods of a gang on a node, and the GPUs that they take; `gang` is its position in the picture."""
+    """Pods of a gang on a node, and their GPUs. `gang` is its position in the picture."""
 
     gang: int
     pods: int
@@ -140,7 +140,7 @@ def _map(topology: Levels, side: Side, boxes: Sequence[NodeBox]) -> TopologyMap:
 def _domains(
     levels: tuple[str, ...], inside: Iterable[int], paths: Mapping[int, tuple[str, ...]], boxes: Sequence[NodeBox]
 ) -> tuple[DomainBox, ...]:
-    """The domains of the first of `levels`; `paths` are the labels of nodes, from the first level of all on."""
+    """Return the domains of the first of `levels`. `paths` are the nodes' labels from the top level on."""
 
     def below(indexes: Iterable[int], depth: int) -> tuple[DomainBox, ...]:
         members: dict[str, list[int]] = {}
@@ -171,7 +171,7 @@ def _domains(
 
 
 def _natural(name: str) -> tuple[tuple[str, int], ...]:
-    """The key that names are sorted by: r2 stands before r10."""
+    """Return the key that sorts names with r2 before r10."""
     parts = _NUMBER.split(name)
     texts, numbers = parts[::2], parts[1::2]
     return tuple((text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True))
@@ -206,10 +206,10 @@ class PicturePart(Record):
 
 
 class Outcome(Record):
-    """The outcome of a gang. `state` is KAI's word, as in JobAnswer; "" where no nodes are known.
+    """The outcome of a gang. `state` is KAI's word as in JobAnswer, or "" without nodes.
 
-    `domain` is the domain that all of its pods share. `nearest` is the id of the domain that lacks least, for a gang
-    that does not fit.
+    `domain` is the common domain of all its pods. `nearest` is the id of the domain that lacks least for a gang that
+    does not fit.
     """
 
     state: str = ""
@@ -242,7 +242,7 @@ class GangBox(Record):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of the gang; that of before, where the change takes it away."""
+        """Return the outcome of the gang, or the earlier one if the change removes it."""
         return self.after or self.before or Outcome()
 
 
@@ -311,7 +311,7 @@ def _by_key(side: Side) -> dict[tuple[object, ...], int]:
 
 
 def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[NodeShare, ...]]:
-    """The amounts that gangs take of each node; `numbers` are their positions in the picture."""
+    """Return the amounts that gangs use on each node. `numbers` are their positions in the picture."""
     shares: dict[str, list[NodeShare]] = {}
     if side is None or side.placing is None:
         return {}
@@ -322,7 +322,7 @@ def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[No
 
 
 class _Drawer:
-    """Draws gangs on nodes; places in files are computed once."""
+    """Drawer of gangs on nodes. Places in files are computed once."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._positions = {node.name: index for index, node in enumerate(nodes)}
@@ -393,7 +393,7 @@ def _outcome(side: Side, index: int) -> Outcome:
 
 
 def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
-    """The move of a gang by the change, in words; "" where it stays as it is."""
+    """Return the move of a gang in words, or "" if it stays."""
     if new is None or old is None:
         return "removed" if new is None else "new"
     if after.placing is None or before.placing is None:
@@ -465,7 +465,7 @@ def _picture(
 
 
 def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> Iterator[str]:
-    """Facts of the picture, as far as the input says them: no clock and no repository is asked."""
+    """Yield facts of the picture from the input alone, without clock or repository."""
     commit = None if source_url is None else _COMMIT.search(source_url)
     if commit is not None:
         yield f"commit {commit[0][:12]}"
@@ -505,7 +505,9 @@ def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Co
 
 
 def _earlier(package: Package) -> Package:
-    """The package before the change; the configuration of today counts where the baseline has workloads and none."""
+    """Return the package before the change. The current configuration applies if the baseline has workloads without
+    one.
+    """
     items = package.baseline or ()
     earlier = package.replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
     bare = earlier.replace(function_config=None, context=())

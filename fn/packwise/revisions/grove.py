@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ConditionCase(Record):
-    """The text of a condition in one case; `message` is a format of the names that the case has."""
+    """The text of a condition in one case. `message` is a format with the names of the case."""
 
     status: str
     reason: str
@@ -71,7 +71,7 @@ class ConditionTexts(Record):
 
 
 class TopologyStatus(Record):
-    """The condition Ready of a ClusterTopology; `{why}` is the answer of the scheduler's API server."""
+    """The condition Ready of a ClusterTopology. `{why}` is the answer of the scheduler's API server."""
 
     ready: ConditionCase
     """The scheduler takes the object made of it."""
@@ -327,7 +327,7 @@ class Revision(Record):
 
     @property
     def constraints_choose(self) -> bool:
-        """True if constraints name the topology, and say `pack`; otherwise they say `packDomain` alone."""
+        """Return True if constraints name the topology and use `pack`. Otherwise they use only `packDomain`."""
         return self.chooses_topology and self.topology_name_field is None
 
     @property
@@ -649,9 +649,9 @@ _ORDER = {tag: place for place, tag in enumerate([tag for record in RECORDS for 
 
 
 def is_within(tag: str, since: Revision | None, until: Revision | None) -> bool:
-    """True if the release with this tag is `since` or came after it, and came before `until`; None is no bound.
+    """Return True if the release with this tag is `since` or later, and before `until`. None means no limit.
 
-    An empty tag came before all.
+    An empty tag is before all.
     """
     place = _ORDER.get(tag, -1)
     return (since is None or _ORDER[since.webhook] <= place) and (until is None or place < _ORDER[until.webhook])
@@ -672,7 +672,7 @@ def same_record(revision: Revision, other: Revision) -> bool:
 
 
 class Release(Record):
-    """A release: `date` is known to the day or is a span; `goes_with` are versions of KAI and Dynamo, where known."""
+    """A release. `date` is a day or a span. `goes_with` are the known compatible versions of KAI and Dynamo."""
 
     tag: str
     date: str
@@ -763,5 +763,5 @@ class Step(Record):
 
     @property
     def packs(self) -> bool:
-        """True if constraints say `pack` afterwards, and said packDomain before."""
+        """Return True if constraints use `pack` afterwards instead of packDomain."""
         return self.target.deprecates_pack_domain and not self.source.deprecates_pack_domain

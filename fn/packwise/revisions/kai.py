@@ -72,7 +72,7 @@ _BY_NAME = {release.name: release for release in RELEASES}
 
 
 def release_of(name: str | None) -> KaiRelease:
-    """The record of `v0.16`; of the newest known release where none is named, or one that is newer."""
+    """Return the record of a release such as `v0.16`. None and newer releases give the newest known one."""
     if name is None:
         return NEWEST
     known = _BY_NAME.get(name)

@@ -68,5 +68,5 @@ ASSUMED = _BY_NAME["v0.19"]
 
 
 def kueue_release(name: str | None) -> KueueRelease:
-    """The release that the settings name; the assumed one where they name none."""
+    """Return the release in the settings, or the assumed one."""
     return ASSUMED if name is None else _BY_NAME[name]

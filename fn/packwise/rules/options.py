@@ -6,7 +6,7 @@ from krmfn.record import Record
 
 
 class Rules(Record):
-    """`packwise rules`; without a `name`, all of them."""
+    """`packwise rules` for the rule `name`, or for all."""
 
     name: str | None = None
     as_json: bool = False

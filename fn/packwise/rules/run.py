@@ -53,9 +53,9 @@ _CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The words of a cluster about a failing example, at `stage`: `texts` are the exact words, in order.
+    """The words of a cluster about a failing example at `stage`. `texts` are the exact words in order.
 
-    `rule` is the one that the example breaks.
+    `rule` is the broken rule.
     """
 
     stage: Stage
@@ -64,7 +64,7 @@ class Refusal:
 
     @property
     def speaker(self) -> str:
-        """Who says it."""
+        """Return the component that reports it."""
         if self.rule.startswith("osmo-"):
             return "OSMO"
         own = _webhook_of(self.rule) if self.stage is Stage.WEBHOOK else ""
@@ -72,7 +72,7 @@ class Refusal:
 
 
 def _webhook_of(rule: str) -> str:
-    """The webhook of the scheduler that has the rule; "" where that is the operator's."""
+    """Return the webhook of the scheduler with the rule, or "" for the operator's."""
     entries = [entry for entry in SCHEDULERS if entry.webhook]
     return next((entry.webhook for entry in entries if rule in [each.name for each in entry.rules()]), "")
 
@@ -138,7 +138,7 @@ def _bases() -> Mapping[str, KubeObject]:
 
 
 def _kind(item: KubeObject) -> str:
-    """The kind of an object; OSMO's documents have a name here."""
+    """Return the kind of an object. OSMO's documents have a name here."""
     if item.kind:
         return item.kind
     return _WORKFLOW if "workflow" in item.value else _POOL

@@ -67,9 +67,10 @@ class Scheduler(Protocol):
         return item
 
     def migrate(self, item: KubeObject) -> KubeObject:
-        """One of its own objects in the API version that every known release serves; anything else as it is.
+        """Return one of its own objects in the API version that every known release serves, or another object
+        unchanged.
 
-        Raises FieldError where an anchor or alias is in the way.
+        Raise FieldError if an anchor or alias prevents it.
         """
         return item
 
@@ -90,5 +91,5 @@ class SimulationOf(Protocol):
     """Makes the simulation of a scheduler for the gangs of a render on a cluster."""
 
     def __call__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> Simulation:
-        """The simulation; `generated` are the objects that the render writes. Raises TooManyPodsError."""
+        """Return the simulation. `generated` are the objects that the render writes. Raise TooManyPodsError."""
         ...

@@ -39,7 +39,7 @@ class Taint(Record):
 
 
 class Toleration(Record):
-    """A toleration of a pod; an empty `key` tolerates every key, an empty `effect` every effect."""
+    """A toleration of a pod. An empty `key` tolerates every key and an empty `effect` every effect."""
 
     key: str
     operator: str
@@ -61,7 +61,7 @@ def read_tolerations(value: Value) -> tuple[Toleration, ...]:
 
 
 def repelling_taint(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """Return the first taint that keeps the pod away; None if it tolerates all of them."""
+    """Return the first taint that repels the pod, or None if it tolerates all."""
     repelling = (taint for taint in taints if taint.effect in _REPELLING)
     return next((taint for taint in repelling if not any(_tolerates(each, taint) for each in tolerations)), None)
 
@@ -123,7 +123,7 @@ def _holds(requirement: LabelRequirement, labels: Mapping[str, str], name: str) 
 
 
 def _meets(value: str | None, operator: str, values: tuple[str, ...]) -> bool:
-    """True if the operator accepts a label with this value; None is no label."""
+    """Return True if the operator accepts a label with this value, or None for a missing label."""
     if operator in ("In", "NotIn"):
         return (value in values) is (operator == "In")
     return (value is not None) is (operator == "Exists")

@@ -83,7 +83,7 @@ class NearestDomain(Record):
 
 
 class LaterAnswer(Record):
-    """The answer after everything that the scheduler itself runs is gone."""
+    """The answer on a cluster without the scheduler's own workloads."""
 
     state: str
     spread: Spread = ()
@@ -168,7 +168,7 @@ class Simulation(Protocol):
     """Workloads that it would place and that have no answer, and why."""
 
     def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """The answer for each gang; `beside` are the pods that other schedulers put on nodes before."""
+        """Return the answer for each gang. `beside` are the pods that other schedulers placed before."""
         ...
 
     def uses(self) -> tuple[NodeUse, ...]:

@@ -38,7 +38,7 @@ class _Volcano(Scheduler):
 
 
 def podgroup_value(gang: Gang) -> Mapping[str, Value]:
-    """The manifest, without owner reference (a render knows no uid) and status. Volcano takes no number below 1."""
+    """Return the manifest without status and owner reference, because a render has no uid. Volcano needs at least 1."""
     metadata: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
     spec: dict[str, Value] = {"minMember": gang.members or 1, "queue": gang.queue or DEFAULT_QUEUE}
     if gang.priority_class:

@@ -18,7 +18,7 @@ _GIB = 1 << 30
 
 
 def level_word(words: Mapping[str, str], key: str) -> str:
-    """The domain of a level, as `rack`; the label key if no topology has a name for it."""
+    """Return the domain of a level, such as `rack`, or the label key without a name."""
     return words.get(key) or key
 
 
@@ -34,7 +34,7 @@ def amount_text(resource: str, amount: float) -> str:
 
 
 def amount_list(amounts: Iterable[tuple[str, float]]) -> str:
-    """Amounts with their units, GPUs first; "" if there is none."""
+    """Return amounts with their units, GPUs first, or ""."""
     listed = sorted(amounts, key=lambda entry: (_ORDER.get(entry[0], 1), entry[0]))
     return ", ".join([amount_text(name, amount) for name, amount in listed])
 

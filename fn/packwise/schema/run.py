@@ -74,7 +74,7 @@ def topologyrender_schema() -> Schema:
 
 
 def podcliqueset_schema(revision: Revision) -> Schema:
-    """The schema of a PodCliqueSet in the API of `revision`; types of Kubernetes' own stand in `$defs`."""
+    """Return the schema of a PodCliqueSet in the API of `revision`. Kubernetes' own types are in `$defs`."""
     writer = _Writer(takes_null=True, sorts_keys=False)
     whole = writer.object(podcliqueset(revision))
     group, kind = POD_CLIQUE_SET.key

@@ -242,7 +242,7 @@ def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Mapping[st
 
 
 def _is_free(domain: str) -> bool:
-    """True if `domain` is a name that only later releases take, and no slip of the pen."""
+    """Return True if `domain` is a valid name only in later releases and not a typo."""
     if domain in DOMAINS or _FREE_DOMAIN.fullmatch(domain) is None:
         return False
     return not closest(domain, DOMAINS)
@@ -380,7 +380,7 @@ def kai_release(settings: TopologyRender) -> tuple[str, str]:
 
 
 def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
-    """The first place that deploys another release than the assumed one, where something here depends on that."""
+    """Yield the first place that deploys another KAI than the assumed one, if the input depends on it."""
     if settings.kai_version is not None:
         return
     known = {release.minor: release for release in RELEASES}

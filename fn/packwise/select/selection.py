@@ -124,7 +124,7 @@ def choose_revision(
 
 
 def _guess(index: Index) -> ChosenRevision:
-    """The assumed revision where nothing chooses one."""
+    """Return the assumed revision if the input shows none."""
     from packwise.select.evidence import has_designs_domain, has_later_fields
 
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
@@ -163,7 +163,7 @@ def _key_of(revision: Revision, index: Index) -> str | None:
 
 
 def has_topologies(index: Index, revision: Revision) -> bool:
-    """True if topologies of the revision's kind stand in the input."""
+    """Return True if the input has topologies of the revision's kind."""
     return bool(index.of_kind(*kind_of(revision.topology_kind).key))
 
 
@@ -173,7 +173,7 @@ def has_grove_workloads(index: Index) -> bool:
 
 
 def revision_called(name: str) -> Revision:
-    """The record of a revision; of a release after all of them, the newest."""
+    """Return the record of a revision, or the newest one for a later release."""
     known = REVISIONS.get(name)
     if known is not None:
         return known
@@ -348,9 +348,9 @@ def index_package(package: Package) -> Inventory:
 
 
 def select(package: Package, inventory: Inventory, *, configured_otherwise: bool = False) -> Selection:
-    """The configuration of the render, with every finding about that; `inventory` is the package's.
+    """Return the configuration of the render with all findings about it. `inventory` is the package's.
 
-    `configured_otherwise`: whether documents among the input bring a topology, so that no configuration need do so.
+    `configured_otherwise` is true if documents in the input bring a topology, so that a configuration is optional.
     """
     index = inventory.items
     definitions = definitions_of(package.crds, index)
@@ -454,7 +454,7 @@ def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
 def _podgroup_race(
     index: Index, settings: TopologyRender, revision: Revision, schedulers: Schedulers | None
 ) -> Iterable[Finding]:
-    """The warning that Grove and an old KAI both make PodGroups; none if Grove makes none, or nothing names a KAI."""
+    """Yield the warning that Grove and an old KAI both make PodGroups, if Grove does and a KAI is named."""
     makes = revision.podgroups_by_operator and schedulers is not None and KAI_PROFILE in schedulers.names
     if not makes or (settings.kai_version is None and DEPLOYING.isdisjoint(index.by_kind)):
         return ()
@@ -512,7 +512,7 @@ def _has_levels(source: TopologySource | None) -> bool:
 
 
 def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
-    """The evidence against a revision that nobody named; nothing is imported for one that somebody named."""
+    """Return the evidence against an unnamed revision. A named one needs no further import."""
     from packwise.select.evidence import evidence_against
 
     # A part of several clusters' packages has their configurations, which may well name a release.
@@ -521,7 +521,7 @@ def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: 
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
-    """packwise's own configuration: the function's, or the one among the items."""
+    """Return packwise's own settings: the function's, or the ones among the items."""
     function_config = function_config_of(package)
     items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, function_config)]
     chosen = function_config if function_config is not None else (items.pop(0) if items else None)
@@ -575,7 +575,7 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
 
 
 def function_config_of(package: Package) -> KubeObject | None:
-    """The functionConfig, where it says anything: kpt gives a ConfigMap without data when the user gives none."""
+    """Return the functionConfig unless it is empty: kpt sends a ConfigMap without data by default."""
     item = package.function_config
     if item is not None and item.get(("kind",)) == "ConfigMap" and not item.get(("data",)):
         return None
@@ -605,9 +605,9 @@ def _without_effect(
 
 
 def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Finding]) -> TopologyRender:
-    """The settings; where PodGangs are built from PodGangMaps, nothing is applied unless they ask for it.
+    """Return the settings. If PodGangs are built from PodGangMaps, objects are applied only on request.
 
-    They must not ask for it where PodGangs are rendered.
+    The request is an error if PodGangs are rendered.
     """
     if not revision.podgang_maps:
         return settings
@@ -625,7 +625,7 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
 
 
 def _around(settings: TopologyRender, revision: Revision, index: Index) -> Configuration | None:
-    """The sections of the settings beside a topology that they do not have; None without any, or without Grove."""
+    """Return the settings' sections beside a topology that is elsewhere, or None without any or without Grove."""
     if (settings.scheduler is None and settings.network is None) or not has_grove_workloads(index):
         return None
     place = settings_place(settings)
@@ -653,7 +653,7 @@ def _schedulers(
 
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
-    """True if user-created topologies alone say that TAS is on. Source: spec/designs.md#2."""
+    """Return True if user-created topologies alone show that TAS is enabled. Source: spec/designs.md#2."""
     return revision.chooses_topology and has_topologies(index, revision)
 
 

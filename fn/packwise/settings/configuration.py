@@ -91,7 +91,7 @@ def chosen_source(
 
 
 def _with_section(operator: TopologySource, settings: TopologyRender) -> TopologySource:
-    """Grove's own configuration; its default is that TAS is disabled."""
+    """Return Grove's own configuration. By default TAS is disabled."""
     if operator.sections:
         return operator
     return operator.replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
@@ -136,7 +136,7 @@ def _second_sources(sources: list[TopologySource]) -> Iterator[Finding]:
 
 
 def _complete(source: TopologySource, settings: TopologyRender, operator: TopologySource | None) -> TopologySource:
-    """`source` with the scheduler and network sections of the others where it has none."""
+    """Return `source` completed with the scheduler and network sections of the others."""
     scheduler, place = source.scheduler, source.place
     if scheduler is None and settings.scheduler is not None:
         scheduler, place = settings.scheduler, settings_place(settings)
@@ -197,11 +197,11 @@ class Configuration(Record):
         return tuple(level.domain for level in self.levels)
 
     def hierarchy(self, revision: Revision) -> tuple[Level, ...]:
-        """The levels broadest first, as `revision` takes their order."""
+        """Return the levels broadest first in the order of `revision`."""
         return tuple(self.levels[position] for position in self._order(revision))
 
     def topology(self, revision: Revision) -> KnownTopology | None:
-        """The topology that the operator makes of the levels; None while TAS is disabled, or where it makes none."""
+        """Return the topology that the operator makes of the levels, or None without one."""
         if not self.enabled or revision.default_topology is None:
             return None
         levels = self.place.below("levels")
@@ -216,7 +216,7 @@ class Configuration(Record):
 
 
 def read_source(source: TopologySource, findings: list[Finding]) -> Configuration | None:
-    """The configuration that `source` states; wrong types and a second section are added to `findings`."""
+    """Return the configuration in `source`. Wrong types and a second section are added to `findings`."""
     keys = list(source.sections)
     if len(keys) > 1:
         first, second = keys[:2]
@@ -297,7 +297,7 @@ def _levels(levels: Value) -> tuple[Level, ...]:
 
 
 def _makes_topologies(scheduler: Value) -> bool | None:
-    """True if the profile of KAI has its Topologies made, as it does unasked; None without profiles."""
+    """Return True if KAI's profile makes its Topologies, which is the default, or None without profiles."""
     profiles = [profile for profile in _profiles(scheduler) if isinstance(profile, dict)]
     own = [profile for profile in profiles if profile.get("name") == KAI_PROFILE]
     config = own[-1].get("config") if own else None

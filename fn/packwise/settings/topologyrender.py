@@ -86,7 +86,7 @@ class KueueFlavor(Record):
 
 
 class Kueue(Record):
-    """The release of Kueue that the output must suit, None: the assumed one; and the flavors to write."""
+    """The release of Kueue that the output must suit, or None for the assumed one, and the flavors to write."""
 
     version: str | None = None
     flavors: tuple[KueueFlavor, ...] = ()
@@ -119,7 +119,7 @@ class RunLimits(Record):
 
 
 class RuleEntry(Record):
-    """An entry of `rules`: `level` is the list it stands in, at `place`; no `paths`: it is for all files."""
+    """An entry of `rules` in the list `level` at `place`. Without `paths` it applies to all files."""
 
     level: str
     place: int
@@ -174,12 +174,12 @@ class TopologyRender(Record):
         return self.replace(osmo=self.osmo.replace(values={**self.osmo.values, **values})) if values else self
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
-        """True if objects of `kind` are written; `by_default`: also where `spec.emit` is not set."""
+        """Return True if objects of `kind` are written. With `by_default`, they are also if `spec.emit` is not set."""
         return kind in self.emit or (by_default and not self.emit_is_set)
 
 
 def no_configuration() -> TopologyRender:
-    """The settings where nobody configured packwise: the defaults, no topology."""
+    """Return the settings without a configuration: the defaults and no topology."""
     return TopologyRender()
 
 
@@ -489,9 +489,9 @@ SPEC = Object(
 
 
 def load(item: KubeObject) -> TopologyRender:
-    """The TopologyRender that `item` is, or that the ConfigMap `item` spells in its data.
+    """Return the TopologyRender in `item`, an object or a ConfigMap with it in its data.
 
-    Raises krmfn's ConfigError with a result for each wrong field, and FieldError where `item` is neither of the two.
+    Raise krmfn's ConfigError with a result for each wrong field, or FieldError if `item` is neither.
     """
     kind, version = item.kind, item.api_version
     embedded = (version, kind) == ("v1", "ConfigMap")
@@ -516,7 +516,7 @@ def load(item: KubeObject) -> TopologyRender:
 
 
 def _takes_text(path: FieldPath) -> bool:
-    """True if the text of an entry of a ConfigMap is the value of the field at `path`; any other is read as YAML."""
+    """Return True if a ConfigMap entry's text is the value of the field at `path`. Others are read as YAML."""
     return isinstance(kind_at(SPEC, path), Text)
 
 
@@ -583,7 +583,7 @@ def _refuse_unknown(item: KubeObject) -> None:
 
 
 def settings_place(settings: TopologyRender) -> Place:
-    """The place of packwise's own settings. Raises ValueError where there are none."""
+    """Return the place of packwise's own settings. Raise ValueError without settings."""
     item = settings.item
     if item is None:
         raise ValueError("settings that nobody wrote have no place")

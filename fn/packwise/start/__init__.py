@@ -42,7 +42,7 @@ _LENGTH = 4
 
 
 def use(name: str) -> None:
-    """Imports come from the archive of that name from here on, where there is one that this interpreter made."""
+    """Import from the archive of that name from here on, if this interpreter made one."""
     path = archive_path(name)
     try:
         with open(path, "rb") as stream:  # noqa: PTH123 (pathlib is what a start does without)
@@ -70,7 +70,7 @@ def archive_path(name: str) -> str:
 
 
 def interpreter() -> tuple[str, int, str]:
-    """The interpreter that reads code and patterns as this one does, and where packwise stands."""
+    """Return the identity of the interpreter for code and patterns, and the place of packwise."""
     return sys.version, sys.flags.optimize, __file__
 
 

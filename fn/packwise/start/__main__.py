@@ -28,7 +28,7 @@ _SAMPLE = Path(__file__).with_name("sample.yaml")
 
 
 def main() -> int:
-    """Makes the archives; returns the exit code, 1 where one cannot be written."""
+    """Make the archives and return the exit code, 1 if one cannot be written."""
     before = set(sys.modules)
     re.purge()
     _run(_function)
@@ -81,9 +81,7 @@ def _entry(name: str) -> Entry:
 
 
 def _patterns() -> list[Pattern]:
-    """The patterns that `re` compiled and keeps, each as the program that its compiler makes; none where it keeps them
-    otherwise.
-    """
+    """Return the patterns compiled by `re` as their programs, or none if `re` stores them differently."""
     try:
         kept, compiler = _insides()
     except AttributeError:
@@ -103,7 +101,7 @@ def _patterns() -> list[Pattern]:
 
 
 def _insides() -> tuple[dict[Any, Any], Any]:
-    """The patterns that `re` keeps, and its compiler. Raises AttributeError where an interpreter has them otherwise."""
+    """Return the patterns in `re` and its compiler. Raise AttributeError if the interpreter differs."""
     module: Any = re
     return module._cache, module._compiler
 

@@ -195,7 +195,7 @@ def known_bindings(
 def _problems(
     item: KubeObject, inventory: Inventory, definitions: Definitions, revision: Revision
 ) -> tuple[Finding, ...]:
-    """The API server's refusals: by the cluster's own CRD, where that is at hand."""
+    """Return the API server's refusals, by the cluster's own CRD if known."""
     verdict = judge(
         item.value,
         definitions.of_kind(*CLUSTER_TOPOLOGY_BINDING.key),

@@ -49,7 +49,7 @@ class Level(Record):
 
 
 class ClusterTopology(Record):
-    """A named topology; `levels` in hierarchy order, broadest first."""
+    """A named topology. `levels` are in hierarchy order, broadest first."""
 
     name: str
     levels: tuple[Level, ...]
@@ -63,7 +63,7 @@ class ClusterTopology(Record):
 
     @property
     def strictest(self) -> Level | None:
-        """The narrowest level; None without levels."""
+        """Return the narrowest level, or None."""
         return self.levels[-1] if self.levels else None
 
     @property
@@ -83,7 +83,7 @@ def is_narrower(domain: str, other: str) -> bool:
 
 
 def sort_levels(levels: Iterable[Level]) -> tuple[Level, ...]:
-    """`levels` from broadest to narrowest by the fixed order of the seven; levels of equal rank keep their order."""
+    """Return `levels` from broadest to narrowest in the fixed order of the seven. Equal ones keep their order."""
     return tuple(sorted(levels, key=lambda level: rank(level.domain)))
 
 
@@ -343,14 +343,14 @@ class LastError(Record):
 
 
 class Status(Record):
-    """An object's status, as far as a render tells it."""
+    """The known part of an object's status."""
 
     conditions: tuple[Condition, ...] = ()
     last_errors: tuple[LastError, ...] = ()
 
 
 def topology_status(revision: Revision, why: str | None) -> Status:
-    """The status of a ClusterTopology; `why` is the refusal of the scheduler's API server, None where there is none."""
+    """Return the status of a ClusterTopology. `why` is the refusal of the scheduler's API server, or None."""
     texts = revision.topology_status
     if texts is None:
         return Status()
@@ -420,7 +420,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
-    """The levels that are listed after a narrower one; KAI would read them upside down."""
+    """Report levels listed after a narrower one. KAI would read them in reverse."""
     findings: list[Finding] = []
     for index, (above, level) in enumerate(pairwise(topology.levels), start=1):
         if rank(level.domain) < rank(above.domain):
@@ -434,7 +434,7 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
 
 
 def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
-    """The levels with a domain or key that another one before them has; the API server has one text for all."""
+    """Yield levels with the domain or key of an earlier one. The API server has one text for all."""
     first: dict[Value, int] = {}
     text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
     for index, level in enumerate(levels):
@@ -538,7 +538,7 @@ def known_topologies(
 
 
 def with_finalizer(item: KubeObject, finalizers: tuple[str, ...]) -> KubeObject:
-    """A user's ClusterTopology with `finalizers`; itself where it has them."""
+    """Return a user's ClusterTopology with `finalizers`."""
     path = ("metadata", "finalizers")
     for finalizer in finalizers:
         entries = item.get(path)
@@ -570,7 +570,7 @@ class _ClusterTopologies:
         self._revision, self._configured = revision, configured
 
     def known_topologies(self, reserved: str) -> KnownTopologies:
-        """All of them; `reserved` is the name of the operator's own."""
+        """Return all topologies. `reserved` is the name of the operator's own."""
         topologies: list[KnownTopology] = []
         written: dict[str, KubeObject] = {}
         default, revision = self._configured.topology, self._revision
@@ -602,7 +602,7 @@ class _ClusterTopologies:
         return Generated(value, "the topology configuration", default.item, partial(_origins, default))
 
     def _problems(self, item: KubeObject) -> list[Finding]:
-        """The API server's refusals of a ClusterTopology: by the cluster's own CRD, where that is at hand."""
+        """Return the API server's refusals of a ClusterTopology, by the cluster's own CRD if known."""
         verdict = judge(
             item.value,
             self._definitions.of_kind(*CLUSTER_TOPOLOGY.key),

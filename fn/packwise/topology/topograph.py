@@ -49,7 +49,7 @@ class _ConfEntry(Record):
 
 
 def is_conf(text: str) -> bool:
-    """True if a text is a topology.conf: its first line that is no comment says so."""
+    """Return True if a text is a topology.conf, recognized by its first line without a comment."""
     return _CONF.match(text) is not None
 
 
@@ -109,7 +109,7 @@ def _split(text: str) -> Iterator[list[str]]:
 
 
 def _expand(parts: list[str], most: int) -> list[str]:
-    """The names that parts stand for, of each combination of their ranges."""
+    """Return the names in parts: one for each combination of their ranges."""
     if parts == [""]:
         return []
     names = [""]
@@ -221,7 +221,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
 
 
 def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The labels of each node that a document of topograph's tells about; nothing of another document."""
+    """Yield the labels of each node in a document of topograph. Other documents are skipped."""
     try:
         if value.get("kind") == CONFIG_MAP:
             yield from _of_config_map(value)
@@ -275,7 +275,7 @@ def _tiers(layers: Iterable[str]) -> dict[str, str]:
 
 
 def _label(text: str) -> str:
-    """The value of a label; of a text that is too long for one, topograph writes the FNV-1 hash of 64 bits."""
+    """Return the value of a label. topograph writes the 64-bit FNV-1 hash of a text that is too long."""
     if len(text) <= _LONGEST:
         return text
     number = _FNV_OFFSET

@@ -233,7 +233,7 @@ _REASONS = {
 
 
 class CelRules:
-    """The rules of one CRD, each compiled when it is first met; one that cannot be evaluated is reported once."""
+    """The rules of one CRD, each compiled at first use. A rule that cannot be evaluated is reported once."""
 
     __slots__ = ("_expressions", "_left", "_reported")
 
@@ -344,7 +344,7 @@ class CelRules:
 
 
 def _by_key(old: Value, schema: Schema) -> Mapping[str, Value]:
-    """The entries of the old list by their keys; nothing where entries have none."""
+    """Return the entries of the old list by key, or none without keys."""
     if schema.list_type != "map" or not isinstance(old, list):
         return {}
     return {key_of(entry, schema): entry for entry in reversed(old)}

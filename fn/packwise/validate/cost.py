@@ -38,7 +38,7 @@ class Ident(Record):
 
 
 class Select(Record):
-    """A field of a mapping; `is_test`: whether it is there (`has`)."""
+    """A field of a mapping. `is_test` is true for its presence (`has`)."""
 
     operand: Node
     field: str
@@ -46,7 +46,7 @@ class Select(Record):
 
 
 class CelCall(Record):
-    """A function or an operator; a method's target is the first of its arguments."""
+    """A function or an operator. A method's target is the first of its arguments."""
 
     function: str
     arguments: tuple[Node, ...]
@@ -74,7 +74,7 @@ Node = Constant | Ident | Select | CelCall | ListOf | Comprehension
 
 
 def read_tree(data: bytes) -> Node:
-    """The tree of an expression that is compiled. Raises ValueError where the bytes are of another form."""
+    """Return the tree of a compiled expression. Raise ValueError for another format."""
     (checked,) = _parts(data, 2)
     (tree,) = _parts(checked, 4)
     return _node(tree)
@@ -216,7 +216,7 @@ _ANY_OF = frozenset({"or", "orValue"})
 
 
 class _Weight(Record):
-    """The greatest weight of a value, and of each of its entries; `value` is the value itself where it is known."""
+    """The greatest weight of a value and of each of its entries. `value` is set if it is known."""
 
     weight: int
     entry: int
@@ -224,7 +224,7 @@ class _Weight(Record):
 
     @property
     def text(self) -> str | None:
-        """The text that it is, where that is known."""
+        """Return the text if it is known, or None."""
         return self.value if isinstance(self.value, str) else None
 
     @property

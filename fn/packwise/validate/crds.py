@@ -30,10 +30,10 @@ VERDICT_RULES = (UNCHECKED,)
 
 
 class Verdict(Record):
-    """The problems of an object, in the API server's order.
+    """The problems of an object in the API server's order.
 
-    `unchecked` are findings about rules of the CRD that cannot be evaluated here; `by_definition`: whether a CRD was
-    at hand.
+    `unchecked` are findings about rules of the CRD that cannot be evaluated here. `by_definition` is true if a CRD was
+    known.
     """
 
     problems: tuple[Problem, ...]
@@ -43,7 +43,9 @@ class Verdict(Record):
     def findings(
         self, subject: KubeObject, rule: Rule, unknown: tuple[Rule, Severity] | None = None
     ) -> tuple[Finding, ...]:
-        """The findings about `subject`, by `rule`; `unknown` is another rule for unknown fields, and their severity."""
+        """Return the findings about `subject` by `rule`. `unknown` is the rule for unknown fields and their
+        severity.
+        """
         unknown_rule, severity = (rule, None) if unknown is None else unknown
         by_rule = [(unknown_rule if problem.effect is Effect.UNKNOWN else rule, problem) for problem in self.problems]
         return (*findings_of(by_rule, subject, severity), *self.unchecked)
@@ -98,7 +100,7 @@ class Definitions(Record):
     findings: tuple[Finding, ...] = ()
 
     def of_kind(self, group: str, kind: str) -> Definition | None:
-        """The CRD of a kind, where there is one."""
+        """Return the CRD of a kind, or None."""
         return self.by_kind.get((group, kind))
 
 

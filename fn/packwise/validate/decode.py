@@ -150,7 +150,7 @@ def _path(at: At) -> FieldPath:
 
 
 class _PreparedField:
-    """A field, prepared: `check` looks at a value of the kind `prepared`; `zero` is checked where there is none."""
+    """A prepared field. `check` handles a value of the kind `prepared`. `zero` is checked for an absent one."""
 
     __slots__ = ("check", "prepared", "reads_null", "required", "zero")
 
@@ -204,7 +204,7 @@ class ObjectTable:
         self.is_ready = True
 
     def unsure(self, value: Mapping[str, Value]) -> list[str]:
-        """The fields that have to be looked at, in the order of the table; fields that it does not know come last."""
+        """Return the fields to check in the order of the table. Unknown ones come last."""
         right = self.right
         names: list[str] = []
         # Not a comprehension, which is a call in Python 3.11: most mappings have a field or two.
@@ -259,9 +259,9 @@ def _has_pattern(pattern: str, text: str) -> bool:
 
 
 class _TypedWalk:
-    """Collects problems on one walk. `struct` is the decoder's own name for the mapping around a value.
+    """The problems found in one walk. `struct` is the decoder's own name for the mapping around a value.
 
-    `stage` is when the decoder refuses; `durations` are examples of durations.
+    `stage` is the time of the refusal. `durations` are examples of durations.
     """
 
     __slots__ = ("_apart", "_settled", "_stopped", "decode", "schema", "unknown")
@@ -458,7 +458,7 @@ class _TypedWalk:
         return Problem((*path, name), f'must be a field of {where}; got "{name}"{known}', effect=Effect.UNKNOWN)
 
     def replacement(self, path: FieldPath) -> str | None:  # noqa: ARG002
-        """The field that has replaced the one at `path`."""
+        """Return the field that replaced the one at `path`, or None."""
         return None
 
     def _type(self, value: Value, kind: Kind, at: At, struct: str, *, of: At = None) -> None:
@@ -536,7 +536,7 @@ _QUANTITY = Quantity()
 
 
 def _quantity_fault(value: Value) -> str | None:
-    """The decoder's error about a value that is no quantity; None for a quantity."""
+    """Return the decoder's error about an invalid quantity, or None."""
     # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return None if is_number else quantity_fault(value if isinstance(value, str) else "{")

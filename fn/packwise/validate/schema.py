@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """One entry of x-kubernetes-validations; `path` is its place in the CRD."""
+    """One entry of x-kubernetes-validations. `path` is its place in the CRD."""
 
     rule: str
     message: str = ""
@@ -91,14 +91,14 @@ class Schema:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The JSON types that a value may have; none: any."""
+        """Return the JSON types that a value may have, or none for any."""
         if self.int_or_string:
             return "integer", "string"
         return (self.type,) if self.type else ()
 
     @property
     def has_expressions(self) -> bool:
-        """True if a rule in CEL or a pattern stands anywhere in it."""
+        """Return True if it has a CEL rule or a pattern at any place."""
         return any(schema.pattern or schema.rules for schema in self.nodes())
 
     def nodes(self) -> Iterator[Schema]:

@@ -197,9 +197,9 @@ _ENDLESS = 1 << 60
 
 
 def match_cost(pattern: str | None, length: int, text: int) -> int:
-    """The highest cost of a match in bytes looked at: the states of the pattern for each byte of the text.
+    """Return the highest cost of a match in bytes read: the pattern's states for each byte of the text.
 
-    `length` bounds that of the pattern, and says all where the pattern itself is not known.
+    `length` limits the pattern's, and is used alone if the pattern is unknown.
     """
     if (length if pattern is None else len(pattern)) > LONGEST_PATTERN:
         return _ENDLESS

@@ -1,4 +1,4 @@
-"""Advice on objects that the API server accepts: groups that never start, constraints that constrain nothing.
+"""Advice on objects that the API server accepts: groups that never start, constraints without effect.
 
 Each rule is a function over the groups, the pods and the Jobs of the input. Source: spec/kubernetes-gangs.md#8.
 """

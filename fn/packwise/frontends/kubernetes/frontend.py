@@ -67,7 +67,7 @@ class _Kubernetes(FrontEnd):
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """The plan of each object: it is written as it stands, and makes no other."""
+        """Yield the plan of each object. It is written unchanged and makes no other object."""
         objects = read_objects(inventory)
         release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
         unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING

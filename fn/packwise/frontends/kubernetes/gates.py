@@ -64,7 +64,7 @@ def prepare_job(value: Mapping[str, Value], gates: frozenset[str]) -> Prepared:
 
 
 def with_defaults(kind: str, value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:
-    """Return an object of the group with the defaults that the API server stores; templates get none."""
+    """Return an object of the group with the API server's defaults. Templates get none."""
     if kind == "Workload":
         return value
     defaults: dict[str, Value] = {"disruptionMode": dict(_DEFAULT_MODE)}

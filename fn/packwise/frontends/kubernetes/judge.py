@@ -111,7 +111,7 @@ def judge_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -
 
 
 def version_message(kind: str, version: str, server: Server) -> str | None:
-    """Return why the API server does not serve a kind in a version; None if it does."""
+    """Return why the API server does not serve a kind in a version, or None."""
     release = server.release
     served, name = release.served.get(kind, ()), f"Kubernetes {release.short_name}"
     if version not in served:

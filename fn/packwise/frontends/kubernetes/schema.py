@@ -41,9 +41,9 @@ class Change(Enum):
 
 
 class Leaf(Record):
-    """A text or a number. `texts` are the API server's errors about a text, `enum` the texts that it takes.
+    """A text or a number. `texts` returns the API server's errors about a text. `enum` are the valid texts.
 
-    `is_pointer`: an empty text or 0 is a value; otherwise it counts as absent.
+    With `is_pointer`, an empty text or 0 is a value. Otherwise it counts as absent.
     """
 
     kind: Kind = Text()
@@ -55,10 +55,10 @@ class Leaf(Record):
 
 
 class Struct(Record):
-    """A mapping, by its Go type. Exactly one member of its `union` is set.
+    """A mapping by its Go type. Exactly one member of its `union` is set.
 
-    `is_embedded`: Go has no pointer to it, so that an absent one is an empty one. `variant` is the API server's text
-    about an update that sets another member of the union; "" if it speaks of the members.
+    With `is_embedded`, Go has no pointer to it, so an absent one is empty. `variant` is the API server's text about an
+    update that sets another member of the union, or "" if the text names the members.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Struct(Record):
 
 
 class Listing(Record):
-    """A list of at most `most` items; `is_map`: the name of an item tells it from the others. 0: any number."""
+    """A list of at most `most` items, or any number for 0. With `is_map`, the name of an item is unique."""
 
     item: Callable[[], Struct]
     go: str

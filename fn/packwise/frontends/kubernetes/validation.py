@@ -46,7 +46,7 @@ _FIXED_FIX = "cannot change: delete the object and create it again"
 
 
 class Decoded(Record):
-    """The problems of the types of an object, and its fields that nobody knows."""
+    """The type problems of an object, and its unknown fields."""
 
     decode: tuple[Problem, ...] = ()
     unknown: tuple[Problem, ...] = ()
@@ -283,7 +283,7 @@ def _is_set(value: Value) -> bool:
 
 
 class _Template(Record):
-    """A template, at `path`; `depth` is 1 at the root."""
+    """A template at `path`. `depth` is 1 at the root."""
 
     value: Mapping[str, Value]
     path: FieldPath
@@ -313,7 +313,9 @@ def composites_of(spec: Mapping[str, Value], path: FieldPath = ("spec",), depth:
 
 
 def _name_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
-    """Names that another list of the Workload has already, list by list; within a list the table says so."""
+    """Yield names that another list of the Workload has already, list by list. The table reports repetitions within
+    a list.
+    """
     names = {text(entry.get("name")) for entry in mappings_in_place(spec.get(_LEAVES))}
     waiting: list[tuple[Mapping[str, Value], FieldPath]] = [(spec, ("spec",))]
     while waiting:

@@ -36,7 +36,7 @@ class Account:
 
     @property
     def is_spent(self) -> bool:
-        """True if no template may take anything more."""
+        """Return True if templates may use no more time or characters."""
         return self._seconds < 0 or self._characters < 0
 
     def spend(self, seconds: float, characters: int) -> None:

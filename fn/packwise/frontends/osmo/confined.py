@@ -50,7 +50,7 @@ _STATUS = "/proc/self/status"
 
 
 class Confined(Record):
-    """The function's answer, None where the copy ended before; and the processor time that it took."""
+    """The function's answer, or None if the copy ended before, and its processor time."""
 
     answer: bytes | None
     seconds: float

@@ -66,7 +66,7 @@ class Raw(Record):
 
     @property
     def holds_pools(self) -> bool:
-        """True if it is a pool config; OSMO's service has its own section `workflow` beside the pools."""
+        """Return True if it is a pool config. OSMO's service has a section `workflow` beside the pools."""
         return "workflow" not in self.value or isinstance(self.value.get("pools"), dict)
 
 
@@ -132,9 +132,9 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
 
 
 def _read_once(filled: Filled) -> TextRead:
-    """The value of a workflow; a filled-in template is read once in a command, since it may be long.
+    """Return the value of a workflow. A filled-in template is read once per command because it may be long.
 
-    Raises YamlError.
+    Raise YamlError if it is invalid.
     """
     if not filled.lines:
         return read_as_osmo(filled.text)
@@ -253,7 +253,7 @@ def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
 
 
 def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
-    """Each pool with its name where that stands outside."""
+    """Return each pool, with its name if that is outside the pool."""
     entries = raw.value.get("pools")
     if "pools" not in raw.value:
         if any(pod_templates(raw.value)):
@@ -278,6 +278,6 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
 
 
 def _schema_findings(error: ValidationError, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
-    """Pydantic's errors as findings; `order` is the place of the first."""
+    """Return pydantic's errors as findings. `order` is the place of the first."""
     problems = schema_problems(error, value, stage)
     return [place.about(problem, SCHEMA, order=order + number) for number, problem in enumerate(problems)]

@@ -77,7 +77,7 @@ class _Osmo(FrontEnd):
         settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """The workflows in order of name, each with the topology of its pool; a pool without keys has none."""
+        """Yield the workflows by name, each with the topology of its pool, or none if the pool has no keys."""
         documents, names = _read(inventory, settings)
         for workflow in sorted(documents.workflows, key=lambda each: each.name):
             pool = pool_of(workflow.pool, workflow.place.item.file, documents.rendered_pools)
@@ -134,7 +134,7 @@ def _pools(
 
 
 def _schedulers(settings: TopologyRender) -> tuple[str, ...]:
-    """The names of the cluster's schedulers, where the settings say them."""
+    """Return the names of the cluster's schedulers in the settings, if any."""
     names = [each.get("name") for each in mappings(value_at(settings.scheduler, "profiles"))]
     return tuple(name for name in names if isinstance(name, str))
 
@@ -236,7 +236,7 @@ def _unsettled_reason(near: list[OsmoPool], known: list[str]) -> _Unsettled | No
 
 
 def _has_broken_pools(documents: Documents) -> bool:
-    """True if a pool could not be read: it may be the one that is missing."""
+    """Return True if a pool is unreadable: it may be the missing one."""
     return any(finding.stage is Stage.CONFIG for _, finding in documents.findings)
 
 

@@ -33,7 +33,7 @@ class PoolKey(Record):
 
 
 class Backend(Record):
-    """A cluster that OSMO sends pods to; `scheduler_type` is None where no file says it."""
+    """A cluster to which OSMO sends pods. `scheduler_type` is None if no file states it."""
 
     scheduler_type: str | None = None
     scheduler_name: str = DEFAULT_SCHEDULER
@@ -70,7 +70,7 @@ class OsmoPool(Record):
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The topology of the pool, broadest level first; its domains are the keys that workflows use."""
+        """Return the topology of the pool, broadest level first. Its domains are the workflows' keys."""
         return tuple(Level(each.key, each.label) for each in self.keys)
 
     @property
@@ -80,7 +80,7 @@ class OsmoPool(Record):
 
 
 def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str, Backend]) -> OsmoPool:
-    """The pool that `model` says; one in a mapping has its name there."""
+    """Return the pool in `model`. `name` is its key in a mapping of pools."""
     gpu = model.resources.gpu
     return OsmoPool(
         name=name,
@@ -97,7 +97,7 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
 
 
 def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
-    """The backends that stand beside the pools, as in OSMO's own configuration file; others are KAI's by default."""
+    """Return the backends beside the pools, as in OSMO's own configuration file. Others use KAI by default."""
     by_name: dict[str, Backend] = {}
     for name, entry in mapping_at(value, "backends").items():
         settings = value_at(entry, "scheduler_settings")
@@ -145,7 +145,7 @@ def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
 
 
 class Requirement(Record):
-    """Tasks of one `group` stand within one domain of the level `key`."""
+    """Tasks of one `group` are within one domain of the level `key`."""
 
     key: str
     group: str
@@ -153,7 +153,7 @@ class Requirement(Record):
 
 
 class Resource(Record):
-    """The resources that tasks ask for; `path` is where they are written."""
+    """The resources of tasks, written at `path`."""
 
     name: str
     path: FieldPath
@@ -167,7 +167,7 @@ class Resource(Record):
 
 
 class Task(Record):
-    """One pod; `resource` is the name of its Resource."""
+    """One pod. `resource` is the name of its Resource."""
 
     name: str
     path: FieldPath
@@ -180,7 +180,7 @@ class Task(Record):
 
 
 class TaskGroup(Record):
-    """Tasks that are scheduled together. `path` is that of the task where it stands alone, outside any group."""
+    """Tasks that are scheduled together. `path` is the group's, or the task's if it is outside groups."""
 
     name: str
     path: FieldPath
@@ -188,7 +188,7 @@ class TaskGroup(Record):
 
 
 class Workflow(Record):
-    """A workflow; `place` is its document, and all paths start there. `pool` is "" where it names none."""
+    """A workflow. All paths start at its document `place`. `pool` is "" if not named."""
 
     name: str
     place: Place
@@ -209,7 +209,7 @@ class Workflow(Record):
 
 
 def read_workflow(place: Place, text: str, model: schema.WorkflowSpec) -> Workflow:
-    """The workflow that `model` says; a task outside groups becomes a group of its own."""
+    """Return the workflow in `model`. A task outside groups becomes a group."""
     groups = [_group(("workflow", "groups", index), group) for index, group in enumerate(model.groups)]
     for index, task in enumerate(model.tasks):
         path = ("workflow", "tasks", index)
@@ -323,7 +323,7 @@ class Levelled(Record):
 
 
 class TreeStep(Record):
-    """A step of a path: the level, and the group there; None for tasks that are padded at this level."""
+    """A step of a path: the level and its group, or None for padded tasks."""
 
     level: int
     group: str | None
@@ -426,7 +426,7 @@ def _bounds(path: Path, nodes: Mapping[Path, bool | None], levels: Sequence[Leve
 
 
 def _shared_bounds(shared: Path, nodes: Mapping[Path, bool | None], levels: Sequence[Level]) -> Bounds | None:
-    """The finest required level along the path, and the finest preferred one where that is finer still."""
+    """Return the finest required level along the path, and the finest preferred one if it is finer."""
     required = preferred = None
     for depth, step in enumerate(shared, start=1):
         if nodes[shared[:depth]]:
@@ -447,7 +447,7 @@ def _preorder(root: Path, children: Mapping[Path, list[Path]]) -> list[Path]:
 
 
 def join_groups(path: Path) -> str:
-    """The name that OSMO gives a node: its groups by dashes, without a dash after nothing."""
+    """Return OSMO's name of a node: its groups joined by dashes, without a leading dash."""
     name = ""
     for step in path:
         group = PADDED if step.group is None else step.group
@@ -456,7 +456,7 @@ def join_groups(path: Path) -> str:
 
 
 def _identity(path: Path) -> str:
-    """A text that no other path has: lengths tell where each group ends."""
+    """Return a unique text of the path: lengths mark the end of each group."""
     return "".join(
         [f"{step.level}:" + ("-" if step.group is None else f"{len(step.group)}:{step.group}") for step in path]
     )

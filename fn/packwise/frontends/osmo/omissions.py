@@ -109,7 +109,7 @@ def _unused_resource(workflow: Workflow, resource: Resource) -> Iterator[Omissio
 
 
 def _labels(plan: WorkloadPlan, workflow: Workflow) -> Iterator[Omission]:
-    """Labels of the workflow that OSMO's own take the place of."""
+    """Yield labels of the workflow that OSMO's own labels replace."""
     pod = next((each.node for each in plan.placements if isinstance(each.node, GangPod)), None)
     carried = mapping_at(None if pod is None else pod.value, "metadata", "labels")
     for key, value in workflow.labels.items() if carried else ():

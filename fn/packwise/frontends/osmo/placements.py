@@ -116,7 +116,7 @@ def tree_of(submission: Submission, group: TaskGroup) -> TaskTree:
 
 
 def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names: Names) -> Iterator[Placement]:
-    """A gang for each group, and a pod for each task; `trees` are the groups' trees."""
+    """Yield a gang for each group and a pod for each task. `trees` are the groups'."""
     workflow, pool, settings = submission.workflow, submission.pool, submission.settings
     source, item = f"OSMO workflow {workflow.name}", workflow.place.item
     queue = names.queues[pool.name]
@@ -146,7 +146,7 @@ def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names
 
 
 def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet, ...]:
-    """The nodes of a tree; each comes from the first task below it."""
+    """Return the nodes of a tree. Each comes from the first task below it."""
     first = {leaf: task for task, leaf in reversed(list(zip(group.tasks, tree.leaves, strict=True)))}
     for node in reversed(tree.nodes):
         if node.parent is not None and node.name in first:
@@ -317,7 +317,7 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
 
 
 def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:
-    """The inner nodes that OSMO leaves out: with one child, and no parent that it keeps."""
+    """Return the inner nodes that OSMO omits: with one child and without a kept parent."""
     children: dict[str | None, int] = {}
     for node in nodes:
         children[node.parent] = children.get(node.parent, 0) + 1

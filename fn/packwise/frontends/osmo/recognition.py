@@ -88,7 +88,7 @@ def is_document(value: Value) -> bool:
 
 
 def _is_pool(value: Mapping[str, Value]) -> bool:
-    """True if it is a pool by itself; OSMO's answer about a workflow has a backend and a name too."""
+    """Return True if it is a separate pool. OSMO's answer about a workflow also has a backend and a name."""
     keys = value.keys()
     return {"backend", "name"} <= keys and (keys <= _KNOWN_FIELDS or not _TELLING_FIELDS.isdisjoint(keys))
 
@@ -133,7 +133,7 @@ def _is_service(text: Value) -> bool:
 
 
 def _configs_in(document: KubeObject) -> Iterator[DocumentAt]:
-    """The pools of a file that holds Helm values; nothing of one that is a document of OSMO's own."""
+    """Yield the pools in a file of Helm values. OSMO's own documents are skipped."""
     try:
         value = document.value
     except FieldError:
@@ -164,7 +164,7 @@ def _configs_in_values(values: Value) -> Iterator[FieldPath]:
 
 
 def pod_templates(configs: Value) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
-    """The templates that OSMO lays over the pods of its pools, each with its path; they stand beside the pools."""
+    """Yield the templates beside the pools that OSMO merges into their pods, each with its path."""
     for key in _POD_TEMPLATES:
         templates = _entry(configs, (key,))
         for name, template in templates.items() if isinstance(templates, dict) else ():

@@ -45,7 +45,7 @@ class OsmoCheck(Record, Generic[S]):
 
 
 def problem_at(place: Place, message: str, text: str | None = None, *, at_key: bool = False) -> ProblemAt:
-    """A problem at `place` itself; `text` is OSMO's own, None where it accepts the document or has no text."""
+    """Return a problem at `place` itself. `text` is OSMO's own, or None without one."""
     return place, Problem((), message, text, at_key=at_key)
 
 
@@ -93,7 +93,7 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
 
 
 def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
-    """The `osmo` command puts the file's text in the place of `localpath`. packwise opens no file that nobody named."""
+    """Report local files: the `osmo` command inserts the text of `localpath`. packwise opens only named files."""
     place, workflow = subject
     for task, path in _tasks(mapping(workflow)):
         for index, entry in mappings_by_place(task.get("files")):
@@ -221,7 +221,7 @@ _BREADTH = {
 
 
 class PoolAt(Record):
-    """A pool, and the names of the cluster's schedulers; none where nobody configured any."""
+    """A pool and the names of the cluster's schedulers, or none if not configured."""
 
     pool: OsmoPool
     schedulers: tuple[str, ...] = ()
@@ -602,9 +602,9 @@ class _Built(Record):
 
 
 def _clashes(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO takes two paths of one joined name for one node; one of them may then be left without anything below it.
+    """Report two paths with one joined name. OSMO treats them as one node and may leave one of them without children.
 
-    There its build of the group ends in an error, after the submission. Source: spec/osmo.md#d5.
+    OSMO's build of the group then fails after the submission. Source: spec/osmo.md#d5.
     """
     if at.pad:
         return

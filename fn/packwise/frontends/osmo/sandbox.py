@@ -113,7 +113,7 @@ def read_answer(answer: bytes, lines: int) -> FilledTemplate | Failure | None:
 
 
 def _all_of(kind: type[T], values: Any) -> tuple[T, ...]:
-    """The values of a list, none where one is of another type."""
+    """Return the values of a list, or none if one has another type."""
     listed = cast("list[Any]", values) if isinstance(values, list) else []
     return tuple(listed) if all(type(each) is kind for each in listed) else ()
 

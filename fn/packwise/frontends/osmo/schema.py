@@ -41,7 +41,7 @@ _IGNORES = ConfigDict(extra="ignore", frozen=True)
 
 
 class PoolStatus(enum.Enum):
-    """The states of a pool: only one that is online takes workflows."""
+    """The states of a pool. Only an online pool accepts workflows."""
 
     ONLINE = "ONLINE"
     OFFLINE = "OFFLINE"
@@ -58,7 +58,7 @@ class TopologyKey(BaseModel):
 
 
 class PoolResourceCountable(BaseModel):
-    """GPUs of a pool; -1 is no limit."""
+    """GPUs of a pool. -1 means no limit."""
 
     model_config = _IGNORES
 
@@ -123,7 +123,7 @@ class TopologyRequirementType(enum.StrEnum):
 
 
 class TopologyRequirement(BaseModel):
-    """Tasks of one group stand within one domain of the level that `key` names."""
+    """Tasks of one group are within one domain of the level `key`."""
 
     model_config = _FORBIDS
 
@@ -196,7 +196,7 @@ class File(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def read_local_file(cls, value: Any) -> Any:
-        """The `osmo` command puts the file's text in the place of `localpath` before OSMO sees the workflow."""
+        """Read a local file: the `osmo` command replaces `localpath` by its text before OSMO sees the workflow."""
         if not isinstance(value, dict) or "localpath" not in value:
             return cast("Any", value)
         entry = cast("dict[Any, Any]", value)
@@ -205,7 +205,7 @@ class File(BaseModel):
     @field_validator("path")
     @classmethod
     def check_path(cls, path: str) -> str:
-        """A file stands somewhere, and not among OSMO's own."""
+        """Check that a file has a path outside OSMO's own."""
         parts = [part for part in path.split("/") if part]
         if not path.startswith("/osmo/data/output/") and (not parts or parts[0] == "osmo"):
             raise ValueError(f'Empty path or adding file to "/osmo" is forbidden for file: {path}')
@@ -351,7 +351,7 @@ class WorkflowSpec(BaseModel):
     @field_validator("labels")
     @classmethod
     def check_labels(cls, labels: dict[str, str]) -> dict[str, str]:
-        """Labels that Kubernetes takes, not too many."""
+        """Check that labels are valid in Kubernetes and not too many."""
         if len(labels) > _MAX_LABELS:
             raise ValueError(f"Workflows can have at most {_MAX_LABELS} labels.")
         for key, value in labels.items():
@@ -426,7 +426,7 @@ def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
 
 
 def _known_fields(path: FieldPath) -> list[str]:
-    """The fields that may stand where the last step of `path` does, below a workflow spec."""
+    """Return the fields permitted beside the last step of `path` in a workflow spec."""
     if "topology" in path[:-1]:
         return list(TopologyRequirement.model_fields)
     if "resources" in path[:-1]:
@@ -456,7 +456,7 @@ def _path_of(location: tuple[int | str, ...], value: Value, *, keeps_last: bool)
 
 
 def _part(value: Value, step: int | str) -> tuple[Value] | None:
-    """The entry of a mapping or list, where there is one."""
+    """Return the entry of a mapping or list, or None."""
     if isinstance(value, dict) and isinstance(step, str) and step in value:
         return (value[step],)
     if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):

@@ -30,7 +30,7 @@ _MAX_DEPTH = 500
 
 
 class Duplicate(Record):
-    """A key that its mapping has already; `line` and `column` are 1-based."""
+    """A repeated key of a mapping. `line` and `column` are 1-based."""
 
     key: str
     line: int
@@ -38,14 +38,14 @@ class Duplicate(Record):
 
 
 class TextRead(Record):
-    """The value of a text, and the keys that stand in it again."""
+    """The value of a text and its repeated keys."""
 
     value: Value
     duplicates: tuple[Duplicate, ...] = ()
 
 
 def read_as_osmo(text: str) -> TextRead:
-    """The document `text`. Raises YamlError where OSMO cannot read it, or packwise's bounds are exceeded."""
+    """Return the document `text`. Raise YamlError if OSMO cannot read it or it exceeds packwise's limits."""
     try:
         value = read(text)
     except YamlError as error:
@@ -257,7 +257,7 @@ def _column(text: str, line: int, names: tuple[str, ...]) -> int:
 
 
 def replace_tokens(text: str, replacement: Callable[[str], str]) -> str:
-    """The text with something else in the place of each token, in one pass: none has a closing brace in it."""
+    """Return the text with each token replaced in one pass. Replacements have no closing brace."""
 
     def part(match: re.Match[str]) -> str:
         start = _TOKEN.search(match[1]) if match[2] == "}}" else None
@@ -270,7 +270,7 @@ def replace_tokens(text: str, replacement: Callable[[str], str]) -> str:
 
 
 def _variables_for_tokens(text: str) -> tuple[str, dict[str, Value]]:
-    """The text with a variable in the place of each token, and the variables' values: the tokens themselves."""
+    """Return the text with a variable for each token, and the tokens as the variables' values."""
     kept: dict[str, Value] = {}
 
     def variable(token: str) -> str:

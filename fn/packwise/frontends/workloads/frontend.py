@@ -1,6 +1,6 @@
 """The front end of workloads that the scheduler groups itself, and of the JobSets of TrainJobs.
 
-Their groups are previews: KAI makes them in the cluster, and nobody else may. Source: spec/podgrouper.md.
+Their groups are previews, because only KAI makes them in the cluster. Source: spec/podgrouper.md.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _Workloads(FrontEnd):
                     yield _of_train_job(plan, outer)
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """A workload with KAI's keys where KAI reads them."""
+        """Return a workload with KAI's keys moved to the places where KAI reads them."""
         # Only what mends pays for the import.
         from packwise.frontends.workloads.keys import mend
 
@@ -141,7 +141,7 @@ def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
 def _wrapped_plans(
     item: KubeObject, release: KaiRelease, settings: TopologyRender, classes: Classes
 ) -> Iterator[WorkloadPlan]:
-    """The plans of the workloads within an object, each told of that object."""
+    """Yield the plans of the workloads within an object, reported at that object."""
     for wrapped in unwrap(item):
         place = Place(item, wrapped.path)
         for workload in read_workloads(wrapped.item, release, settings.kai_name, classes):
@@ -167,7 +167,7 @@ def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
 
 
 def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding, ...]:
-    """The findings, each no worse than a warning where nobody ran the release that says so."""
+    """Return the findings, at most as warnings if that release was never run."""
     if release.is_run:
         return tuple(findings)
     return tuple(
@@ -190,7 +190,7 @@ def _is_of_another(item: KubeObject) -> bool:
 
 
 def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
-    """True if the PodGroup is the one of a workload, without subgroups."""
+    """Return True if the PodGroup belongs to the workload and has no subgroups."""
     if not group.name.startswith(f"pg-{workload.owner.name}-") or group.get(("spec", "subGroups")):
         return False
     named = [owner.get("name") for owner in owners_of(group)]

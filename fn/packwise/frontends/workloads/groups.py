@@ -117,7 +117,7 @@ def _members(workload: Workload) -> tuple[int, FieldPath]:
 
 
 def _written_members(workload: Workload, path: FieldPath) -> int:
-    """The number of members in a field of the kind. Raises RefusedError where it is not there."""
+    """Return the number of members in a field of the kind. Raise RefusedError if it is missing."""
     number = workload.item.get(path)
     if type(number) is int:
         return number
@@ -126,7 +126,7 @@ def _written_members(workload: Workload, path: FieldPath) -> int:
 
 
 def job_members(workload: Workload) -> tuple[int, FieldPath]:
-    """The members that the group of a Job needs, and their path; of a CronJob nothing is read. Raises RefusedError."""
+    """Return the members that a Job's group needs and their path. A CronJob's are not read. Raise RefusedError."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is None or not is_own(workload) or not workload.release.batch_min_member:
         return 1, ()
@@ -199,7 +199,7 @@ def job_set(workload: Workload) -> list[GroupShape]:
 
 
 def starts_in_order(workload: Workload) -> bool:
-    """True if each replicated Job waits until the one before it is ready."""
+    """Return True if each replicated Job waits for the previous one."""
     return value_at(workload.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
 
 
@@ -301,13 +301,13 @@ _INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwis
 
 
 def shapes(workload: Workload) -> list[GroupShape]:
-    """The shapes of its groups. Raises RefusedError where KAI makes none."""
+    """Return the shapes of its groups. Raise RefusedError if KAI makes none."""
     _check_owners(workload)
     return _SHAPES.get(workload.grouping, single)(workload)
 
 
 def _check_owners(workload: Workload) -> None:
-    """Raises RefusedError where a workload has several owners: only of a Pod KAI takes the first."""
+    """Raise RefusedError if a workload has several owners. KAI uses the first one only for a Pod."""
     path: FieldPath = ("metadata", "ownerReferences")
     owners = mappings_in_place(workload.item.get(path))
     if workload.grouping is Grouping.POD or len(owners) < 2:
@@ -323,7 +323,7 @@ def _check_owners(workload: Workload) -> None:
 
 
 def weight(workload: Workload) -> int:
-    """The least number of gangs and sets of pods that it becomes, told before any is built."""
+    """Return the least number of its gangs and sets of pods without building them."""
     match workload.grouping:
         case Grouping.JOB_SET:
             return sum([max(job.replicas, 0) for job in replicated_jobs(workload)])
@@ -341,7 +341,7 @@ _STOPPED = "kubeflow-resource-stopped"
 
 
 def idle_reason(workload: Workload) -> str:
-    """Why it has no pods for now: it is suspended, or has no replicas; "" if it has pods."""
+    """Return why it has no pods for now (suspended or without replicas), or ""."""
     spec = workload.spec
     for path in (("suspend",), ("runPolicy", "suspend")):
         if value_at(spec, *path) is True:

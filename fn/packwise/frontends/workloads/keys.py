@@ -253,7 +253,7 @@ def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
 
 
 def metadata_of_workloads(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
-    """Each metadata of the workloads that KAI schedules, where their kind has it at a known place."""
+    """Yield each metadata of KAI's workloads at a place known for their kind."""
     for item in candidates(index):
         if is_scheduled(item, kai_name):
             for part in workload_kind(item.value).metadata:
@@ -281,7 +281,7 @@ def _table_of(kind: WorkloadKind) -> KeyTable:
 
 
 def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
-    """The labels and annotations of a part of a workload, where there are any."""
+    """Yield the labels and annotations of a part of a workload, if any."""
     if part.path[0] != ANYWHERE:
         yield from key_places(item.value, part)
         return
@@ -303,9 +303,9 @@ _IN_MANY = frozenset({"*", ANYWHERE})
 
 
 def mend(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
-    """A workload with its keys where KAI reads them; itself where there is nothing to mend, or it is none of KAI's.
+    """Return a workload with its keys moved to the places where KAI reads them, or itself without a fix.
 
-    Raises FieldError where an anchor or alias is in the way.
+    Raise FieldError if an anchor or alias prevents it.
     """
     if not is_scheduled(item, kai_name):
         return item

@@ -207,7 +207,7 @@ def replica_types(workload: Workload) -> list[GroupShape]:
 
 
 def without_types(value: Mapping[str, Value]) -> RefusedError | None:
-    """KAI's refusal of a job without its replicas by type; None for anything else."""
+    """Return KAI's refusal of a job without its replicas by type, or None."""
     kind = workload_kind(value)
     if kind.grouping is not Grouping.REPLICA_TYPES or value.get("apiVersion") not in kind.api_versions:
         return None
@@ -229,7 +229,7 @@ def waits_for_workers(workload: Workload) -> bool:
 
 
 def _members(workload: Workload) -> tuple[int, FieldPath]:
-    """The number of pods that the group needs, and its path; () where all of them are needed."""
+    """Return the number of pods that the group needs and its path, or () if all are needed."""
     least = _number(workload, MIN_AVAILABLE)
     total = least if least is not None else _total(workload)
     path: FieldPath = () if least is None else MIN_AVAILABLE
@@ -330,7 +330,7 @@ _HEAD = "headgroup"
 
 
 class WorkerGroup(Record):
-    """An entry of `workerGroupSpecs`, at `path`; `hosts` are the pods of each replica."""
+    """An entry of `workerGroupSpecs` at `path`. `hosts` are the pods of each replica."""
 
     name: str
     path: FieldPath

@@ -34,7 +34,7 @@ _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
-    """The TrainJob of the input that a JobSet names as its owner; None for anything else."""
+    """Return the input's TrainJob that owns a JobSet, or None."""
     if identity(item.value)[:2] != _JOB_SET:
         return None
     names = [owner.get("name") for owner in owners_of(item)]
@@ -99,7 +99,7 @@ def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
 
 
 def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
-    """A replicated Job with that many pods, where it is the one that trains."""
+    """Return a replicated Job with that number of pods if it is the trainer."""
     template = mapping(job.get("template"))
     if value_at(template, "metadata", "labels", _STEP) != "trainer":
         return job

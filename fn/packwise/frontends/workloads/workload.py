@@ -92,7 +92,7 @@ class Template(Record):
 
     @property
     def scheduler(self) -> str:
-        """The scheduler that the pods name; "" where they name none."""
+        """Return the scheduler in the pods' spec, or ""."""
         return text(self.spec.get("schedulerName"))
 
     @property
@@ -102,7 +102,7 @@ class Template(Record):
 
 
 class TypeDefault(Record):
-    """The configured default of KAI for workloads of a type that say nothing themselves; "" for nothing."""
+    """KAI's configured default for workloads of a type without own values, or ""."""
 
     priority_class: str
     preemptibility: str
@@ -168,7 +168,7 @@ class Workload(Record):
 
     @property
     def fallback_class(self) -> str:
-        """The PriorityClass of a group where none is named that exists."""
+        """Return the PriorityClass of a group if no existing one is named."""
         return self.kind.priority_class if self.kind is not None else "train"
 
     def at(self, *path: str | int) -> Place:
@@ -194,7 +194,7 @@ class Workload(Record):
 
 
 def count(holder: Mapping[str, Value], field: str, default: int) -> int:
-    """A number of pods or replicas; `default` where none is written."""
+    """Return a number of pods or replicas, or `default`."""
     number = holder.get(field)
     return number if isinstance(number, int) and not isinstance(number, bool) else default
 
@@ -263,7 +263,7 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
 
 
 def _of_ray(template: Template, scheduler: str) -> Template:
-    """A template as KubeRay completes it, where KAI is its batch scheduler: a queue is how it is asked for."""
+    """Return a template as KubeRay completes it with KAI as batch scheduler, which a queue selects."""
     return template if template.scheduler else template.replace(spec={**template.spec, "schedulerName": scheduler})
 
 
@@ -309,7 +309,7 @@ def _owner(
 
 
 def _name(value: Mapping[str, Value]) -> str:
-    """The name of the object; where the API server makes it up, its start and a word in place of the rest."""
+    """Return the name of the object. For a generated one, return its start and a placeholder."""
     metadata = mapping(value.get("metadata"))
     return text(metadata.get("name")) or f"{text(metadata.get('generateName'))}{SUFFIX}"
 
@@ -337,7 +337,7 @@ def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: s
 
 
 def _part_at(value: Value, path: FieldPath) -> str:
-    """The name of the last entry of a list on the way; "" where there is none."""
+    """Return the name of the last list entry on the path, or ""."""
     part = ""
     for step in path:
         if isinstance(step, int):
@@ -349,7 +349,7 @@ def _part_at(value: Value, path: FieldPath) -> str:
 
 
 def _name_of(key: str | int, entry: Value) -> str:
-    """The key of an entry of a mapping; of one of a list its name, else its place."""
+    """Return the key of a mapping's entry, or the name or position of a list's entry."""
     if isinstance(key, str):
         return key
     named = mapping(entry)
@@ -357,9 +357,9 @@ def _name_of(key: str | int, entry: Value) -> str:
 
 
 class FieldRead(Record):
-    """A value, and the path of the field that it is read from; () where nobody wrote it.
+    """A value with the path of its field, or () for a default.
 
-    `place` is that of a field in another object.
+    `place` is set for a field in another object.
     """
 
     value: str
@@ -414,7 +414,7 @@ def _named_class(owner: Owner, pod: Template) -> FieldRead:
 
 
 def preemptibility(workload: Workload, owner: Owner, pod: Template) -> FieldRead:
-    """The preemptibility of a group, in the words of its label; "" where neither owner, pod nor type says."""
+    """Return the preemptibility of a group in the words of its label, from owner, pod or type, or ""."""
     for labels, path in _labels(owner, pod):
         if labels.get(PREEMPTIBILITY) in _PREEMPTIBILITIES:
             return FieldRead(labels[PREEMPTIBILITY], (*path, "labels", PREEMPTIBILITY))
@@ -425,7 +425,7 @@ def preemptibility(workload: Workload, owner: Owner, pod: Template) -> FieldRead
 
 
 def delay(owner: Owner, pod: Template, key: str) -> FieldRead:
-    """A duration as KAI stores it; "" where neither owner nor pod has one."""
+    """Return a duration as KAI stores it, from owner or pod, or ""."""
     for written, path in _annotations(owner, pod):
         if key in written and not _delay_fault(key, written[key]):
             nanoseconds = parse_duration(written[key])
@@ -523,7 +523,7 @@ def pod_set(
     topology: str = "",
     is_named: bool = True,
 ) -> PodSet:
-    """A set of the pods of a template; where it is not `is_named`, the scheduler knows no set of them."""
+    """Return a set of a template's pods. Unless it `is_named`, the scheduler does not know it."""
     scheduler = template.scheduler
     return PodSet(
         name=name,
@@ -600,7 +600,7 @@ def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
 
 
 def _names(index: Index) -> Iterator[tuple[str, str]]:
-    """Namespace and name that flags of the pod-grouper say; "" for one that they do not say."""
+    """Yield namespace and name in the pod-grouper's flags, each "" if not set."""
     for item in index.of_kind(*_CONFIG):
         args = mapping(item.get(("spec", "podGrouper", "args")))
         parts = [args.get(f"defaultPrioritiesConfigMap{part}") for part in ("Namespace", "Name")]

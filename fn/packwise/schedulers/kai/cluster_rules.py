@@ -70,7 +70,7 @@ class _TopologyAt(Record):
 
 
 def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
-    """Findings about nodes that do not suit the topologies of the render; none where no nodes are given."""
+    """Yield findings about nodes that do not match the topologies of the render, if nodes are given."""
     try:
         snapshot = read_snapshot(source.cluster.nodes)
     except SnapshotError:
@@ -114,7 +114,7 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
 
 
 def _outside(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Nodes with some of the labels, and with GPUs where any node has them."""
+    """Report nodes with only some of the labels. If any node has GPUs, only such nodes count."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     partly = [node for node in useful if any(key in node.labels for key in topology.keys)]
     for key, place in zip(topology.keys, topology.places, strict=True):
@@ -218,7 +218,7 @@ _OTHERS = (None, "", PROFILE)
 
 
 def check_queues(source: SchedulerInput) -> Iterator[Finding]:
-    """The queues and PriorityClasses that are named and are not among the input, where it has any of the kind."""
+    """Report named queues and PriorityClasses that are missing, if the input has any of the kind."""
     gangs = _gangs(source.placements)
     shares = queues(source)
     if shares:

@@ -34,10 +34,10 @@ _POOL_LABEL = ("global", "nodePoolLabelKey")
 class Installation(Record):
     """KAI as the input configures it.
 
-    `sharing` is True or False if the input says that pods may share GPUs, or may not; `sharing_place` is where.
-    `blocks_visible_devices`: the webhook refuses pods that set NVIDIA_VISIBLE_DEVICES. `pool_label` is the label of
+    `sharing` is True or False if the input permits or forbids shared GPUs, at `sharing_place`. With
+    `blocks_visible_devices`, the webhook refuses pods that set NVIDIA_VISIBLE_DEVICES. `pool_label` is the label of
     node pools. `pod_labels` and `namespace_labels` select the pods that the webhook sees. `shards` has the value of
-    each shard's pool, "" for the default one.
+    each shard's pool, or "" for the default one.
     """
 
     sharing: bool | None = None
@@ -81,7 +81,7 @@ def _deepest(item: KubeObject, path: FieldPath) -> Place:
 
 
 class _ChartValues(Record):
-    """The values that a release of the chart has; `is_whole` if no file elsewhere adds to them."""
+    """The values of a release of the chart. `is_whole` is true if no other file adds values."""
 
     place: Place
     values: Mapping[str, Value]

@@ -97,7 +97,7 @@ def check_pods(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _pods(placements: Iterable[Placement]) -> Iterator[PodManifest]:
-    """The pods that name KAI as their scheduler; one for all that are alike."""
+    """Yield the pods with KAI as their scheduler, one for all equal ones."""
     for placement in placements:
         node, is_pod = placement.node, placement.subject.kind == POD.name
         if isinstance(node, GangPod):
@@ -206,7 +206,7 @@ def _is_positive(text: str) -> bool:
 
 
 def _container_with_gpus(containers: Iterable[Mapping[str, Value]], init: Iterable[Mapping[str, Value]]) -> str | None:
-    """Return the name of the first container with whole GPUs in its limits, also with 0 of them; None without one."""
+    """Return the name of the first container with GPUs in its limits, even 0, or None."""
     for container in (*containers, *init):
         if _GPU in mapping_at(container, "resources", "limits"):
             return text_at(container, "name")
@@ -218,7 +218,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _visible_devices(pod: PodManifest, stage: Stage) -> Iterator[Finding]:
-    """Yield the refusal of a container that chooses its GPUs by the environment, where the Config forbids that."""
+    """Yield the refusal of a container that selects GPUs by the environment although the Config forbids it."""
     shares = not {FRACTION, MEMORY}.isdisjoint(pod.annotations)
     regular = mappings(pod.spec.get("containers"))
     own = pod.annotations.get(CONTAINER, text_at(regular[0], "name") if regular else "") if shares else None
@@ -238,7 +238,7 @@ def _visible_devices(pod: PodManifest, stage: Stage) -> Iterator[Finding]:
 
 
 def _why_visible(container: str, entry: Mapping[str, Value]) -> str:
-    """Return the webhook's text about a variable of a container; "" if it takes that."""
+    """Return the webhook's text about a variable of a container, or "" if it is accepted."""
     value = text_at(entry, "value")
     if text_at(entry, "name") != _VISIBLE_DEVICES or value in _HIDDEN:
         return ""

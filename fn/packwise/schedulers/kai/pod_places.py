@@ -24,17 +24,17 @@ _DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
 
 
 def spec_place(place: Place, *steps: str | int) -> Place:
-    """Return the place of a field of the spec of the pods at a place; the place itself if that cannot be told."""
+    """Return the place of a field in the spec of the pods at a place, or the place itself if unknown."""
     return _first(place, [(*below, *steps) for below in _SPECS])
 
 
 def metadata_place(place: Place, form: str, key: str) -> Place:
-    """Return the place of a label or annotation of the pods at a place; the place itself if that cannot be told."""
+    """Return the place of a label or annotation of the pods at a place, or the place itself if unknown."""
     return _first(place, [(*below, form, key) for below in _METADATA])
 
 
 def queue_place(gang: Gang) -> Place:
-    """Return where the workload names its queue, as near as it can be told."""
+    """Return the place of the workload's queue as precisely as known."""
     place = gang.owner.of("queue").place
     for at in (place.below(QUEUE_LABELS[0]), Place(place.item, ("metadata", "annotations", _DYNAMO_QUEUE))):
         if not at.embedded and at.item.get(at.path) is not None:

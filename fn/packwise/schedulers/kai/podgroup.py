@@ -105,7 +105,7 @@ def _manifest(gang: Gang, metadata: Mapping[str, Value], spec: Mapping[str, Valu
 
 
 def _own_sub_groups(gang: Gang, suits: Versions, *, writes_zero: bool) -> Iterator[Value]:
-    """Inner sets say how many sets they need; for releases that do not count these, how many pods."""
+    """Yield subgroups. Inner sets state the needed number of sets, or of pods for releases that do not count sets."""
     for pods in listed_sets(gang):
         members, needed = pods.members, pods.needed
         if members is None and suits.first < SEGMENT_COUNTS:
@@ -183,7 +183,7 @@ def _constraint(bounds: Bounds, topology: str) -> Value:
 
 
 def _constraint_value(bounds: Bounds | None, topology: str) -> Value:
-    """The `topologyConstraint` with the node label keys of the levels; empty where there is nothing to say."""
+    """Return the `topologyConstraint` with the levels' node label keys, or an empty one."""
     value: dict[str, Value] = {"topology": topology} if topology else {}
     if bounds is not None and bounds.required is not None:
         value["requiredTopologyLevel"] = bounds.required.key

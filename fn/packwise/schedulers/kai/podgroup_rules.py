@@ -176,7 +176,7 @@ def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Probl
 
 
 def _type_of(value: Value) -> str:
-    """The JSON type; a whole number is an integer, however it is written."""
+    """Return the JSON type. A whole number is an integer in any notation."""
     return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
@@ -209,7 +209,7 @@ class SubGroupTree(Record):
         return cls(nodes, children)
 
     def is_leaf(self, node: SubGroupNode) -> bool:
-        """True if pods stand in it."""
+        """Return True if it holds pods."""
         return node.name not in self.children
 
 

@@ -189,7 +189,7 @@ class _Writer:
                 self.findings.append(Finding.of(IGNORED, workload.item, place, message))
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
-        """Violations in `value`: of the cluster's own CRD where that is at hand, else of KAI's."""
+        """Yield violations in `value` of the cluster's own CRD if known, else of KAI's."""
         verdict = judge(value, self._definition, no_table, before=self._inventory.before(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:

@@ -211,7 +211,7 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
 
 
 def _alone(placements: Iterable[Placement]) -> Iterator[Placement]:
-    """The placements; of gangs that are alike, one is enough."""
+    """Yield the placements, one for equal gangs."""
     for placement in placements:
         gang = placement.node
         yield placement.replace(node=gang.replace(alike=1)) if isinstance(gang, Gang) else placement

@@ -1,4 +1,4 @@
-"""KAI Topologies where a ClusterTopologyBinding may list one that others keep: made, or only compared.
+"""KAI Topologies in releases whose ClusterTopologyBinding may list one kept by others: written, or only compared.
 
 Source: spec/grove.md#9, spec/gitops.md#4.
 """

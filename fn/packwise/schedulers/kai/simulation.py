@@ -109,7 +109,7 @@ class KaiSimulation:
         return tuple(NodeUse(node, (*pod.request, (PODS, 1))) for pod, node in self._placed_pods() if not pod.node)
 
     def _surroundings(self, pool: str, then: Mapping[str, Node]) -> Surroundings:
-        """Return the surroundings of the jobs of a pool; `then` are the nodes by name, after all gangs are placed."""
+        """Return the context of a pool's jobs. `then` are the nodes by name after all gangs are placed."""
         scene = scene_in_pool(self.scene, pool)
         in_pool = {node.name: then[node.name] for node in scene.nodes}
         return Surroundings(scene, self.words, in_pool, self.scene, Queues(scene))
@@ -122,7 +122,7 @@ class KaiSimulation:
         then: Mapping[str, Node],
         around: Surroundings,
     ) -> GangAnswer:
-        """The outcome of a gang; `then` are the nodes by name, when all gangs have their places."""
+        """Return the outcome of a gang. `then` are the nodes by name after all gangs are placed."""
         shortage = _nearest(answer)
         placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
         nodes = [then[node] for node in answer.nodes.values() if node]
@@ -214,7 +214,7 @@ def _outline(gang: GangJob) -> GangOutline:
 
 
 def _title(gang: Gang) -> str:
-    """The name of a gang, without an epoch that nothing tells yet."""
+    """Return the name of a gang without an unknown epoch."""
     if gang.naming is None or gang.naming.rule != PLACEHOLDER:
         return gang.name
     return without_epoch(gang.name, gang.labels)
@@ -249,7 +249,7 @@ def _part(name: str, bounds: Bounds | None, origin: Origin) -> GangPart:
 
 
 def _shares(placed: Iterable[tuple[Pod, str]]) -> Iterator[NodeShare]:
-    """The pods and GPUs that a gang takes of each node."""
+    """Yield the pods and GPUs of a gang on each node."""
     taken: dict[str, list[int]] = {}
     for pod, node in placed:
         taken.setdefault(node, []).append(gpus_of(pod))
@@ -309,7 +309,7 @@ def _sum_amounts(amounts: Mapping[str, float], others: Mapping[str, float]) -> M
 
 
 def _replica(gangs: Iterable[GangJob], key: tuple[str, str]) -> list[Job]:
-    """The jobs of the first replica of a workload; of a workload without replicas, all of its jobs."""
+    """Return the jobs of the first replica of a workload, or all jobs without replicas."""
     jobs = [gang.job for gang in gangs if (gang.gang.namespace, gang.gang.workload) == key]
     first = f"{key[1]}-0"
     return [job for job in jobs if job.name == first or job.name.startswith(f"{first}-")] or jobs
@@ -364,7 +364,7 @@ def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:
 
 
 def _common_domain(topology: KaiTopology | None, nodes: Sequence[Node]) -> str:
-    """The domain that the nodes share, as its values joined by "/"; "" where they share none."""
+    """Return the common domain of the nodes as its values joined by "/", or ""."""
     shared: list[str] = []
     for key in topology.levels if topology is not None else ():
         values = {node.labels.get(key) for node in nodes}

@@ -159,7 +159,7 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
 
 
 def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
-    """The cluster of these objects. Raises SnapshotError where there is no node, or one twice."""
+    """Return the cluster of these objects. Raise SnapshotError without a node or for a duplicate one."""
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
     listed = tuple(objects)
     for value in listed:
@@ -255,7 +255,7 @@ def _pod(
     known: KnownObjects,
     bindings: Mapping[tuple[str, str], tuple[str, tuple[str, ...]]],
 ) -> BoundPod | None:
-    """The pod, where it has not ended."""
+    """Return the pod, or None if it has ended."""
     metadata, spec = mapping_at(value, "metadata"), mapping_at(value, "spec")
     if text_at(value, "status", "phase") in _ENDED:
         return None
@@ -304,7 +304,7 @@ def _group(value: Mapping[str, Value]) -> tuple[tuple[str, str], BoundGroup]:
 
 
 def _scheduler(value: Mapping[str, Value]) -> int | None:
-    """The minor version of KAI where the pod is its scheduler."""
+    """Return the minor version of KAI if the pod is its scheduler."""
     for container in mappings(mapping_at(value, "spec").get("containers")):
         match = _SCHEDULER.search(text_at(container, "image"))
         if match is not None:
@@ -425,7 +425,7 @@ def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
 
 
 def _is_of(key: tuple[str, str], gang: tuple[str, str]) -> bool:
-    """True if the PodGroup is that of the gang: KAI's own pod-grouper puts the gang's UID behind its name."""
+    """Return True if the PodGroup is the gang's. KAI's own pod-grouper appends the gang's UID to its name."""
     namespace, name = gang
     return key == gang or (key[0] == namespace and key[1].startswith(f"pg-{name}-"))
 

@@ -44,7 +44,9 @@ _ANNOTATIONS = ("grove.io/topology-name", KAI_TOPOLOGY)
 
 
 class MissingBindingError(ValueError):
-    """The operator makes no PodGroup, since the binding that an annotation names is not there; the text is its own."""
+    """Raised if the operator makes no PodGroup because an annotation's binding is missing. The text is the
+    operator's.
+    """
 
     def __init__(self, binding: str, annotation: str) -> None:
         kind = CLUSTER_TOPOLOGY_BINDING
@@ -54,14 +56,14 @@ class MissingBindingError(ValueError):
 
 
 def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
-    """The name for each gang, "" for none; raises MissingBindingError where the operator has none."""
+    """Return a function of each gang's name or "". It raises MissingBindingError if the operator has none."""
     if source.cluster.revision.follows_references:
         return partial(_topology_name, source.topologies)
     return annotated_topology
 
 
 def annotated_topology(gang: Gang) -> str:
-    """The Topology that the gang's annotations name, else the one of its bounds."""
+    """Return the Topology in the gang's annotations, else the one of its bounds."""
     if gang.grouper is Grouper.OWNER:
         return gang.topology
     return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
@@ -233,9 +235,9 @@ def value_of(topology: ClusterTopology) -> dict[str, Value]:
 
 
 class TopologyAnswer(Record):
-    """The answer of KAI's API server to a Topology: its `answer`, None where it takes it.
+    """The answer of KAI's API server to a Topology, or None if it accepts it.
 
-    `surely_valid`: every rule of its CRD was checked, and is kept.
+    `surely_valid` is true if every rule of its CRD was checked and is satisfied.
     """
 
     findings: tuple[Finding, ...]
@@ -266,7 +268,7 @@ def _answer(name: str, problems: Iterable[Problem]) -> str:
 
 
 def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdict:
-    """Why KAI's API server would not take the Topology `value`: by its own CRD, where that is at hand."""
+    """Return the API server's refusals of the Topology `value`, by its own CRD if known."""
     return judge_object(
         value,
         source.definitions.of_kind(*TOPOLOGY.key),

@@ -94,7 +94,7 @@ def _levels(value: Mapping[str, Value]) -> list[tuple[int, Mapping[str, Value]]]
 
 
 def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -> Iterator[Finding]:
-    """KAI's refusals of users' Topologies and PodGroups; `rendered` are the Topologies of the render."""
+    """Yield KAI's refusals of users' Topologies and PodGroups. `rendered` are the Topologies of the render."""
     suits, items = suited_versions(source), source.inventory.items
     topologies = items.of_kind(*TOPOLOGY.key)
     by_crd = source.definitions.of_kind(*TOPOLOGY.key) is not None

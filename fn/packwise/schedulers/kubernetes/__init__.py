@@ -1,1 +1,1 @@
-"""The default scheduler of Kubernetes: where it puts groups of pods."""
+"""The default scheduler of Kubernetes, and its placement of groups of pods."""

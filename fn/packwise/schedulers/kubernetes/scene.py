@@ -76,7 +76,7 @@ class ClusterNode(Record):
 
 
 class RunningPod(Record):
-    """A pod of the cluster that has a node; `group` is the namespace and the name of its group, if it names one."""
+    """A pod of the cluster with a node. `group` is the namespace and name of its group, if any."""
 
     node: str
     request: Mapping[str, int]
@@ -159,7 +159,7 @@ def _node(name: str, value: Mapping[str, Value], used: Mapping[str, int]) -> Clu
 
 
 def effective_gates(settings: Kubernetes, release: KubernetesRelease) -> frozenset[str]:
-    """Return the gates that are on; all of the release if the settings name none."""
+    """Return the enabled gates, or all of the release if the settings name none."""
     wanted = NEEDS if settings.feature_gates is None else settings.feature_gates
     return release.effective(
         [gate for gate in wanted if settings.feature_gates is None or settings.feature_gates[gate]]
@@ -213,7 +213,7 @@ def _key(group: Group) -> tuple[str, str]:
 
 
 def group_id(group: Group) -> str:
-    """Return a name of a group that no other group of its tree has: a CompositePodGroup may have that of a PodGroup."""
+    """Return a unique name of a group in its tree: a CompositePodGroup may have the name of a PodGroup."""
     return f"{group.item.kind}/{group.name}"
 
 

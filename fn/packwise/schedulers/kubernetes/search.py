@@ -97,7 +97,9 @@ class TooManyStatesError(Exception):
 
 
 class PinnedError(Exception):
-    """Running pods of a group are in two domains, or on a node without the label; the message is the scheduler's."""
+    """Raised if running pods of a group are in two domains or on a node without the label. The message is the
+    scheduler's.
+    """
 
 
 class Scene(Record):
@@ -112,7 +114,7 @@ class Scene(Record):
 
 
 class Search:
-    """Tries every order of one tree. `is_partial`: it takes the first of each choice, and says nothing for certain."""
+    """Search through every order of one tree. `is_partial` tries only the first of each choice, without certainty."""
 
     __slots__ = ("_holders", "_keys", "_kinds", "_labels", "_left", "_pinned", "_scene", "is_partial")
 
@@ -193,7 +195,7 @@ class Search:
         candidates: Sequence[tuple[list[str], list[Outcome | None]]],
         domains: Mapping[str, frozenset[int]],
     ) -> list[Outcome | None]:
-        """The outcomes that some combination of outcomes of the candidates lets win; alike domains stand together."""
+        """Yield the outcomes that win for some combination of the candidates' outcomes. Equal domains are combined."""
         scored = [
             [None if each is None else self._score(tree, each, domains[values[0]]) for each in outcomes]
             for values, outcomes in candidates
@@ -319,7 +321,7 @@ class Search:
 
 
 def _join(before: Outcome, result: Outcome | None) -> Outcome:
-    """The outcome of some children with that of a further one; one that fails gives its room back."""
+    """Return the outcome of some children joined with a further one. A failed child returns its room."""
     if result is None:
         return before
     return Outcome(

@@ -79,7 +79,7 @@ class KubernetesSimulation:
         return self._uses
 
     def count_more(self) -> Mapping[tuple[str, str], int]:
-        """Return nothing: a group has no replicas of its own."""
+        """Return an empty mapping: a group has no replicas."""
         return {}
 
     def _answer(

@@ -1,6 +1,6 @@
-"""The Workload that Grove's coming backend for the default scheduler makes of a PodGang: a preview of GREP-531.
+"""The Workload that Grove's planned backend for the default scheduler makes of a PodGang: a preview of GREP-531.
 
-No release of Grove has it; the proposal and its open branch were read. Source: spec/kubernetes-gangs.md#13.
+No release of Grove has it. It follows the proposal and its open branch. Source: spec/kubernetes-gangs.md#13.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ROOT: FieldPath = ("spec", _COMPOSITES, 0)
 
 
 def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield an error if Workloads are to be written and the settings do not say that they are unreleased."""
+    """Yield an error if Workloads are to be written without `unreleased` in the settings."""
     settings = source.settings
     if settings.emits(KUBERNETES_WORKLOAD.emit_word) and not settings.kubernetes.unreleased:
         message = "No release of Grove makes Workloads. Set spec.kubernetes.unreleased: true to preview GREP-531."

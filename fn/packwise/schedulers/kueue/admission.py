@@ -308,7 +308,7 @@ def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[
 
 
 def _creation_problems(review: _Review) -> Iterator[Problem]:
-    """The rules of new objects that most kinds share; updates keep to them, too."""
+    """Yield problems by the rules of new objects that most kinds share. Updates follow them too."""
     labels = _labels(review.value)
     yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
     yield from _prebuilt(review)
@@ -318,7 +318,7 @@ def _creation_problems(review: _Review) -> Iterator[Problem]:
 
 
 def _prebuilt(review: _Review) -> Iterator[Problem]:
-    """The name of a Workload that is there already, of kinds that take one."""
+    """Yield problems of the name of an existing Workload, for kinds that accept one."""
     kind, labels = review.job.kind, _labels(review.value)
     yield from _name_problems(_PREBUILT, labels, "a Workload")
     if labels.get(_PREBUILT) and kind.key in _WITHOUT_PREBUILT:
@@ -348,7 +348,7 @@ def _elastic_kind(review: _Review) -> Iterator[Problem]:
 
 
 def _update_problems(review: _Review) -> list[Problem]:
-    """The rules of updates that all kinds share; none for a new object."""
+    """Return problems by the rules of updates that all kinds share, or none for a new object."""
     kind, value, before = review.job.kind, review.value, review.before
     if before is None:
         return []
@@ -430,7 +430,7 @@ def _of_pod_set(each: KueuePodSet, review: _Review, *, is_bounded: bool) -> list
 
 
 def _of_groups(review: _Review) -> list[Problem]:
-    """The rules of groups, of kinds that have them; none where a template cannot be read."""
+    """Return problems of groups for kinds with groups, or none if a template is unreadable."""
     has_none = not checks_groups(review.job.kind) or _is_unread(review)
     return [] if has_none else list(group_problems_of(review.sets, review.release))
 
@@ -441,7 +441,7 @@ def _is_unread(review: _Review) -> bool:
 
 
 def _template_problems(review: _Review) -> list[Problem]:
-    """The problem of the first template that cannot be read, where no rule says so."""
+    """Return the problem of the first unreadable template that no other rule reports."""
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
         if unread is not None:
@@ -498,7 +498,7 @@ def _unlike(each: KueuePodSet, other: KueuePodSet, name: str) -> Problem:
 
 
 def _job_template(review: _Review) -> Iterator[Problem]:
-    """The rules of topology of a Job: each only where nothing else is wrong."""
+    """Yield topology problems of a Job. Each needs the absence of others."""
     (each,) = review.sets
     template = each.template
     problems = template_problems(template, review.release)

@@ -85,9 +85,9 @@ class ResourceGroup:
 
 @dataclass(frozen=True)
 class ClusterQueue:
-    """A ClusterQueue as Kueue reads it. `selector` selects namespaces; None selects none.
+    """A ClusterQueue as Kueue reads it. `selector` selects namespaces, and None selects none.
 
-    It has no slots: every job of the queue asks for its flavors, which are listed once.
+    It has no slots, so that its flavors are cached: every job of the queue reads them.
     """
 
     item: KubeObject
@@ -169,7 +169,7 @@ class Chain:
 
     @cached_property
     def _namespaces(self) -> Mapping[str, Mapping[str, Value] | None]:
-        """The labels of the Namespaces of the input; None for several that differ."""
+        """Return the labels of the input's Namespaces, or None for several that differ."""
         by_name: dict[str, Mapping[str, Value] | None] = {}
         for item in self._items.of_kind("", "Namespace"):
             labels: Mapping[str, Value] = mapping_at(item.value, "metadata", "labels")
@@ -178,7 +178,7 @@ class Chain:
         return by_name
 
     def local_queues_of(self, name: str, namespace: str) -> Sequence[KubeObject]:
-        """The LocalQueues of that name that a job of the namespace may mean; "" is a namespace that nobody wrote."""
+        """Return the LocalQueues of that name for a job of the namespace. "" is an unwritten namespace."""
         key = name, namespace
         if key not in self._local_queues:
             by_namespace = self._local_queues_by_name.get(name, {})
@@ -209,7 +209,7 @@ class Chain:
         return near_miss(name, sum(map(tuple, lists), ())) if sum(map(len, lists)) <= MOST_COMPARED else ""
 
     def cluster_queue(self, name: str, namespace: str) -> ClusterQueue | None:
-        """The ClusterQueue of a LocalQueue; None if the input has none, or several that are not the same."""
+        """Return the ClusterQueue of a LocalQueue, or None if the input has none or several different ones."""
         key = name, namespace
         if key not in self._queues:
             self._queues[key] = self._lead(self.local_queues_of(name, namespace))
@@ -277,9 +277,9 @@ class Chain:
         return self._flavor_names[key]
 
     def selects_namespace(self, queue: ClusterQueue, namespace: str) -> bool | None:
-        """True if a ClusterQueue takes jobs of a namespace; None if labels decide that the input does not have.
+        """Return True if a ClusterQueue accepts jobs of a namespace, or None if unknown labels decide.
 
-        Without a selector it takes jobs of no namespace.
+        Without a selector it accepts none.
         """
         if queue.selector is None:
             return False
@@ -298,7 +298,7 @@ class Chain:
 
 
 def is_stopped(queue: KubeObject) -> bool:
-    """True if a LocalQueue or ClusterQueue admits nothing, by its own `stopPolicy`."""
+    """Return True if a LocalQueue or ClusterQueue is stopped by its `stopPolicy`."""
     return queue.get("spec.stopPolicy") in _STOPPING
 
 

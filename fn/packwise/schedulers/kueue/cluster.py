@@ -59,7 +59,7 @@ class KueueObjects(Record):
     by_kind: Objects
 
     def by_name(self, kind: str) -> dict[str, Mapping[str, Value]]:
-        """The objects of a kind by name; of several, the last one counts."""
+        """Return the objects of a kind by name. Of several, the last one counts."""
         return {text_at(value, "metadata", "name"): value for value in self.by_kind.get(kind, ())}
 
 
@@ -97,7 +97,7 @@ def read_scene(known: KueueObjects) -> Scene:
 
 
 def _usable_nodes(nodes: Iterable[Mapping[str, Value]]) -> Iterator[Node]:
-    """The nodes that are ready and not cordoned; Kueue knows no others."""
+    """Yield the ready, uncordoned nodes. Kueue ignores others."""
     for value in nodes:
         conditions = mappings(value_at(value, "status", "conditions"))
         ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
@@ -197,7 +197,7 @@ def _quotas(spec: Mapping[str, Value]) -> dict[FlavorResource, Quota]:
 
 
 def _amount(name: str, written: Value) -> int | None:
-    """A quantity of a resource; None if there is none."""
+    """Return a quantity of a resource, or None."""
     return amounts({name: written}).get(name)
 
 

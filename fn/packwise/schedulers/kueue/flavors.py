@@ -46,9 +46,9 @@ def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None
 def topology_mismatch(
     flavor: Flavor, request: TopologyRequest | None, queue: ClusterQueue, *, is_overlapping: bool
 ) -> str:
-    """Kueue's reason why the topology of a flavor does not suit a pod set; "" if it does.
+    """Return Kueue's reason why the topology of a flavor does not match a pod set, or "".
 
-    `is_overlapping`: the resource group of the flavor covers a resource that the pods request.
+    `is_overlapping` is true if the flavor's resource group covers a requested resource.
     """
     if request is None or not request.is_asked:
         # A queue whose flavors all have a topology places every job by it.
@@ -77,7 +77,7 @@ def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
 
 
 def taint_of_flavor(flavor: Flavor, pod_spec: Mapping[str, Value]) -> Taint | None:
-    """The first taint of a flavor that keeps the pod away; None if there is none."""
+    """Return the first taint of a flavor that repels the pod, or None."""
     spec = mapping_at(flavor.value, "spec")
     tolerations = (*read_tolerations(pod_spec.get("tolerations")), *read_tolerations(spec.get("tolerations")))
     return repelling_taint(read_taints(spec.get("nodeTaints")), tolerations)
@@ -99,7 +99,7 @@ def labels_of(flavor: Flavor) -> Mapping[str, str]:
 
 
 def _terms_about(labels: Mapping[str, str], terms: tuple[NodeTerm, ...] | None) -> tuple[NodeTerm, ...] | None:
-    """The terms as far as they are about labels of the flavor: one that says nothing of them holds, and so do all."""
+    """Return the terms reduced to labels of the flavor. A term without any is true, and then all are."""
     about = [tuple(each for each in term if each[0] in labels) for term in terms or ()]
     return tuple(about) if about and all(about) else None
 
@@ -123,7 +123,7 @@ def flavor_mismatch(
 
 
 def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | None:
-    """The most of a resource that a flavor can ever give the queue; None if its cohort decides."""
+    """Return the most of a resource that a flavor can give the queue, or None if its cohort decides."""
     quota = flavor.quotas.get(resource)
     if quota is None:
         return None

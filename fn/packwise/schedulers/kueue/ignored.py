@@ -103,7 +103,7 @@ _TABLE = KeyTable({key.name: key for key in _ROWS}, _PARTS, word="kueue", stem="
 
 
 def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
-    """Findings about the keys of all workloads that Kueue knows; `release` is the one that the settings name."""
+    """Yield findings about the keys of all workloads known to Kueue. `release` is the settings'."""
     for kind in _KINDS:
         parts = [part for part in _TABLE.parts if part.kind == kind.key]
         for item in index.of_kind(*kind.key):
@@ -119,7 +119,7 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
 
 
 def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Finding]:
-    """Findings about the keys of a workload within another object, told of that."""
+    """Yield findings about keys of a workload within another object, reported there."""
     kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
     parts = [part for part in _TABLE.parts if kind is not None and part.kind == kind.key]
     if kind is not None and parts:
@@ -187,7 +187,7 @@ class _Owner:
 
 
 def check_ignored(index: Index, jobs: Sequence[KueueJob], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
-    """Requests that Kueue reads otherwise than their author means, or not at all; `kai_name` is that of KAI in pods."""
+    """Yield requests that Kueue ignores or reads in an unintended way. `kai_name` is KAI's name in pods."""
     for owner in _owners(index, jobs):
         yield from _schedulers(owner, kai_name)
     for job in jobs:

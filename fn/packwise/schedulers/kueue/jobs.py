@@ -1,4 +1,4 @@
-"""The jobs of the input as Kueue's scheduler gets them: one for each Workload that Kueue makes.
+"""The input's jobs for Kueue's scheduler: one for each Workload that Kueue makes.
 
 Source: spec/kueue.md#3 and #9.7; Kueue, the integrations' PodSets, and pkg/controller/jobs/pod.
 """
@@ -50,7 +50,7 @@ class QueuedJob(Record):
 
 
 class JobPriorities(Record):
-    """The values of WorkloadPriorityClasses and of PriorityClasses by name, and that of the default class."""
+    """The values of WorkloadPriorityClasses and PriorityClasses by name, and the default class's."""
 
     of_workloads: Mapping[str, int]
     of_pods: Mapping[str, int]
@@ -161,7 +161,7 @@ def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> Pod
 
 
 def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorities) -> int:
-    """The priority of the job's Workload: that of its own class, else that of the first pods with a class."""
+    """Return the priority of the job's Workload: its own class's, else the first pods' with a class."""
     name = job.item.labels.get(_PRIORITY_CLASS)
     if name:
         return priorities.of_workloads.get(name, 0)

@@ -82,7 +82,7 @@ _TOLERATION_RULES = (
 
 
 def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """Refusals of users' own objects: of Topologies and ResourceFlavors by their CRDs where these are at hand."""
+    """Yield refusals of users' own objects. Topologies and ResourceFlavors are judged by their CRDs if known."""
     if not release.serves_v1beta1:
         yield from _check_versions(source.inventory.items, release)
     for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
@@ -305,7 +305,7 @@ def _broken_rules(toleration: Mapping[str, Value]) -> Iterator[str]:
 
 
 def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
-    """Violations of the webhook of ResourceFlavors in one that the CRD takes."""
+    """Yield violations of the webhook in a ResourceFlavor that the CRD accepts."""
     spec = mapping(value.get("spec"))
     for key, text in mapping(spec.get("nodeLabels")).items():
         path = ("spec", "nodeLabels", key)
@@ -373,7 +373,7 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
 
 
 def rendered_values(known: KnownTopologies, settings: TopologyRender) -> list[dict[str, Value]]:
-    """The Topologies and ResourceFlavors that a render writes; none where they are not asked for."""
+    """Return the Topologies and ResourceFlavors that a render writes, or none if not requested."""
     if not settings.emits(KUEUE_TOPOLOGY.emit_word):
         return []
     values = [_topology(each) for each in known.by_name.values() if each.valid]

@@ -63,7 +63,7 @@ class KueuePodSet:
 
 
 def integer(value: Value, default: int) -> int:
-    """The integer that `value` is; the default where it is none."""
+    """Return the integer `value`, or the default for another value."""
     return value if type(value) is int else default
 
 
@@ -135,7 +135,7 @@ def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[Kueue
 
 
 def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """The head and the groups of workers; where the cluster is part of the object, its webhook has one name for it."""
+    """Return the head and the worker groups. An embedded cluster has other names in its owner's webhook."""
     section = kind.body
     is_part = len(section) > 1
     title = "spec.rayClusterSpec" if is_part else "spec"
@@ -293,7 +293,7 @@ def _runtimes(index: Index, item: KubeObject) -> tuple[KubeObject, ...]:
 
 
 def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
-    """The runtime that a TrainJob names, where it is among the input."""
+    """Return the runtime of a TrainJob if it is in the input."""
     name = item.get("spec.runtimeRef.name")
     for runtime in _runtimes(index, item):
         if runtime.name == name and (runtime.kind == _CLUSTER or runtime.namespace == item.namespace):
@@ -318,7 +318,7 @@ def _with_trainer(each: KueuePodSet, item: KubeObject) -> KueuePodSet:
 
 
 def _of_runtime(each: KueuePodSet, count: int) -> KueuePodSet:
-    """The pod set as the webhook names it, told at the field of the TrainJob that names the runtime."""
+    """Return the pod set under the webhook's name, reported at the TrainJob's field for the runtime."""
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
     return replace(each, count=count, template=template)
 

@@ -142,7 +142,7 @@ def _broken_patterns(item: KubeObject) -> Iterator[Problem]:
 
 
 def _texts_at(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
-    """The texts at the end of `steps`; `*` is every entry of a list."""
+    """Yield the texts at the end of `steps`. `*` stands for every entry of a list."""
     if not steps:
         if isinstance(value, str):
             yield path, value
@@ -280,7 +280,7 @@ def _check_unique(path: FieldPath, name: str, seen: set[str], where: str) -> Ite
 
 
 def _order_problems(path: FieldPath, names: Sequence[str], covered: Sequence[str]) -> Iterator[Problem]:
-    """Quotas that are not in the order of the covered resources; the same names in another order are one problem."""
+    """Report quotas in another order than the covered resources. A permutation is one problem."""
     wrong = [index for index, name in enumerate(names) if name != covered[index]]
     is_permuted = sorted(names) == sorted(covered)
     for index in wrong:
@@ -413,7 +413,7 @@ def _total_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
 
 
 def _check_flavors(spec: Mapping[str, Value], old: Mapping[str, Value]) -> Iterator[Problem]:
-    """Flavors of admission checks that the ClusterQueue does not have; one that was wrong before stays."""
+    """Report admission checks' flavors that the ClusterQueue lacks. Earlier errors are kept."""
     path = ("spec", "admissionChecksStrategy", "admissionChecks")
     known = _flavor_names(spec)
     earlier = {

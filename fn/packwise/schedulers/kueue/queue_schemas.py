@@ -66,7 +66,7 @@ _PREFERENCE = choice("BorrowingOverPreemption", "PreemptionOverBorrowing")
 
 
 def _fungibility(*old: str) -> Schema:
-    """The table of flavorFungibility; v1beta1 has other names for a value, too."""
+    """Return the table of flavorFungibility. v1beta1 has further names of values."""
     borrow, preempt = (*old, "", "")[:2]
     return fields(
         whenCanBorrow=choice(*filter(None, ("MayStopSearch", "TryNextFlavor", borrow))),

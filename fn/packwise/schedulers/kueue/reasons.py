@@ -51,7 +51,7 @@ class Advisor:
         return Session(self._scene, is_empty=True)
 
     def answer_when_empty(self, job: Job) -> JobAnswer | None:
-        """Kueue's answer after everything that it runs is gone; None if nothing runs, or that cannot matter."""
+        """Return Kueue's answer on an otherwise empty cluster, or None if that makes no difference."""
         if not self._users or isinstance(self._session.cluster_queue(job), str):
             return None
         return self._empty.plan(job).answer

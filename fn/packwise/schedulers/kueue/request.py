@@ -78,11 +78,11 @@ class PodTemplate:
 
     @property
     def annotations_path(self) -> FieldPath:
-        """The path of the annotations in the object, where it has them itself."""
+        """Return the path of the annotations in the object that has them."""
         return self.path if self.suffix else (*self.path, "annotations")
 
     def key_path(self, key: str) -> FieldPath:
-        """The path of an annotation; of the annotations where it is not there."""
+        """Return the path of an annotation, or of all annotations if it is missing."""
         is_own = key in self.annotations and not self.suffix
         return (*self.annotations_path, key) if is_own else self.annotations_path
 
@@ -222,7 +222,7 @@ def number_error(function: str, text: str) -> str:
 
 
 def atoi_error(text: str) -> str:
-    """Go's error of strconv.Atoi; "" where it takes the text."""
+    """Return Go's error of strconv.Atoi, or ""."""
     in_range = _INTEGER.fullmatch(text) and len(text) <= _TEXT_LENGTH and -(2**63) <= int(text) < 2**63
     return "" if in_range else number_error("Atoi", text)
 
@@ -319,7 +319,7 @@ def _at(
     kind: ErrorType = ErrorType.INVALID,
     value: Value = None,
 ) -> Problem:
-    """A refusal of an annotation; where it is not there, at the place that would have it."""
+    """Return a refusal of an annotation, located at its place or its future place."""
     error = OperatorError(template.key_field(key), kind, value, detail + template.suffix)
     return refusal(template.key_path(key), message, error, at_key=kind is ErrorType.FORBIDDEN)
 

@@ -282,8 +282,8 @@ class KueueSimulation:
 class _Hosts:
     """The nodes behind Kueue's domains.
 
-    Kueue chooses a node only if the last level is the hostname. In other domains kube-scheduler chooses; the nodes with
-    room are filled in the order of their names, for the drawing and for schedulers that come after.
+    Kueue chooses a node only if the last level is the hostname. In other domains kube-scheduler chooses. Here the nodes
+    with room are filled by name, for the drawing and for later schedulers.
     """
 
     def __init__(self, session: Session) -> None:
@@ -364,7 +364,7 @@ def _pods_of(each: SetAnswer) -> list[int]:
 
 
 def _common_domain(paths: Sequence[Path]) -> str:
-    """The domain that all leaves share, as its values joined by "/"; "" if they share none."""
+    """Return the common domain of all leaves as its values joined by "/", or ""."""
     shared: list[str] = []
     for values in zip(*paths, strict=False):
         if len(set(values)) > 1:

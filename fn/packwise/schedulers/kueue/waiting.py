@@ -205,7 +205,7 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
 def _check_job(
     job: KueueJob, chain: Chain, release: KueueRelease, accepted: set[tuple[object, ...]], *, counts_all: bool
 ) -> Iterator[Finding]:
-    """Findings about one job; `accepted` are the demands that a queue has accepted already, and gets this job's."""
+    """Yield findings about one job. `accepted` are the demands accepted by a queue, extended with this job's."""
     for each in job.sets:
         yield from _false(job, each, release)
     owner = mapping_at(job.item.value, *job.kind.owner.path, "labels")
@@ -242,7 +242,7 @@ def _check_job(
 
 
 def _demand(job: KueueJob) -> tuple[object, ...]:
-    """Everything of a job that Kueue compares with flavors: jobs of a queue with equal demands get one answer."""
+    """Return everything that Kueue compares with flavors. Jobs of a queue with equal demands get one answer."""
     return job.item.annotations.get(_LEAST), *[
         (
             each.count,
@@ -291,7 +291,7 @@ def _check_stop(
 
 
 def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
-    """A priority class that does not exist, where the input has some: Kueue makes no Workload of the job."""
+    """Report a missing priority class if the input has some: Kueue makes no Workload of the job."""
     if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
         near = closest(name, chain.priorities)
         message = (
@@ -303,7 +303,7 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
 
 
 def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
-    """A pod set that asks for topology-aware scheduling and names no level; later releases refuse it themselves."""
+    """Report a pod set that requests topology-aware scheduling without a level. Later releases refuse it themselves."""
     annotations = each.template.annotations
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
     if request is not None and request.unconstrained is False and not release.refuses_false:
@@ -339,7 +339,9 @@ class _Admission:
         self._used: dict[tuple[str, str], int] = {}
 
     def findings(self, *, counts_all: bool) -> Iterator[tuple[Finding, str]]:
-        """Why no flavor can ever accept a pod set, with Kueue's reasons; only the first cause of each one."""
+        """Yield why no flavor can ever accept a pod set, with Kueue's reasons. Only the first cause of each is
+        reported.
+        """
         for sets in self._pod_sets():
             requests = self._requests(sets)
             uncovered = [name for name in requests if self._queue.group_of(name) is None]
@@ -371,7 +373,7 @@ class _Admission:
         return total
 
     def _least(self, each: KueuePodSet) -> int | None:
-        """The fewest pods that the job accepts by partial admission; None if it wants all."""
+        """Return the fewest pods that the job accepts by partial admission, or None for all."""
         written = self._job.item.annotations.get(_LEAST)
         least = None if written is None else parse_int32(written)
         return None if least is None else min(max(least, 1), each.count)
@@ -387,7 +389,9 @@ class _Admission:
         return _finding(QUOTA, self._job, path, message, sets.condition(reason)), reason
 
     def _refusal(self, sets: _PodSets, group: ResourceGroup, requests: Mapping[str, int]) -> tuple[Finding, str] | None:
-        """The finding if no flavor of a group accepts the pod sets; else their use of the only one is counted."""
+        """Return the finding if no flavor of a group accepts the pod sets. Otherwise count their use of a single
+        one.
+        """
         least = self._requests(sets, is_least=True)
         wanted = sorted(name for name in requests if name in group.covered)
         reasons: list[str] = []
@@ -481,7 +485,7 @@ class _Admission:
         return _finding(UNMATCHED, self._job, path, f"{message}{advice}", condition)
 
     def _label_advice(self, flavor: Flavor) -> str:
-        """The labels of levels that the nodes of a flavor lack; "" if they are in a domain, or are not of the input."""
+        """Return the level labels that a flavor's nodes lack, or "" if they are complete or unknown."""
         nodes = self._chain.nodes.matching_nodes(labels_of(flavor))
         lacking = [(name, [level for level in flavor.levels or () if level not in own]) for name, own in nodes]
         if not nodes or not all(levels for _, levels in lacking):

@@ -637,7 +637,7 @@ class _Reference(Record):
         return (*self.sharing.path, self.at, *steps)
 
     def text(self, field: str) -> str:
-        """A field that is a text; "" where it is none."""
+        """Return a field with text, or "" for another value."""
         value = self.entry.get(field)
         return value if isinstance(value, str) else ""
 

@@ -1,4 +1,4 @@
-"""metadata: Kubernetes' ObjectMeta rules; labels and annotations of cliques; the names that a pod name is joined from.
+"""metadata: Kubernetes' ObjectMeta rules, labels and annotations of cliques, and the parts of pod names.
 
 Source: spec/grove.md#r01, #r06, #r07, #r26, #r34.
 """
@@ -354,7 +354,9 @@ def _not_enabled(annotation: str) -> str:
 def _immutable(
     parts: Callable[[PodCliqueSet, Context], Iterable[_Annotated]], annotation: str, creation: str
 ) -> Callable[[Update, Context], Iterator[Problem]]:
-    """The check that `annotation` stays as it was; `creation` is how the operator calls that of a PodCliqueSet."""
+    """Return the check that `annotation` is unchanged. `creation` is the operator's name for creating a
+    PodCliqueSet.
+    """
 
     def check(update: Update, context: Context) -> Iterator[Problem]:
         before = {part.key: part.annotations for part in parts(update.old, context)}

@@ -63,7 +63,7 @@ class ConstraintAt(Record):
 
     @property
     def domain(self) -> str:
-        """The packDomain; "" where there is none."""
+        """Return the packDomain, or ""."""
         return self.constraint.pack_domain if self.constraint is not None else ""
 
     @property
@@ -93,7 +93,7 @@ def constraint_places(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
 
 
 def constraints_at(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
-    """The places where there is a constraint, in the same order."""
+    """Return the places with a constraint, in the same order."""
     return tuple(_places(pcs, with_empty=False))
 
 
@@ -173,9 +173,9 @@ def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
 
 
 class _Constrained(Record):
-    """A workload with its constraints, and the domains that these may name.
+    """A workload with its constraints and the domains that they may name.
 
-    `known` is in the operator's order; it is None while TAS is disabled and where no topology applies.
+    `known` is in the operator's order. It is None while TAS is disabled or if no topology applies.
     """
 
     pcs: PodCliqueSet
@@ -189,7 +189,7 @@ class _Constrained(Record):
         return [constraint for constraint in self.constraints if constraint.domain not in known]
 
     def missing(self, context: Context) -> list[ConstraintAt]:
-        """The constraints without a domain, where the revision has an error of its own for these."""
+        """Return the constraints without a domain if the revision has a separate error for them."""
         if not context.revision.names_missing_domain:
             return []
         return [constraint for constraint in self.constraints if not constraint.domain]
@@ -252,7 +252,7 @@ def _pack_domain_required(at: _Constrained, context: Context) -> Iterator[Proble
 
 
 def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | None:
-    """The domains to choose from, in the operator's order; None when no topology applies or TAS is disabled."""
+    """Return the available domains in the operator's order, or None if no topology applies or TAS is disabled."""
     if not context.enabled:
         return None
     if not context.revision.chooses_topology:
@@ -309,7 +309,7 @@ _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
 
 
 class NamedTopology(Record):
-    """The topology that a constraint names: `name`, None where it names none; `inherited`, that of its parent."""
+    """The topology of a constraint: its own `name` or None, and the parent's as `inherited`."""
 
     place: ConstraintAt
     inherited: str | None
@@ -364,7 +364,7 @@ class _Packed(Record):
 
     @property
     def name(self) -> str:
-        """The topology that is meant; "" while that is in doubt."""
+        """Return the intended topology, or "" if it is ambiguous."""
         return self.names[0] if len(self.names) == 1 and not self.nameless else ""
 
     @property
@@ -517,7 +517,7 @@ PACK = (
 
 
 class _DesignConstraints(Record):
-    """A workload with its constraints; `topology` is None while TAS is disabled."""
+    """A workload with its constraints. `topology` is None while TAS is disabled."""
 
     pcs: PodCliqueSet
     constraints: tuple[ConstraintAt, ...]

@@ -68,7 +68,7 @@ def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 class CliqueChange(Record):
-    """A clique of the new set and the one of that name in the old; `old` None: there was none."""
+    """A clique of the new set and the one of that name in the old set, or None."""
 
     at: CliqueAt
     old: Clique | None
@@ -148,7 +148,7 @@ def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 class GroupChange(Record):
-    """A scaling group of the new set and the one of that name in the old; `old` None: there was none."""
+    """A scaling group of the new set and the one of that name in the old set, or None."""
 
     at: GroupAt
     old: ScalingGroup | None
@@ -240,7 +240,7 @@ def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "
 
 
 def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
-    """The new object, where it chooses another topology: its constraints are judged as a new one's."""
+    """Return the new object if it chooses another topology: its constraints are then judged as new ones."""
     before, after = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
     return () if before == after else (update.new,)
 
@@ -283,7 +283,7 @@ _SEVERAL = "multiple topology names within a single PodCliqueSet are not support
 
 
 def _trouble(old: PodCliqueSet, revision: Revision) -> str | None:
-    """Why the operator finds no one topology for an old object with a packDomain without a name; None: it does."""
+    """Return why the operator finds no single topology for an old object with a packDomain without a name, or None."""
     if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
     first = None
@@ -320,7 +320,7 @@ def _changed_constraints(update: Update, context: Context) -> Iterator[Problem]:
 
 
 def _with_mended_names(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
-    """The new object, where it may be the mended form of one from before constraints had names."""
+    """Return the new object if it may be the fixed form of one from before constraints had names."""
     changes = _changes(update, context.revision, mends_names=True)
     if _trouble_of(update, context) != _NAMELESS or next(changes, None) is not None:
         return ()
@@ -380,7 +380,7 @@ def _moves(before: TopologyConstraint, after: TopologyConstraint) -> bool:
 
 
 def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
-    """True if packDomain moved to pack.required, and nothing else changed."""
+    """Return True if the only change is packDomain moved to pack.required."""
     return (
         before is not None
         and after is not None

@@ -25,7 +25,7 @@ _DOMAIN = Field(Text(
 
 
 def _has(value: Value, key: str) -> bool:
-    """True if the field is there; the API server prunes null."""
+    """Return True if the field is set. The API server prunes null."""
     return isinstance(value, dict) and value.get(key) is not None
 
 

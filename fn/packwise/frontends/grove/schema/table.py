@@ -70,7 +70,9 @@ _TEXT = Field(Text())
 
 
 def replacement(path: FieldPath) -> str | None:
-    """The field that has replaced one of an earlier design or sample; a pod's fields have other such names."""
+    """Return the field that replaced one of an earlier design or sample. Fields of pods have such names too and are
+    excluded.
+    """
     return None if "podSpec" in path else _REPLACED.get(str(path[-1]))
 
 
@@ -181,7 +183,7 @@ def known_fields(revision: Revision) -> KnownFields:
 
 
 def _part(owner: Object, name: str) -> Object:
-    """The object at a field, or in the list there. Raises TypeError where there is none."""
+    """Return the object at a field or in the list there. Raise TypeError if there is none."""
     kind = owner.fields[name].kind
     part = kind.item if isinstance(kind, Array) else kind
     if not isinstance(part, Object):

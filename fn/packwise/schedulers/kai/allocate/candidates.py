@@ -1,4 +1,4 @@
-"""The sets of nodes that KAI tries for a job or a subgroup with a topology constraint, and the node that a pod gets.
+"""The sets of nodes that KAI tries for a job or subgroup with a topology constraint, and its choice of a node.
 
 Source: spec/placement.md#4, #4c to #4f, #5.
 """
@@ -54,10 +54,10 @@ _ABSENT = 1000.0
 
 
 class Accounting:
-    """The accounting of one group of pods within the domain `start`; other domains count as empty.
+    """The accounting of one group of pods within the domain `start`. Other domains count as empty.
 
-    Pods that ask for the same kinds of resources are counted by a pod as large as the largest in each resource; pods
-    of different kinds by the sum of their requests.
+    Pods with the same kinds of resources are counted as pods with the largest request of each resource. Pods of
+    different kinds are counted by the sum of their requests.
     """
 
     def __init__(self, cluster: ClusterState, tree: DomainTree, start: Domain, pods: Sequence[Pod]) -> None:
@@ -261,7 +261,7 @@ class Wanted(Record):
 
 
 def candidates(cluster: ClusterState, wanted: Wanted, nodes: Sequence[NodeState]) -> Candidates:
-    """The sets to try of `nodes`; `nodes` themselves where nothing bounds the pods."""
+    """Return the sets of `nodes` to try, or all `nodes` for unconstrained pods."""
     constraint = wanted.constraint
     if constraint is None or not constraint.topology:
         return Candidates((nodes,))
@@ -299,7 +299,7 @@ def _candidates_within(
 
 
 def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]) -> Iterator[Sequence[NodeState]]:
-    """The nodes of each domain that are among `valid`; mostly the first set is the only one that is tried."""
+    """Yield the nodes of each domain among `valid`. Usually only the first set is tried."""
     if valid is tree.root.nodes:
         for domain in domains:
             yield domain.nodes
@@ -366,9 +366,9 @@ _UNTOLERATED = "node(s) had untolerated taint(s)"
 
 
 def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, ...]:
-    """The reasons of the node against the pod, as KAI counts them; none where it takes it.
+    """Return the node's reasons against the pod as KAI counts them, or none if it accepts the pod.
 
-    `names_taints`: the text names the taint, as that of KAI before v0.17 does.
+    With `names_taints`, the text names the taint, as in KAI before v0.17.
     """
     wants_slices = any(name.startswith(MIG) for name, _ in pod.request)
     if node.mig or wants_slices or pod.share is not None:
@@ -457,7 +457,7 @@ def scored_nodes(nodes: Sequence[NodeState], scores: Scores | None) -> Sequence[
 
 
 def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, taker: NodeState) -> Iterator[NodeState]:
-    """The nodes that KAI looked at for the pod before the one that took it."""
+    """Yield the nodes that KAI tried for the pod before the successful one."""
     scored = scored_nodes(nodes, scores)
     key = _Order(pod, scored, scores).key
     last = key(taker)

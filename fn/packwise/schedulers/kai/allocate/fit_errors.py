@@ -51,9 +51,9 @@ class Shortage(Record):
 
 
 class FitError(Record):
-    """A reason against a job: the status of the PodGroup holds `messages`, or `detail` where KAI is asked for details.
+    """A reason against a job. The PodGroup's status holds `messages`, or `detail` if details are requested.
 
-    `shortage` is the domain that is too small, where the error is about one.
+    `shortage` is the too small domain, if the error is about one.
     """
 
     reason: str
@@ -104,7 +104,9 @@ def _in_domain(domain: str, sub_group: str, details: Iterable[str]) -> str:
 
 
 def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, start: str | None = None) -> FitError:
-    """The error where no domain satisfies a constraint; `start` is the domain that is too small as a whole, if any."""
+    """Return the error if no domain satisfies a constraint. `start` is the domain that is too small as a whole, if
+    any.
+    """
     of = f", subgroup {sub_group}" if sub_group not in ("", DEFAULT_POD_SET) else ""
     where = "" if start is None else f": not enough resources in {start} to allocate the job"
     return unschedulable(

@@ -113,7 +113,7 @@ class QueueShare(Record):
 
 
 class LevelConstraint(Record):
-    """The topology constraint of a job or a subgroup; "" where a level is not given."""
+    """The topology constraint of a job or a subgroup. A level is "" if not set."""
 
     topology: str
     required: str = ""
@@ -144,7 +144,7 @@ class AffinityTerm(Record):
 
 
 class HostPort(Record):
-    """A port of its node that a pod takes; an empty `address` or 0.0.0.0 stands for every address."""
+    """A host port of a pod. An empty `address` or 0.0.0.0 stands for every address."""
 
     port: int
     protocol: str
@@ -175,10 +175,10 @@ class GpuPortion(Record):
 
 
 class Pod(Record):
-    """A pod of a job, in the subgroup `sub_group` ("" in a job without any); `node` is where it runs already.
+    """A pod of a job in the subgroup `sub_group`, or "" without subgroups. `node` is the node on which it runs already.
 
-    A pod with a `share` of GPUs asks for no whole one. `is_gated`: a scheduling gate keeps it back. `lacks` are KAI's
-    texts about objects that the pod needs and the cluster does not have.
+    A pod with a `share` of GPUs requests no whole one. It `is_gated` by a scheduling gate. `lacks` are KAI's texts
+    about missing objects that the pod needs.
     """
 
     name: str
@@ -196,7 +196,7 @@ class Pod(Record):
 class Job(Record):
     """A gang as KAI reads it from a PodGroup. Jobs are listed in order of creation. `pool` is its node pool.
 
-    `priority` of 100 and more cannot be preempted. With `sub_groups`, `min_members` means nothing.
+    A job with a `priority` of 100 or more cannot be preempted. With `sub_groups`, `min_members` is ignored.
     """
 
     name: str
@@ -217,7 +217,7 @@ class Job(Record):
 
     @property
     def constraints(self) -> list[tuple[str, LevelConstraint]]:
-        """The constraints that name a topology, each with its subgroup; "" for that of the whole job."""
+        """Return the constraints with a topology, each with its subgroup or "" for the whole job."""
         parts = [("", self.constraint), *((group.name, group.constraint) for group in self.sub_groups)]
         return [(name, constraint) for name, constraint in parts if constraint is not None and constraint.topology]
 

@@ -154,7 +154,7 @@ def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
 
 
 def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
-    """The sum of the pods' requests of the resources that queues bound; `gpu_memory` is that of the largest GPU."""
+    """Return the pods' requests of the resources that queues limit. `gpu_memory` is the largest GPU's."""
     return _total((pod, gpus_of(pod, gpu_memory)) for pod in pods)
 
 
@@ -294,7 +294,7 @@ Part = SetPart | PodPart
 
 
 class JobTree:
-    """A job and its tree; `index` is its place in the order of creation."""
+    """A job and its tree. `index` is its place in the order of creation."""
 
     def __init__(self, job: Job, index: int) -> None:
         self.job = job
@@ -378,7 +378,7 @@ class Attempt:
         self.silent: list[Silent] = []
 
     def place(self, pods: Sequence[Pod]) -> bool:
-        """True if all of the pods found a node; otherwise the cluster is as before."""
+        """Return True if all pods found a node. Otherwise the cluster is unchanged."""
         return self._place(self._tree.root, pods, self._cluster.nodes, (), is_tried_again=False)
 
     def _place(
@@ -390,7 +390,7 @@ class Attempt:
         *,
         is_tried_again: bool,
     ) -> bool:
-        """`is_tried_again`: where the part finds no place here, another set of nodes is left to try."""
+        """Place the pods of a part. `is_tried_again` is true if another set of nodes is left to try."""
         own = {leaf.name: leaf for leaf in part.leaves()}
         due = [pod for pod in pods if self._leaf_name(pod) in own]
         wanted = {self._leaf_name(pod) for pod in due}
@@ -457,7 +457,7 @@ class Attempt:
         return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
 
     def _why_nowhere(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
-        """KAI's text about a pod that no node takes."""
+        """Return KAI's text about a pod without a node."""
         self._reject(pod, nodes)
         counted = self._rejections.get(pod.name)
         if counted is None:
@@ -466,7 +466,7 @@ class Attempt:
         return _NO_ROOM + (f": {JOINT.join(lines)}." if lines else "")
 
     def _reject(self, pod: Pod, nodes: Iterable[NodeState]) -> None:
-        """Counts why the nodes do not take the pod now."""
+        """Count the nodes' current reasons against the pod."""
         refusal = self._cluster.neighbours.judge(pod)
         for node in nodes:
             reasons = node_shortages(pod, node.node, node.idle) if not node.fits(pod) else None
@@ -521,7 +521,7 @@ class JobAnswer(Record):
 
     @property
     def message(self) -> str:
-        """The message that the PodGroup's status gets."""
+        """Return the message in the PodGroup's status."""
         return summary(self.errors)
 
 
@@ -668,7 +668,7 @@ class _Turns:
         return tree
 
     def _next_queue(self) -> str:
-        """The queue of the lowest rank; only the ranks that changed since the last turn are told anew."""
+        """Return the queue of the lowest rank. Only changed ranks are computed again."""
         self._turn += 1
         for queue in self._changed & self._waiting.keys():
             heappush(self._ranks, (self._rank(queue), self._turn))

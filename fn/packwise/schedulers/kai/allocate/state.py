@@ -68,7 +68,7 @@ class Domain:
 class DomainTree:
     """A topology over the nodes of a cluster. `paths` gives each node's domains from the root down.
 
-    `is_crossed`: whether a domain stands below two others, since values hold dots.
+    `is_crossed` is true if a domain is below two others, because values may contain dots.
     """
 
     def __init__(self, topology: KaiTopology, nodes: Iterable[NodeState]) -> None:
@@ -138,7 +138,7 @@ class DomainTree:
 
 
 def add_amounts(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int = 1) -> None:
-    """Adds `amounts` to `total`, or takes them away."""
+    """Add `amounts` to `total`, or subtract them."""
     for name, amount in amounts:
         total[name] = total.get(name, 0) + sign * amount
 
@@ -150,9 +150,9 @@ class Silent(Record):
 
 
 class Levels(Record):
-    """The levels of a constraint as indexes: candidates stand from the `finest` up to the `coarsest` (-1: the root).
+    """The levels of a constraint as indexes: candidates range from the `finest` up to the `coarsest` (-1 for the root).
 
-    `required` and `preferred` are None where the constraint does not name them.
+    `required` and `preferred` are None if the constraint does not name them.
     """
 
     finest: int
@@ -260,7 +260,7 @@ class Neighbours:
         ]
 
     def judge(self, pod: Pod) -> Callable[[Node], str]:
-        """A function that answers why a node refuses the pod now, "" where it does not."""
+        """Return a function that returns why a node refuses the pod now, or ""."""
         near = self._values(pod.rules.near)
         apart = [(term.topology_key, self._values((term,))) for term in pod.rules.apart]
         keeping_away = self._keeping_away(pod)
@@ -382,7 +382,7 @@ def portion_of(share: GpuPortion) -> float:
 
 
 def memory_of(share: GpuPortion, node: Node) -> int:
-    """The memory that the share takes of each GPU of the node."""
+    """Return the memory that the share uses on each GPU of the node."""
     return share.memory or int(share.portion * node.gpu_memory)
 
 
@@ -585,7 +585,7 @@ class ClusterState:
         return self._keep(self._orders, (tree.topology.name, group), lambda: Orders(tree))
 
     def _keep(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
-        """The value of that key, made or brought up to date with all changes since; only the last few keys are kept."""
+        """Return the value of that key, created or updated with all changes. Only the last few keys are kept."""
         known = kept.pop(key, None)
         if known is None:
             known = make()

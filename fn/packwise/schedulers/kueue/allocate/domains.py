@@ -28,7 +28,7 @@ class Excluded(Record):
 
     @property
     def suffix(self) -> str:
-        """The end of Kueue's message about them; "" if no leaf is excluded."""
+        """Return the end of Kueue's message about them, or ""."""
         if not self.reasons:
             return ""
         listed = ", ".join(sorted([f"{reason}: {count}" for reason, count in self.reasons.items()]))
@@ -90,7 +90,7 @@ class DomainTree:
         self._rooms: dict[object, _Room] = {}
 
     def _group(self, depth: int) -> None:
-        """Fill a level from the one below it."""
+        """Fill a level from the level below."""
         start = 0
         below = self.paths[depth + 1]
         for index, path in enumerate(below):
@@ -168,7 +168,7 @@ class DomainTree:
         return Leaves(room.pods, room.beside, room.leaders), Excluded(len(self.free), +reasons)
 
     def _refusals(self, rules: NodeRules) -> Mapping[int, str]:
-        """The leaves that the pod's rules exclude, each with Kueue's reason; none unless leaves are nodes."""
+        """Return the leaves that the pod's rules exclude, with Kueue's reasons, if leaves are nodes."""
         if not self.is_by_host:
             return {}
         tolerations = (*rules.tolerations, *self._tolerations)

@@ -94,7 +94,7 @@ class Quotas:
         return max(0, self._available(queue, key))
 
     def most(self, queue: str, key: FlavorResource) -> int:
-        """The amount that a queue can use if nothing runs."""
+        """Return the amount that a queue can use on an idle cluster."""
         quota = self._quota(queue, key)
         own = quota.nominal
         cohort = self._queues[queue].cohort
@@ -200,7 +200,7 @@ class FlavorChoice:
         self._quotas = quotas
 
     def assign(self, queue: ClusterQueue, sets: Sequence[PodSet]) -> Assignment:
-        """The flavors of pod sets; the first group of sets that gets none ends the search."""
+        """Return the flavors of pod sets. The first group of sets without one ends the search."""
         flavors: dict[int, Mapping[str, str]] = {}
         usage: dict[FlavorResource, int] = {}
         reasons: list[tuple[str, tuple[str, ...]]] = []
@@ -223,7 +223,7 @@ class FlavorChoice:
     def _of_group(
         self, queue: ClusterQueue, sets: Sequence[PodSet], usage: Mapping[FlavorResource, int]
     ) -> tuple[dict[str, str], Mode, tuple[str, ...]]:
-        """The flavors of pod sets that are placed together; they get the same ones."""
+        """Return the flavors of pod sets that are placed together. They get the same ones."""
         total: dict[str, int] = {}
         for each in sets:
             for name, amount in requests_of(each, queue).items():
@@ -271,7 +271,7 @@ class FlavorChoice:
         return best, Mode.SHORT if best is not None else Mode.NO_FIT, reasons
 
     def _mismatch(self, name: str, queue: ClusterQueue, group: ResourceGroup, sets: Sequence[PodSet]) -> str:
-        """Kueue's reason why a flavor takes one of the pod sets not; "" if it takes all of them."""
+        """Return Kueue's reason against a flavor for one of the pod sets, or ""."""
         flavor = self._flavors.get(name)
         if flavor is None:
             return f"flavor {name} not found"
@@ -334,13 +334,13 @@ def group_sets(sets: Sequence[PodSet]) -> Iterator[list[int]]:
 
 
 def requests_of(each: PodSet, queue: ClusterQueue) -> dict[str, int]:
-    """The requests of a pod set for quotas; its pods too if the queue has a quota of them."""
+    """Return a pod set's requests for quotas, including its pods if the queue has a quota for them."""
     total = {name: amount * each.count for name, amount in each.request if name != PODS}
     return total | ({PODS: each.count} if queue.group_of(PODS) is not None else {})
 
 
 def _has_levels(asked: TopologyRequest, levels: Sequence[str]) -> bool:
-    """True if the topology has every level that is named; one that is asked for by "false" names none."""
+    """Return True if the topology has every named level. A request of "false" names none."""
     names_none = not asked.levels and asked.unconstrained is not True
     return not names_none and all(level in levels for level in asked.levels)
 

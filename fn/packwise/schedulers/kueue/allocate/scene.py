@@ -45,7 +45,7 @@ class NodeRules(Record):
 
 
 class Flavor(Record):
-    """A ResourceFlavor; `topology` is "" if it names none."""
+    """A ResourceFlavor. `topology` is "" if not set."""
 
     name: str
     labels: Mapping[str, str] = {}
@@ -55,7 +55,7 @@ class Flavor(Record):
 
 
 class Quota(Record):
-    """The quota of a flavor's resource; no limit is None."""
+    """The quota of a flavor's resource. None means no limit."""
 
     nominal: int = 0
     borrowing: int | None = None
@@ -70,10 +70,10 @@ class ResourceGroup(Record):
 
 
 class ClusterQueue(Record):
-    """A ClusterQueue; `cohort` is "" if it is in none.
+    """A ClusterQueue. `cohort` is "" if it has none.
 
-    `selector` are the requirements on labels of a namespace; None selects none. `stopped` is True if it is on hold.
-    `is_delayed`: an admission check places the pods later or elsewhere. `notes` are settings that are not simulated.
+    `selector` are the requirements on labels of a namespace, or None to select none. It is `stopped` if on hold. With
+    `is_delayed`, an admission check places the pods later or elsewhere. `notes` are settings that are not simulated.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Cohort(Record):
 
 
 class LocalQueue(Record):
-    """A LocalQueue; an empty `namespace` stands for any."""
+    """A LocalQueue. An empty `namespace` stands for any."""
 
     namespace: str
     name: str
@@ -128,7 +128,7 @@ class PodSet(Record):
 
 
 class Job(Record):
-    """A job that becomes one Workload; `created` is "" if it is not in the cluster yet."""
+    """A job with one Workload. `created` is "" if it is not in the cluster yet."""
 
     namespace: str
     name: str
@@ -182,5 +182,5 @@ class Scene(Record):
 
 
 def with_pod(request: PodRequest) -> PodRequest:
-    """The request with the place that each pod takes of its node."""
+    """Return the request with the pod slot that each pod uses on its node."""
     return tuple(sorted((*((name, amount) for name, amount in request if name != PODS), (PODS, 1))))

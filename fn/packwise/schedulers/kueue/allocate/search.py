@@ -57,10 +57,10 @@ class SearchAnswer(Record):
 
 
 class _Plan(Record):
-    """A question in terms of a topology: levels are depths.
+    """A question in terms of a topology with levels as depths.
 
-    `searched` is the level of the search, `sliced` that of the slices; `sizes` are the sizes of inner slices by level.
-    `layers` are the slices of several levels, empty if there is at most one.
+    `searched` is the level of the search and `sliced` the slices'. `sizes` are the sizes of inner slices by level.
+    `layers` are the slices of several levels, or empty for at most one.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -75,7 +75,7 @@ class _Plan(Record):
 
     @property
     def slices(self) -> int:
-        """The number of whole slices; pods beyond them are not placed."""
+        """Return the number of whole slices. Further pods are not placed."""
         return self.count // self.size
 
 
@@ -120,7 +120,7 @@ def find_domains(tree: DomainTree, question: Question, topology: str) -> SearchA
 
 
 def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
-    """The question in terms of the levels; Kueue's message if they do not allow it."""
+    """Return the question in terms of the levels, or Kueue's message if they do not permit it."""
     asked, layers = question.topology, question.topology.layers
     key = asked.required or asked.preferred
     # Slices without a level around them are looked for from the top, also if the pod set is unconstrained.
@@ -147,7 +147,7 @@ def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
 
 
 def _wrong_levels(levels: Sequence[str], question: Question, key: str, slice_key: str) -> str:
-    """Kueue's message about a level that is missing or in the wrong place; "" if there is none."""
+    """Return Kueue's message about a missing or misplaced level, or ""."""
     asked, layers = question.topology, question.topology.layers
     if layers and layers[0].size < 1:
         return "slice topology requested, but slice size not provided"
@@ -194,7 +194,7 @@ def _roll_up(tree: DomainTree, leaves: Leaves, plan: _Plan) -> list[_Level]:
 def _slice_counts(
     pods: Sequence[int], beside: Sequence[int], plan: _Plan, depth: int
 ) -> tuple[Sequence[int], Sequence[int]] | None:
-    """The slices of domains at the level of the slices; None at other levels."""
+    """Return the slices of domains at their level, or None at other levels."""
     if depth != plan.sliced:
         return None
     if plan.size == 1:
@@ -237,7 +237,7 @@ def _beside(
     leaders: Sequence[int],
     totals: Sequence[int],
 ) -> list[int]:
-    """The counts of domains beside a leader: it goes to the child that loses least by it; 0 if no child can take it."""
+    """Return the counts beside a leader. It goes to the child that loses least, or the count is 0."""
     losses = [own - less if leader else _NO_LEADER for own, less, leader in zip(alone, beside, leaders, strict=True)]
     least = [min(losses[start:end], default=_NO_LEADER) for start, end in spans]
     return [total - loss if loss < _NO_LEADER else 0 for total, loss in zip(totals, least, strict=True)]
@@ -277,7 +277,7 @@ def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[in
 
 
 def _single_domain(level: _Level, plan: _Plan) -> int | None:
-    """The domain that can hold all: the one with least room to spare, the first by values among equals."""
+    """Return the domain with room for all and the least rest, the first by values among equals, or None."""
     wanted = plan.slices
     if not plan.leaders and level.slices is level.pods:
         # Most requests have no slices: the smallest sufficient number decides, and its first domain.
@@ -320,7 +320,7 @@ def _sort(domains: Iterable[int], level: _Level, plan: _Plan) -> list[int]:
 
 
 def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Shortage:
-    """The domains that hold all together: that of the leader first, then greedily."""
+    """Return the domains with room for all together: the leader's first, then greedily."""
     units = _Units(level.slices, level.slices_beside, level.leaders)
     left, chosen = plan.slices, list[int]()
     order: Sequence[int]
@@ -352,7 +352,7 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
 
 
 def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int) -> Sequence[int]:
-    """The order, with the first domain in front that takes the leader and leaves room for all workers."""
+    """Return the order with the first domain in front that has room for the leader and all workers."""
     if not leaders or len(order) < 2:
         return order
     spare = sum([units.alone[domain] for domain in order]) - wanted
@@ -375,7 +375,7 @@ _Taken = tuple[int, int, int]
 
 
 def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, best_fit: bool) -> list[_Taken]:
-    """Distribute `wanted` units over domains in their order; the last one is the tightest that suffices."""
+    """Distribute `wanted` units over domains in order. The last one is the tightest that suffices."""
     order = _leader_first(order, units, wanted, leaders)
     taken: list[_Taken] = []
     for position, domain in enumerate(order):

@@ -46,9 +46,9 @@ class SetAnswer(Record):
 
 
 class Failure(Record):
-    """A topology without room: `pod_set` is the one that the message names, and the flavor that was asked.
+    """A topology without room. `pod_set` is the name in the message, and the flavor is the requested one.
 
-    The workers decide for a group: they are the pod set at position `worker`, beside the leader at `leader`.
+    A group's workers decide: they are the pod set at position `worker`, with the leader at `leader`.
     """
 
     pod_set: str
@@ -60,9 +60,9 @@ class Failure(Record):
 
 
 class JobAnswer(Record):
-    """The outcome of a job: `message` is that of the condition QuotaReserved if it waits.
+    """The outcome of a job. `message` is from the condition QuotaReserved if it waits.
 
-    `turn` is its place in the order of admission. `is_short_of_quota`: running Workloads hold the quota.
+    `turn` is its place in the order of admission. `is_short_of_quota` is true if running Workloads hold the quota.
     """
 
     is_admitted: bool
@@ -124,7 +124,7 @@ class Session:
             self._take(flavor, pods, sign)
 
     def _take(self, flavor: str, pods: PlacedPods, sign: int = 1) -> None:
-        """Count pods in the trees that have their domain: that of the flavor, and all others with the same host."""
+        """Count pods in the flavor's tree and in all other trees with the same host."""
         own = self.trees.get(flavor)
         for name, tree in self.trees.items():
             # Kueue counts what other flavors use of a host (TASHandleOverlappingFlavors).
@@ -145,7 +145,7 @@ class Session:
         return all(self.trees[flavor].fits(placed) for flavor, placed in by_flavor.items())
 
     def cluster_queue(self, job: Job) -> ClusterQueue | str:
-        """The ClusterQueue of a job; Kueue's text if it is not queued there."""
+        """Return the ClusterQueue of a job, or Kueue's text if it is not queued there."""
         local = self._queues.get((job.namespace, job.queue)) or self._queues.get(("", job.queue))
         if local is None:
             return f"LocalQueue {job.queue} doesn't exist"
@@ -277,7 +277,7 @@ class Session:
 
 
 class _NoSingleFlavorError(Exception):
-    """The resources of a pod set lie on no flavor with a topology, or on several; the text is Kueue's."""
+    """Raised if a pod set has no flavor with a topology, or several. The text is Kueue's."""
 
 
 def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
@@ -295,7 +295,7 @@ class Admitted(Record):
     answers: tuple[JobAnswer, ...]
 
     def count_more(self, job: Job, most: int) -> int:
-        """The further jobs like this one that fit, up to `most`; the cluster stays as it is."""
+        """Return the further equal jobs that fit, up to `most`. The cluster is unchanged."""
         plans: list[Plan] = []
         while len(plans) < most and (plan := self.session.plan(job)).answer.is_admitted:
             self.session.admit(plan)
@@ -332,5 +332,5 @@ def admit_jobs(scene: Scene) -> Admitted:
 
 
 def _rank(job: Job, index: int) -> tuple[int, bool, str, int]:
-    """Kueue's order: by priority, then by time of creation; jobs that are not created yet follow in their own order."""
+    """Return Kueue's order: by priority, then by time of creation. Uncreated jobs follow in their own order."""
     return -job.priority, not job.created, job.created, index
