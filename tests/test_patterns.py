@@ -61,7 +61,7 @@ DATA = {
     ): "wildcards of anybody, without a step back: tests/discovery/test_globs.py has long ones",
     ("packwise/build/applicationsets.py", "translate(single)"): "fnmatch's, without a step back, of one step of a path",
     ("packwise/build/sources.py", "expression"): "a class of one character",
-    ("packwise/build/substitution.py", "translate(glob)"): "fnmatch's, without a step back",
+    ("packwise/build/substitution.py", "expression"): "fnmatch's of single characters, at most a hundred",
     ("packwise/schedulers/kueue/queue_objects.py", "own.removesuffix('$')"): "those of Kueue's CRDs, part of packwise",
     ("packwise/validate/structure.py", "pattern"): "three formats with no repeat that has no end",
 }

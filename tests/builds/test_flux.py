@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from packwise.build.flux_kustomizations import generated_resources
 from packwise.build.sources import Delivery, KustomizationSource
@@ -205,12 +208,63 @@ EXPRESSIONS = {
     "${word/b/x}": "axc",
     "${word#a}": "bc",
     "${word%c}": "ab",
+    "${word#x}": "abc",
+    "${path#*/}": "b/a.b.c",
+    "${path##*/}": "a.b.c",
+    "${path%.*}": "a/b/a.b",
+    "${path%%.*}": "a/b/a",
+    "${path#a?b}": "/a.b.c",
+    "${path##[a-b]*[!c].}": "c",
+    "${path%[.]c}": "a/b/a.b",
+    "${path%%a*}": "",
+    "${path#*}": "a/b/a.b.c",
+    "${path##*}": "",
+    "${path%%*}": "",
+    "${path#[a}": "a/b/a.b.c",
+    "${path##*b*b}": ".c",
+    "${path//b/xy}": "a/xy/a.xy.c",
 }
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_expressions(text: str) -> None:
-    assert substitute(f"x: {text}\n", {"a": "1", "word": "abc"}) == f"x: {EXPRESSIONS[text]}\n"
+    variables = {"a": "1", "word": "abc", "path": "a/b/a.b.c"}
+
+    assert substitute(f"x: {text}\n", variables) == f"x: {EXPRESSIONS[text]}\n"
+
+
+@given(
+    value=st.text("ab/", max_size=12),
+    glob=st.text("ab*?[]!/", max_size=8),
+    operator=st.sampled_from(["#", "##", "%", "%%"]),
+)
+def test_a_trimmed_value_is_the_one_that_every_length_compared_gives(value: str, glob: str, operator: str) -> None:
+    """The shortest or longest start or end that fnmatch accepts."""
+    lengths = range(len(value) + 1)
+    starts = [at for at in lengths if fnmatchcase(value[:at], glob)]
+    ends = [at for at in lengths if fnmatchcase(value[at:], glob)]
+    expected = {
+        "#": value[starts[0] :] if starts else value,
+        "##": value[starts[-1] :] if starts else value,
+        "%": value[: ends[-1]] if ends else value,
+        "%%": value[: ends[0]] if ends else value,
+    }
+
+    assert substitute(f"${{v{operator}${{glob}}}}", {"v": value, "glob": glob}) == expected[operator]
+
+
+@pytest.mark.parametrize("glob", ["*b", "*a*b", "a*b", "*[b]", f"*{'a' * 50_000}b", f"*{'a*' * 500}b", f"*{'?' * 90}b"])
+@pytest.mark.parametrize("operator", ["#", "##", "%", "%%"])
+def test_a_long_value_is_trimmed_in_one_search(operator: str, glob: str) -> None:
+    value = "a" * 100_000
+
+    assert substitute(f"${{v{operator}${{glob}}}}", {"v": value, "glob": glob}) == value
+
+
+@pytest.mark.parametrize("text", ["${a}" * 1000, f"${{a//x/{'y' * 40}}}", f"${{a#{'?' * 101}}}"])
+def test_variables_make_no_text_beyond_a_limit(text: str) -> None:
+    with pytest.raises(SubstitutionError):
+        substitute(text, {"a": "x" * 1_000_000})
 
 
 @pytest.mark.parametrize("text", ["${a", "${1}", "${a@Q}", "${none:?}", "${a:=" * 30 + "}" * 30])

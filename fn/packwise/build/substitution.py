@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 """The label or annotation that keeps an object from being changed, by the value "disabled"."""
@@ -20,6 +20,9 @@ DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 _NAME = re.compile(r"_*[A-Za-z][_A-Za-z0-9]*|_+")
 _STARTS = re.compile(r"\$\$\{|\$\{")
 _MOST_DEPTH = 20
+_MOST_WILDCARDS = 100
+_LONGEST = 10_000_000
+"""Characters of a text with its variables: few characters may stand for many."""
 
 
 class SubstitutionError(ValueError):
@@ -47,7 +50,7 @@ def _evaluate(text: str, variables: Mapping[str, str], depth: int) -> str:
     if depth > _MOST_DEPTH:
         raise SubstitutionError("variables nest too deep")
     parts: list[str] = []
-    at = 0
+    at, length = 0, 0
     while (match := _STARTS.search(text, at)) is not None:
         parts.append(text[at : match.start()])
         if match[0] == "$${":
@@ -57,8 +60,15 @@ def _evaluate(text: str, variables: Mapping[str, str], depth: int) -> str:
             continue
         end = _end(text, match.end())
         parts.append(_expression(text[match.end() : end], variables, depth))
+        length += len(parts[-1])
+        _refuse_length(length)
         at = end + 1
     return "".join([*parts, text[at:]])
+
+
+def _refuse_length(length: int) -> None:
+    if length > _LONGEST:
+        raise SubstitutionError(f"the text with its variables is longer than {_LONGEST} characters")
 
 
 def _end(text: str, start: int) -> int:
@@ -120,15 +130,85 @@ def _function(value: str, rest: str, variables: Mapping[str, str], depth: int) -
     if rest.startswith("/"):
         is_all = rest.startswith("//")
         old, _, new = rest[2 if is_all else 1 :].partition("/")
-        return value.replace(old, new) if is_all else value.replace(old, new, 1)
+        most = -1 if is_all else 1
+        _refuse_length(len(value) + len(new) * (value.count(old) if is_all else 1))
+        return value.replace(old, new, most)
     raise SubstitutionError(f'"{rest[:40]}" is not supported')
 
 
 def _trim(value: str, glob: str, operator: str) -> str:
-    expression = re.compile(translate(glob))
-    lengths = range(len(value) + 1)
+    """Return the value without the shortest (`#`, `%`) or longest (`##`, `%%`) start or end that the glob matches."""
+    units = _units(glob)
+    is_longest = len(operator) == 2
     if operator.startswith("#"):
-        hits = [at for at in lengths if expression.match(value[:at])]
-        return value if not hits else value[hits[-1 if operator == "##" else 0] :]
-    hits = [at for at in lengths if expression.match(value[at:])]
-    return value if not hits else value[: hits[0 if operator == "%%" else -1]]
+        return value[_match_end(value, units, is_longest=is_longest) :]
+    # An end is a start if both are read backwards.
+    return value[::-1][_match_end(value[::-1], units[::-1], is_longest=is_longest) :][::-1]
+
+
+def _find_last(value: str, units: Sequence[_Unit], start: int) -> int:
+    """Return the end of the last text from `start` on that these units match; -1 without one.
+
+    Python finds the last place of a long text in quadratic time, but not the first one: it is read backwards.
+    """
+    backwards = value[start:][::-1]
+    end = _find_first(backwards, units[::-1], 0)
+    return -1 if end < 0 else len(value) - end + len(units)
+
+
+def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
+    """Return the end of the first text from `start` on that these units match; -1 without one."""
+    literals = [unit.literal for unit in units if unit.literal is not None]
+    if len(literals) == len(units):
+        at = value.find("".join(literals), start)
+        return -1 if at < 0 else at + len(units)
+    # Without a literal text each place costs as many steps as there are characters.
+    if len(units) > _MOST_WILDCARDS:
+        raise SubstitutionError(f"a glob has more than {_MOST_WILDCARDS} characters between two asterisks")
+    expression = "".join([unit.expression for unit in units])
+    match = re.compile(expression).search(value, start)
+    return -1 if match is None else match.end()
+
+
+def _match_end(value: str, units: Sequence[_Unit], *, is_longest: bool) -> int:
+    """Return the end of the shortest or longest start of the value that a glob matches; 0 without one.
+
+    Each text between two `*` is searched for once: its first match leaves the most for the rest.
+    """
+    stars = [at for at, unit in enumerate(units) if unit.is_star]
+    starts, ends = [0, *[at + 1 for at in stars]], [*stars, len(units)]
+    at = _find_first(value[: ends[0]], units[: ends[0]], 0)
+    for place in range(1, len(starts)):
+        find = _find_last if is_longest and place == len(stars) else _find_first
+        at = find(value, units[starts[place] : ends[place]], at) if at >= 0 else -1
+    return max(at, 0)
+
+
+class _Unit(Record):
+    """One character of a glob: the `literal` that it is, or the `bracket` that describes it, or a `?`, or a `*`."""
+
+    literal: str | None = None
+    bracket: str = ""
+    is_star: bool = False
+
+    @property
+    def expression(self) -> str:
+        """The expression of the character."""
+        # Python 3.14 spells the end of a text in lower case.
+        return translate(self.bracket or self.literal or "?")[: -len(r"\Z")]
+
+
+def _units(glob: str) -> list[_Unit]:
+    units: list[_Unit] = []
+    at = 0
+    while at < len(glob):
+        # A bracket may begin with one that closes: `[]a]`, `[!]a]`.
+        first = at + 2 + glob.startswith("[!", at)
+        end = glob.find("]", first) if glob[at] == "[" else -1
+        if end >= 0:
+            units.append(_Unit(bracket=glob[at : end + 1]))
+            at = end + 1
+            continue
+        units.append(_Unit(None if glob[at] in "*?" else glob[at], is_star=glob[at] == "*"))
+        at += 1
+    return units
