@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -124,6 +125,59 @@ def test_every_part_imports_earlier_parts_only() -> None:
 
     assert parts == set(RANK)
     assert wrong == []
+
+
+LARGEST_CIRCLE = 7
+"""Modules of the largest circle: lower it as circles are opened, eight is the most."""
+
+
+def imported_modules() -> dict[str, set[str]]:
+    """The modules of this repository that each module imports, also inside functions and for types only."""
+    known = {name_of(module) for module in MODULES}
+
+    def is_way(name: str, imports: Collection[str]) -> bool:
+        """Whether `name` is a package that only modules are imported from."""
+        below = {each for each in imports if each.rpartition(".")[0] == name}
+        return bool(below) and below <= known
+
+    return {
+        name_of(module): {each for each in imports if each in known and not is_way(each, imports)} - {name_of(module)}
+        for module in MODULES
+        for imports in [set(code(module).imports)]
+    }
+
+
+def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that all reach one another, by Tarjan's algorithm."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    groups: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        number[name] = lowest[name] = len(number)
+        path.append(name)
+        for other in imports[name]:
+            if other not in number:
+                visit(other)
+            if other in path:
+                lowest[name] = min(lowest[name], lowest[other])
+        if lowest[name] == number[name]:
+            at = path.index(name)
+            groups.append(path[at:])
+            del path[at:]
+
+    for name in imports:
+        if name not in number:
+            visit(name)
+    return groups
+
+
+def test_no_circle_of_modules_is_large() -> None:
+    """Whoever reads one module of a circle has to read all of them."""
+    largest = max(circles(imported_modules()), key=len)
+
+    assert len(largest) <= LARGEST_CIRCLE, f"one circle is {', '.join(sorted(largest))}"
 
 
 def test_the_sdk_imports_nothing_of_packwise() -> None:

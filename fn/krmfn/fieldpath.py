@@ -10,17 +10,15 @@ from functools import cache, lru_cache
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile
+from krmfn.value import FieldPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypeAlias
 
     from krmfn.kubeobject import Location, ObjectId
     from krmfn.value import Value
 
 __all__ = ["NOUNS", "FieldError", "FieldPath", "describe", "format_path", "parse_path", "unknown_field"]
-
-FieldPath: TypeAlias = tuple[str | int, ...]
 
 NOUNS: dict[type, str] = {
     str: "a string",

@@ -1,4 +1,4 @@
-"""The type of a YAML value once it is read: the JSON types, with string keys."""
+"""The types of a YAML value once it is read (the JSON types, with string keys), and of the path to a part of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["Scalar", "Value"]
+__all__ = ["FieldPath", "Scalar", "Value"]
 
+FieldPath: TypeAlias = tuple[str | int, ...]
 Scalar: TypeAlias = str | int | float | bool | None
 Value: TypeAlias = "Scalar | Mapping[str, Value] | Sequence[Value]"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import grouped_lines
 from krmfn.run import run
-from packwise.objects.lists import is_list, put_back, taken_apart
 from packwise.pipeline import render
 from packwise.select.selection import Package
 
@@ -32,13 +31,20 @@ def _lines(results: Sequence[Result]) -> list[str]:
 
 def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
-    has_lists = any(is_list(item) for item in read.items)
+    has_lists = any(_is_list(item) for item in read.items)
     items, rendered = _rendered_lists(read) if has_lists else _render(read.items, read.function_config)
     return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
 
 
+def _is_list(item: KubeObject) -> bool:
+    kind = item.value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List")
+
+
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
     """Return the output items and their render. Some items are lists themselves."""
+    from packwise.objects.lists import put_back, taken_apart
+
     _, rendered = _render(taken_apart(read.items), read.function_config)
     return (*put_back(read.items, rendered.kept), *rendered.generated), rendered
 

@@ -25,8 +25,7 @@ from krmfn.yamltext.writer import block_lines, double_quoted, flow, flow_key, li
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
+    from krmfn.value import FieldPath, Value
     from krmfn.yamltext.reader import YamlNode
 
 # One anchor or tag, and what stands behind it.

@@ -18,7 +18,7 @@ from krmfn.yamltext.writer import double_quoted, scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from krmfn.fieldpath import FieldPath
+    from krmfn.value import FieldPath
 
 
 class Span(Record):

@@ -19,8 +19,7 @@ from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krmfn.fieldpath import FieldPath
-    from krmfn.value import Scalar, Value
+    from krmfn.value import FieldPath, Scalar, Value
     from krmfn.yamltext.reader import Row
 
 _BOM = "\ufeff"

@@ -16,8 +16,7 @@ from krmfn.yamltext.error import YamlError, error_at
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
+    from krmfn.value import FieldPath, Value
 
 # Line breaks: LF and CRLF everywhere, and those that YAML 1.1 has besides: CR, NEL, LS and PS. libyaml and kyaml end
 # a line at each of them; editors, and so the places in error messages, at LF only.

@@ -28,12 +28,6 @@ def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[K
     return tuple(item if entries_of(item) else next(answers) for item in items if not is_generated(item.value))
 
 
-def is_list(item: KubeObject) -> bool:
-    """Return True if the kind is a List."""
-    kind = item.value.get("kind")
-    return isinstance(kind, str) and kind.endswith("List")
-
-
 def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
     """Return the objects in a List, also in a List within it, or none for other objects.
 

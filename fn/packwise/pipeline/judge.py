@@ -13,8 +13,8 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload
 from packwise.frontends.grove.admission import differing_rules
+from packwise.frontends.grove.build_gangs import NAME_RULES
 from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
-from packwise.frontends.grove.podcliqueset import NAME_RULES
 from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.keys import key_findings
 from packwise.objects.identity import group_and_kind

@@ -8,6 +8,8 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
+from krmfn.result import Severity
+from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,
@@ -511,3 +513,34 @@ def _groups(pcs: PodCliqueSet, entry: MapEntry) -> Iterable[tuple[int, tuple[int
 def _labels(replica: int, entry: MapEntry) -> Mapping[str, str]:
     labels = {REPLICA: str(replica), EPOCH: entry.epoch, ROLE: entry.role.value}
     return {**labels, GENERATION: entry.generation} if entry.generation else labels
+
+
+LENGTH = Rule(
+    "podgang-name-length",
+    "The name of a PodGang with its epoch is too long for a label.",
+    "spec/grove-releases.md#length",
+    Severity.WARNING,
+)
+NAME_RULES = (LENGTH,)
+"""Rules of the names of PodGangs."""
+
+_LONGEST = 63
+_GROUPS = (*TEMPLATE, "podCliqueScalingGroups")
+
+
+def long_names(workload: KubeObject, plans: Iterable[GangPlan]) -> Iterator[Finding]:
+    """Yield a finding for the workload and each scaling group with too long a PodGang name. It shows the longest
+    one.
+    """
+    longest: dict[FieldPath, str] = {}
+    for plan in plans:
+        place = ("metadata", "name") if plan.is_base else (*_GROUPS, plan.groups[0][0], "name")
+        if len(plan.name) > max(_LONGEST, len(longest.get(place, ""))):
+            longest[place] = plan.name
+    for place, name in longest.items():
+        message = (
+            f'becomes PodGang "{name}", whose name has {len(name)} characters; pods carry it as the label '
+            f"grove.io/podgang, which takes at most {_LONGEST}, so the operator cannot create them: shorten the name "
+            f"by {len(name) - _LONGEST}"
+        )
+        yield Finding.of(LENGTH, workload, place, message, when_written=Severity.ERROR)

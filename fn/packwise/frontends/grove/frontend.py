@@ -25,14 +25,15 @@ from packwise.frontends.grove.admission import (
     scheduled_pods,
 )
 from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise, pod_specs
-from packwise.frontends.grove.build_gangs import build_gangs, count_entries, plans_of_entries, plans_of_template
-from packwise.frontends.grove.podcliqueset import (
+from packwise.frontends.grove.build_gangs import (
     NAME_RULES,
-    PodCliqueSet,
-    chosen_topology,
+    build_gangs,
+    count_entries,
     long_names,
-    resolve_topology,
+    plans_of_entries,
+    plans_of_template,
 )
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.book import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.grove.schema import check_shape

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
 from packwise.kubernetes.validation import read_nanos
 from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.placement import Schedulers
     from packwise.revisions.grove import Revision
 
@@ -67,37 +63,6 @@ def anchor_podgang(workload: str, replica: int, epoch: str) -> str:
 def group_podgang(workload: str, replica: int, epoch: str, group: str, group_replica: int) -> str:
     """Return the PodGang of one scaling group replica beyond the anchors. `group_replica` is absolute."""
     return f"{workload}-{replica}-{epoch}-{group}-{group_replica}"
-
-
-LENGTH = Rule(
-    "podgang-name-length",
-    "The name of a PodGang with its epoch is too long for a label.",
-    "spec/grove-releases.md#length",
-    Severity.WARNING,
-)
-NAME_RULES = (LENGTH,)
-"""Rules of these names."""
-
-_LONGEST = 63
-_GROUPS = (*TEMPLATE, "podCliqueScalingGroups")
-
-
-def long_names(workload: KubeObject, plans: Iterable[GangPlan]) -> Iterator[Finding]:
-    """Yield a finding for the workload and each scaling group with too long a PodGang name. It shows the longest
-    one.
-    """
-    longest: dict[FieldPath, str] = {}
-    for plan in plans:
-        place = ("metadata", "name") if plan.is_base else (*_GROUPS, plan.groups[0][0], "name")
-        if len(plan.name) > max(_LONGEST, len(longest.get(place, ""))):
-            longest[place] = plan.name
-    for place, name in longest.items():
-        message = (
-            f'becomes PodGang "{name}", whose name has {len(name)} characters; pods carry it as the label '
-            f"grove.io/podgang, which takes at most {_LONGEST}, so the operator cannot create them: shorten the name "
-            f"by {len(name) - _LONGEST}"
-        )
-        yield Finding.of(LENGTH, workload, place, message, when_written=Severity.ERROR)
 
 
 COHERENT = "Coherent"
