@@ -149,6 +149,30 @@ spec: {levels: [{nodeLabel: topology.kubernetes.io/zone}, {nodeLabel: example.co
     ]
 
 
+def misspelt_keys(number: int) -> list[str]:
+    """One JobSet with as many jobs, each with a key of KAI that is misspelt."""
+    head = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: shop, labels: {kai.scheduler/queue: top}}
+spec:
+  replicatedJobs:
+"""
+    job = """\
+  - name: job-NUMBER
+    template:
+      spec:
+        template:
+          metadata:
+            annotations:
+              gpu-fracton: "0.5"
+          spec:
+            schedulerName: kai-scheduler
+            containers: [{name: main, image: "example.com/train:1"}]
+"""
+    return [SETTINGS, head + "".join(repeated(number, job))]
+
+
 def ring_of_queues(number: int) -> list[str]:
     """Each queue is the parent of the next one."""
     settings, topology, _, *own = kai_workloads(number)
@@ -272,6 +296,7 @@ INPUTS: dict[str, Callable[[int], list[str]]] = {
         dynamo_graphs,
         osmo,
         kai_workloads,
+        misspelt_keys,
         ring_of_queues,
         kueue_queues,
         kueue_jobs,

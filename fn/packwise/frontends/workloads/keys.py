@@ -307,17 +307,23 @@ def mend(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
 
     Raise FieldError if an anchor or alias prevents it.
     """
-    if not is_scheduled(item, kai_name):
+    return item.edit_all([_edit(*move) for move in _moves(item)]) if is_scheduled(item, kai_name) else item
+
+
+def _edit(path: FieldPath, target: FieldPath, value: Value) -> tuple[FieldPath, Callable[..., KubeObject]]:
+    """Return a move as an edit of the entry that holds both places, if they are in one entry of a list."""
+    start = next((at + 1 for at, step in enumerate(path) if isinstance(step, int)), 0)
+    start = start if path[:start] == target[:start] else 0
+    return path[:start], partial(_move, path=path[start:], target=target[start:], value=value)
+
+
+def _move(item: KubeObject, at: FieldPath, path: FieldPath, target: FieldPath, value: Value) -> KubeObject:
+    if item.get((*at, *target)) is not None:
+        # Whoever wrote it there has decided which value counts.
         return item
-    for path, target, value in list(_moves(item)):
-        if item.get(target) is not None:
-            # Whoever wrote it there has decided which value counts.
-            continue
-        if path[:-1] == target[:-1]:
-            item = item.rename(path, str(target[-1]))
-        else:
-            item = item.set(target, value).remove(path, prune=True, keep_comments=True)
-    return item
+    if path[:-1] == target[:-1]:
+        return item.rename((*at, *path), str(target[-1]))
+    return item.set((*at, *target), value).remove((*at, *path), prune=True, keep_comments=True)
 
 
 def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
