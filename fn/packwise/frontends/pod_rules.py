@@ -124,7 +124,8 @@ _HUGE = Rule(
     "spec/kubernetes.md#2.7",
     Severity.WARNING,
 )
-RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE)
+SCHEDULER_NAME = Rule("pod-scheduler-name", "The name of a pod's scheduler is not a string.", "spec/kubernetes.md#2.10")
+RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME)
 """The rules of pods, whoever creates them."""
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")

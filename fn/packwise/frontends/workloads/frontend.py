@@ -13,7 +13,7 @@ from packwise.frontends.candidates import candidates
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.workloads.groups import gangs, idle_reason, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
-from packwise.frontends.workloads.rules import advice, no_group, pod_findings, unscheduled_keys
+from packwise.frontends.workloads.rules import advice, no_group, pod_findings, scheduler_name_findings, unscheduled_keys
 from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
@@ -200,6 +200,9 @@ def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
 def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
     """Return the plan of a workload, or None if KAI does not schedule it and it has no finding."""
     item = workload.item
+    refused = tuple(scheduler_name_findings(workload))
+    if refused:
+        return WorkloadPlan(item, refused)
     if not workload.scheduled_templates:
         findings = tuple(unscheduled_keys(workload))
         return WorkloadPlan(item, findings) if findings else None

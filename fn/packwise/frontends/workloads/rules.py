@@ -5,11 +5,11 @@ The problems of its pods come first, as the API server reports them. Source: spe
 
 from __future__ import annotations
 
-from krmfn.fieldpath import format_path
+from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.frontends.pod_rules import layer_problems, pod_problems
+from packwise.frontends.pod_rules import SCHEDULER_NAME, layer_problems, pod_problems
 from packwise.frontends.workloads.groups import (
     MIN_SCALE,
     is_own,
@@ -47,7 +47,7 @@ from packwise.frontends.workloads.workload import (
     queue,
     wrong_delays,
 )
-from packwise.kubernetes.validation import atoi
+from packwise.kubernetes.validation import atoi, unmarshal_error
 from packwise.lenient import mapping
 from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
 from packwise.wording import list_known
@@ -484,6 +484,25 @@ _BY_TEMPLATE = frozenset({"JobSet", "LeaderWorkerSet", "Notebook"})
 
 _COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
 """The groupings of kinds whose controller fills in what containers lack."""
+
+
+def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:
+    """Report names of schedulers that are not strings. A built-in kind is refused in the words of Go's decoder."""
+    kind = workload.kind
+    for template in workload.templates:
+        written = template.spec.get("schedulerName")
+        path = (*template.path, "spec", "schedulerName")
+        if written is None or isinstance(written, str) or workload.item.get(path) != written:
+            continue
+        text = None
+        if kind is not None and kind.group in _BUILT_IN:
+            version = workload.item.api_version.rpartition("/")[2]
+            dotted = ".".join([step for step in path if isinstance(step, str)])
+            error = unmarshal_error(written, "string", f"PodSpec.{dotted}")
+            text = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {error}'
+        message = f"must be a string; got {describe(written)}: the API server refuses the {workload.item.kind}"
+        stage = None if text is None else Stage.SCHEMA
+        yield Finding.of(SCHEDULER_NAME, workload.item, path, message, operator_message=text, stage=stage)
 
 
 def pod_findings(workload: Workload) -> Iterator[Finding]:
