@@ -61,7 +61,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
 export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test goldens check mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-release image-check lock pins sbom audit docs go-types update-goldens clean test-slow test-without-native native-tools interpreters
+.PHONY: help setup browser demo test goldens check prose mutants lint format types qualify tools e2e e2e-tools e2e-packages fuzz fuzz-merge yaml-suite bench bench-smoke bench-instructions wheel release-check image image-tools image-test image-release image-check lock pins sbom audit docs go-types update-goldens clean test-slow test-without-native native-tools interpreters
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -104,7 +104,7 @@ test-slow: setup ## run the tests of real clients and goldens, and those that st
 
 # The tests of cases and tables, which start no processes.
 CASES := $(addprefix tests/,builds diff discovery explain frontends krmfn migrate place render schedulers topology validate \
-  test_architecture.py test_contract.py test_explain.py test_glossary.py test_registry.py)
+  test_architecture.py test_contract.py test_explain.py test_glossary.py test_prose.py test_registry.py)
 
 # Python that differs from the last commit. `make types` looks at everything, in `make qualify`.
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } 2> /dev/null \
@@ -113,6 +113,9 @@ CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files --ot
 check: lint ## lint, the types of the files that changed and the tests of cases, less than a minute: before every commit
 	@$(if $(CHANGED),$(BIN)/pyright $(CHANGED),echo "no file of Python changed since the last commit: no types to check")
 	$(BIN)/pytest $(PROCESSES) -m "not ($(SLOW) or hypothesis)" $(CASES)
+
+prose: setup ## print the sentences of docstrings, messages and pages that break a rule of style, with a better way to say each
+	@$(BIN)/python -m tests.prose
 
 # What the operators' own code answered, whole: workloads, placements, objects, differences.
 GOLDENS := tests/test_goldens.py tests/place/test_kai_goldens.py tests/cli/test_cli_place_clusters.py tests/validate/test_goldens.py \

@@ -249,7 +249,7 @@ def _holds(text: str, root: FieldPath, value: Value) -> bool:
 def _needs_others(source: Source) -> bool:
     """Return True if the text is invalid alone: it has an alias to another item's anchor, or JSON that is not YAML.
 
-    Such an item is rewritten from its value because its text cannot be spliced.
+    Its text cannot be spliced, so the item is rewritten from its value.
     """
     try:
         read(source.text)

@@ -468,8 +468,8 @@ class KubeObject:
         """Return the object without the part at `path`, or unchanged if there is none. `prune` also removes emptied
         parents.
 
-        `keep_comments` keeps the comments within as lines in its place. Raise FieldError if an anchor on the way is
-        used elsewhere or a comment cannot be kept.
+        `keep_comments` leaves its comments there as lines. Raise FieldError if an anchor on the way is used elsewhere
+        or a comment cannot be kept.
         """
         return self._splice(*without_value(self, _steps(path), prune=prune, keep_comments=keep_comments))
 
@@ -488,7 +488,7 @@ class KubeObject:
         return self._splice(*with_name(self, _steps(path), name))
 
     def nest(self, path: FieldPath | str, outer: str) -> KubeObject:
-        """Return the object with the entry at `path` moved into a new mapping `outer` in its place.
+        """Return the object with the entry at `path` moved into a new mapping `outer` there.
 
         Raise FieldError if the entry is missing or spans lines, or if `outer` exists beside it.
         """

@@ -13,8 +13,8 @@ __all__ = ["Remark", "remarks"]
 class Remark(Record):
     """A comment that begins with the function's word. `text` is the rest of it.
 
-    `location` is its own place. `about` is the line that it refers to, counted as in `location`: the line that it ends,
-    or the next line with other content than comments.
+    `location` is its own place. `about` is the line that it refers to, counted as in `location`. It is the line of the
+    comment if that has other content, else the next line with content.
     """
 
     text: str

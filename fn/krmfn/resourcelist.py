@@ -336,8 +336,8 @@ class ResourceList:
     def parse(cls, text: str | bytes) -> ResourceList:
         """Parse the ResourceList in `text`, YAML or JSON. Bytes are UTF-8.
 
-        Raise ResourceListError if it is empty, not UTF-8, not YAML, not a ResourceList of a known version, or if its
-        items are not a list of mappings.
+        Raise ResourceListError if it is not UTF-8, YAML or a ResourceList of a known version. Also raise it if the text
+        is empty or the items are not a list of mappings.
         """
         decoded = text if isinstance(text, str) else decode(text)
         _refuse_others(decoded)

@@ -92,8 +92,8 @@ class ResultFile(Record):
 class Result(Record):
     """A message of a function about its input.
 
-    `tags` are free-form. These have a meaning here: `line` and `column` (1-based in the file), `rule` (a stable id),
-    and `order` (the place among the texts of the `stage` that refuses the object).
+    `tags` are free-form. `line` and `column` are 1-based in the file. `rule` is a stable id. `order` is the place among
+    the texts of the `stage` that refuses the object.
     """
 
     message: str

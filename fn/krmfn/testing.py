@@ -1,10 +1,10 @@
 """Case folders for the tests of a function: its inputs and expected outputs.
 
     cases/adds-a-label/
-      input.yaml        a ResourceList; or, in its place, the manifests of a package, and
-      _fnconfig.yaml    the functionConfig, where the case has one
-      _expected.yaml    what must be on stdout, byte for byte; absent when that is nothing
-      _stderr.txt       what must be on stderr; absent when that is nothing
+      input.yaml        a ResourceList, or the manifests of a package, and
+      _fnconfig.yaml    the functionConfig, if the case has one
+      _expected.yaml    the exact stdout; absent if it is empty
+      _stderr.txt       the exact stderr; absent if it is empty
 
 The exit code must be 1 if stderr has a line that starts with `error:`, else 0. Source of the layout: the golden tests
 of the Go SDK (krm-functions-sdk go/fn/testhelpers/golden.go).

@@ -274,8 +274,8 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
     Comments, indentation, flow style and line ends are preserved. A text with this value is returned unchanged. An
     index one past the end of a list appends. An alias on the way is expanded in place.
 
-    Raise YamlError if the text is unreadable up to the value, a parent has another type, an index is out of range, or
-    an anchor on the way is used elsewhere, because the edit would appear there too.
+    Raise YamlError if the text is unreadable up to the value, a parent has another type, or an index is out of range.
+    Also raise it if an anchor on the way is used elsewhere: the edit would appear there too.
     """
     nodes = find(text, path)
     if not nodes:
@@ -292,9 +292,9 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
 def remove_value(text: str, path: FieldPath, *, prune: bool = False, keep_comments: bool = False) -> str:
     """Return `text` without the value at `path` and its key, or unchanged if there is none.
 
-    Its lines are removed and other comments stay. With `keep_comments` its own comments stay as lines in its place. A
-    parent without entries becomes `{}` or `[]`. With `prune` it is removed too, and so are its emptied parents except
-    the root. Raise YamlError as in `set_value`, and if a comment cannot be kept.
+    Its lines are removed and other comments stay. With `keep_comments` its own comments stay there as lines. A parent
+    without entries becomes `{}` or `[]`. With `prune` it is removed too, and so are its emptied parents except the
+    root. Raise YamlError as in `set_value`, and if a comment cannot be kept.
     """
     removed = _without_value(text, path, prune=prune)
     if not keep_comments or removed == text or "#" not in text:
@@ -351,7 +351,7 @@ def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[
 
 
 def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, value: Value) -> str:
-    """Return `lined` with `value` at a path of which only `nodes` exist."""
+    """Return `lined` with `value` at a path. Only `nodes` of the path exist."""
     node = nodes[-1]
     depth = len(nodes) - 1
     step = path[depth]

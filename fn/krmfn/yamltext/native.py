@@ -1,7 +1,7 @@
 """The native core if installed: the distribution krmfn-native, built from `fn/krmfn-native`.
 
-Its results are equal to those of the Python code, in less time. Without the core or with another krmfn's, `Tree` is
-None and the Python code reads and writes.
+Its results equal the results of the Python code, in less time. Without the core or with another krmfn's, `Tree` is None
+and the Python code reads and writes.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def rename_key(text: str, path: FieldPath, name: str) -> str:
 
 
 def nest_entry(text: str, path: FieldPath, outer: str) -> str:
-    """Return `text` with the entry at `path` as the only one of a new mapping `outer` in its place.
+    """Return `text` with the entry at `path` as the only one of a new mapping `outer` there.
 
     Raise YamlError if the entry is missing or spans lines, or if `outer` is a key beside it.
     """
@@ -177,7 +177,7 @@ def placed_comments(text: str) -> list[tuple[int, str]]:
 def with_lost_comments(before: str, after: str, line: int) -> str:
     """Return `after`, which lacks an entry of `before`, with that entry's comments as separate lines.
 
-    They are put at the place of the entry, whose line begins at offset `line` of `before`. Raise YamlError if that is
+    They are put at the place of the entry. Its line begins at offset `line` of `before`. Raise YamlError if that is
     impossible.
     """
     lost = _missing(comments(before), comments(after))

@@ -293,8 +293,8 @@ def read(text: str, *, is_kept: bool = True) -> Value:
     With `is_kept`, its nodes are kept for a while for searches of places.
 
     Scalars, aliases and `<<` have kyaml's meaning. Keys that are not strings become the strings of Go's JSON
-    conversion. Raise YamlError if it is not YAML, has a duplicate key or more than one document, is nested deeper than
-    500 levels, has more than five million nodes, or aliases that expand to more than a million.
+    conversion. Raise YamlError if it is not YAML, has a duplicate key or more than one document. Also raise it above
+    500 levels, five million nodes, or a million nodes from aliases.
     """
     _refuse_disputed(text)
     return (tree_of if is_kept else new_tree)(text).value()
@@ -304,8 +304,8 @@ def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
     """Return the `wanted` words that are keys or other scalars of the one YAML document in `text`, after reading
     escapes.
 
-    Return None if only `read` can tell: for an unreadable document, for one that is neither a mapping nor a list, for
-    anchors, tags or keys that are not strings, or without the native core.
+    Return None if only `read` can tell: if the document is unreadable, or neither a mapping nor a list. Also return None
+    for anchors, tags and keys that are not strings, and without the native core.
     """
     try:
         _refuse_disputed(text)

@@ -288,7 +288,7 @@ class Store(Protocol):
         ...
 
     def write(self, name: str, entry: bytes) -> None:
-        """Write the entry atomically. Of several writers the last one wins."""
+        """Write the entry atomically. The last of several writers wins."""
         ...
 
     def remove(self, name: str) -> None:

@@ -149,7 +149,7 @@ def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[La
 
 
 def results_of(layers: Sequence[Layer]) -> list[Result]:
-    """Return the results of all layers. Later layers add those about their own files, and rules of packages appear
+    """Return the results of all layers. Later layers add results about their own files, and rules of packages appear
     once.
     """
     results = list(layers[0].rendered.results)

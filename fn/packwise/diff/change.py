@@ -393,7 +393,7 @@ def _size(digits: str) -> tuple[int, str]:
 
 
 def by_identity(items: Iterable[KubeObject]) -> dict[Identity, KubeObject]:
-    """Return the objects by identity without epochs. Of two equal ones the first counts."""
+    """Return the objects by identity without epochs. The first of two equal ones counts."""
     listed = list(items)
     items_by_identity: dict[Identity, KubeObject] = {}
     for key, item in zip(stable_identities([item.value for item in listed]), listed, strict=True):

@@ -84,7 +84,7 @@ def state_before(package: Package) -> State:
 def state_after(package: Package, earlier: Package) -> State:
     """Return the state after a change. Updates are judged against `earlier`, the other state's package.
 
-    If updates would be refused, the objects are those that they would lead to. A workload with only gangs in `earlier`
+    If updates would be refused, the objects are the results of these updates. A workload with only gangs in `earlier`
     runs already and counts as unchanged.
     """
     if not _is_rendered(package):

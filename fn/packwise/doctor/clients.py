@@ -1,7 +1,8 @@
 """Clients that would run packwise in a folder, and the content of each configuration there, for `packwise doctor`.
 
-They are recognized by the content of their files in any place: an Application with the plugin, a Flux Kustomization of
-a folder that `packwise render --layout gitops` writes, and commands, hooks or components named packwise.
+They are recognized by the content of their files in any place. Signs are an Application with the plugin, a Flux
+Kustomization of a folder that `packwise render --layout gitops` writes, and commands, hooks or components named
+packwise.
 """
 
 from __future__ import annotations

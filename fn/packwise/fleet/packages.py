@@ -79,7 +79,7 @@ class FunctionConfiguration(Record):
 class FleetPackage(Record):
     """A separately rendered folder, the sorted paths of all its inputs, and its problems.
 
-    Of the `files`, the ones `around` hold configurations and definitions for it and are not rendered themselves.
+    The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
     """
 
     folder: str

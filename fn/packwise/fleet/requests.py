@@ -46,7 +46,7 @@ _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL
 class PackageSide(Record):
     """A package in one tree: everything that it reads, and the problems that prevent its render in a fleet.
 
-    Of the `files`, the ones `around` hold configurations and definitions for it and are not rendered themselves.
+    The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
     """
 
     folder: str

@@ -88,9 +88,9 @@ def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generat
     """Yield the index of each task and its result as they complete.
 
     Tasks and results are pickled between processes, and `work` by its name. `tasks` is read only as far as there are
-    workers, so that memory stays bounded. A task whose worker is lost, for example killed for lack of memory, runs
-    again at the end without others. If that worker is lost too, the answer is Lost. The caller must close or exhaust
-    the iterator, so that no process outlives it.
+    workers, so that memory stays bounded. A task of a lost worker, for example killed for lack of memory, runs again at
+    the end without others. If that worker is lost too, the answer is Lost. The caller must close or exhaust the
+    iterator, so that no process outlives it.
 
     Raise the exceptions of `work`, or WorkersError if no worker can run.
     """

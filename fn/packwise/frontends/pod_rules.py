@@ -1,10 +1,10 @@
 """Rules of the API server about pods that an operator creates, and requests that no node of a cluster meets.
 
-Source: Kubernetes v1.34, pkg/apis/core/validation (ValidateContainerResourceRequirements,
-validateContainerCommon, ValidateTolerations).
+Source: Kubernetes v1.34, pkg/apis/core/validation (ValidateContainerResourceRequirements, validateContainerCommon,
+ValidateTolerations).
 
-A pod template inside a custom resource is not validated as a pod: the workload is taken, and each of its pods is
-refused when the operator creates it.
+The API server does not validate a pod template inside a custom resource as a pod. It accepts the workload, and refuses
+each of its pods when the operator creates it.
 """
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ def _list(value: Value) -> list[Value]:
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems of the keys of a pod that KAI schedules, whoever makes the pod."""
+    """Yield problems of the keys of a pod of any maker that KAI schedules."""
     # Few inputs have pods.
     from packwise.frontends.workloads.keys import WORKLOAD_KEYS
 

@@ -123,7 +123,7 @@ class Topology(Record):
 
 
 class Facts(Record):
-    """`levels` are those of the one topology, `comments` their remarks, and `source` their origin.
+    """`levels` are the one topology's, `comments` their remarks, and `source` their origin.
 
     `topologies` are the cluster's own objects. `profiles` are the names of scheduler profiles, the default first.
     `revision_source` is the evidence for the revision, or "" if the user named it.
@@ -155,7 +155,7 @@ def facts_of(items: Iterable[KubeObject]) -> Facts:
 
 
 def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
-    """Return the revision that the cluster shows and the evidence. Of several, the newest counts."""
+    """Return the revision that the cluster shows and the evidence. The newest of several counts."""
     if deployed is not None:
         return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
     if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):

@@ -535,7 +535,7 @@ _EMPTY = "stdin holds no Kubernetes object; run the command before packwise in t
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:
-    """Return True if there is an error outside other tools' files. Errors in those do not prevent judgement."""
+    """Return True if there is an error outside other tools' files. Their errors do not prevent judgement."""
     return bool(exit_code([result for result in results if not _is_foreign(result)]))
 
 

@@ -338,7 +338,7 @@ def go_number(value: float) -> str:
 def unmarshal_error(value: Value, go: str, field: str = "", *, digits: str = "") -> str:
     """Return the error of `json.Unmarshal` about a value that is not of the type `go`, at `field` of its struct.
 
-    `digits` are those of a number of the wrong kind.
+    `digits` are the digits of a number of the wrong kind.
     """
     target = f"struct field {field}" if field else "value"
     return f"json: cannot unmarshal {_go_kind(value, digits)} into Go {target} of type {go}"

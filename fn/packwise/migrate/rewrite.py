@@ -400,8 +400,8 @@ def migrate(
 ) -> Migrated:
     """Return `package` as `target` writes it. `source` is its revision if its configuration shows none.
 
-    `keep_pack_domain` keeps that field in workloads: the webhook accepts a topology's name and the move to `pack` only
-    one after the other once the workload runs (spec/grove.md#5).
+    `keep_pack_domain` keeps that field in workloads. Once the workload runs, the webhook accepts a topology's name and
+    the move to `pack` only one after the other (spec/grove.md#5).
     """
     inventory, selection = read_package(package)
     evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()

@@ -64,7 +64,7 @@ class Index(Record):
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Index:
-        """Return the index of `items`. Of two with one identity the first counts."""
+        """Return the index of `items`. The first of two with one identity counts."""
         users: dict[Identity, KubeObject] = {}
         generated: dict[Identity, KubeObject] = {}
         by_kind: dict[tuple[str, str], list[KubeObject]] = {}

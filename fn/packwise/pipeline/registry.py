@@ -73,11 +73,11 @@ class FrontEndEntry(Record):
 class SchedulerEntry(Record):
     """A scheduler. `load` imports it and `rules` imports its table of rules.
 
-    A scheduler with a `backend` is imported only for revisions whose operator has that scheduler backend. For a render,
-    one with a `word` is imported only if an input text has the word or objects of `emit_word` are written. `queued`
-    imports the source of pods that it queues itself, or is None if front ends pass it all pods. `simulate` imports its
-    simulation, or is None without one. `webhook` is the component that refuses objects by its rules, if it is not the
-    operator. `speaker` is the component quoted by its rules, or "" for an operator.
+    A scheduler with a `backend` is imported only for revisions with an operator that has that scheduler backend. For a
+    render, one with a `word` is imported only if an input text has the word or objects of `emit_word` are written.
+    `queued` imports the source of pods that it queues itself, or is None if front ends pass it all pods. `simulate`
+    imports its simulation, or is None without one. `webhook` is the component that refuses objects by its rules, if it
+    is not the operator. `speaker` is the component quoted by its rules, or "" for an operator.
     """
 
     load: Callable[[], Scheduler]

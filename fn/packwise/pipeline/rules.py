@@ -1,7 +1,7 @@
 """Every rule of a render's results, and the choice of the reported findings by rule.
 
 The configuration's `rules` and comments select findings and their severity. Users can choose warnings and infos freely.
-An error means that a component refuses the object: a comment can ignore it only at its line, and then no objects are
+An error means that a component refuses the object. A comment can ignore it only at its line, and then no objects are
 rendered from it. Errors that other objects depend on cannot be ignored. A comment, `# packwise: ignore[rule, rule]
 reason`, applies to the line that it ends, or to the next line with other content. If a field starts a block, it applies
 to the field's own line and not to the block.

@@ -74,7 +74,7 @@ class Rendered(Record):
 
     @property
     def judged_workloads(self) -> tuple[KubeObject, ...]:
-        """Return the judged workloads: those with a plan, then those that only a scheduler judges."""
+        """Return the judged workloads: first all with a plan, then all that only a scheduler judges."""
         planned = {plan.workload for plan in self.plans}
         return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])
 
@@ -202,8 +202,8 @@ class _Written(Record):
     objects.
 
     `findings` are about workloads. Errors about `ignorable` objects may be ignored. `statuses` are the topologies' by
-    name and `conditions` those for users' objects. `notices` report conditions without an annotation. `workloads` are
-    the ones that a scheduler judges itself.
+    name and `conditions` the users' objects'. `notices` report conditions without an annotation. `workloads` are the
+    ones that a scheduler judges itself.
     """
 
     generated: tuple[Generated, ...]

@@ -151,7 +151,7 @@ def _summary(placed: Placed) -> tuple[str, str]:
 
 
 def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) -> Iterator[list[str]]:
-    """The lines of these gangs. Of neighbours that are alike, the first one has lines of its own.
+    """The lines of these gangs. The first of equal neighbours has its own lines.
 
     A few gangs that fit have lines of their own each, for their nodes differ.
     """
@@ -166,7 +166,7 @@ def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) 
 
 
 def _likeness(placed: Placed, index: int) -> tuple[object, ...]:
-    """What the lines of a gang have in common with those of gangs whose names differ in numbers alone."""
+    """Return the common part of the lines of gangs with names that differ only in numbers."""
     gang = placed.placing.gangs[index]
     outline = gang.gang
     sets = [_DIGITS.sub("#", name) for name, _ in gang.spread]
@@ -175,7 +175,7 @@ def _likeness(placed: Placed, index: int) -> tuple[object, ...]:
 
 
 def _alike_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
-    """The names of further gangs that are alike, and the domain or the only node of each."""
+    """Yield the names of further equal gangs, and the domain or the only node of each."""
     if not others:
         return
     names = [visible(gang.gang.name) for gang in others[:_NAMED]]

@@ -52,7 +52,7 @@ class RenderReport(Record):
         return stderr_lines(results, self.verbosity, coloured=self.is_coloured)
 
     def end(self, results: Iterable[Result], done: str = "") -> list[str]:
-        """Return the last line: what was `done`, the number of hidden `results`, and the coverage."""
+        """Return the last line: the actions `done`, the number of hidden `results`, and the coverage."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
         return ending(last, self.coverage.detail_lines, self.verbosity)

@@ -27,7 +27,7 @@ class Known(Enum):
 
 
 class Texts(Enum):
-    """Whose words the webhook uses."""
+    """The words that the webhook uses."""
 
     SERVICES = auto()
     """Sentences about services and profiles."""

@@ -138,10 +138,10 @@ class Limits(Record):
 
 
 class WorkloadFields(Record):
-    """The workload fields that an API has beyond those of the API `beyond`, by part.
+    """The workload fields that an API has and the API `beyond` lacks, by part.
 
-    `strategies` are types of an updateStrategy. `is_known` is false if the fields are only possible. Such a field in a
-    workload is no evidence of the release.
+    `strategies` are types of an updateStrategy. `is_known` is false if the fields are only possible. A possible field
+    in a workload is no evidence of the release.
     """
 
     beyond: str

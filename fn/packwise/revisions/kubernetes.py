@@ -84,7 +84,7 @@ class KubernetesRelease(Record):
         return self.name.removeprefix("v")
 
     def effective(self, wanted: Iterable[str]) -> frozenset[str]:
-        """Return the effective gates of `wanted`: those of the release with all their own needs met."""
+        """Return the effective gates of `wanted`: gates of the release with all their own needs met."""
         has = {gate for gate in wanted if gate in self.gates} | self.always_on
         return frozenset(gate for gate in has if has.issuperset(NEEDS[gate]) or gate in self.always_on)
 

@@ -232,7 +232,7 @@ class Package(Record):
     """The items of a ResourceList or the documents of files. `function_config` is packwise's own configuration.
 
     `baseline` holds the objects before the change under review, or is None. `configured_before` is their own
-    configuration, or None to use the current one. `crds` are the cluster's and win over those among the items.
+    configuration, or None to use the current one. `crds` are the cluster's and win over CRDs among the items.
     `documents` are OSMO's and not Kubernetes objects, and `documents_before` the baseline's. `values` are the command
     line's for document templates.
 

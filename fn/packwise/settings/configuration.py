@@ -442,7 +442,7 @@ def held_configuration(item: KubeObject) -> KubeObject | None:
 
 
 def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
-    """Return the names with which pods select KAI: its own, and those in configurations among the items."""
+    """Return the names with which pods select KAI: its own, and the names in configurations among the items."""
     names = {KAI_PROFILE}
     for item in items:
         # Few ConfigMaps hold one, and some hold much.

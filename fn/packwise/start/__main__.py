@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _archive(before: Container[str]) -> bytes:
-    """Return the imported modules without those `before`, and the compiled patterns."""
+    """Return the modules imported since `before`, and the compiled patterns."""
     modules = {name: _entry(name) for name in sys.modules if name not in before and name.partition(".")[0] in _OWN}
     return dumps((interpreter(), modules, list(_patterns())))
 

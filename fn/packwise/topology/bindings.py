@@ -85,7 +85,7 @@ def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
 def webhook_problems(
     item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """Yield the operator's webhook's refusals. `enabled` are schedulers, and `with_topologies` those with
+    """Yield the operator's webhook's refusals. `enabled` are all schedulers, and `with_topologies` the ones with
     topologies.
     """
     yield from ((UNIQUE, problem) for problem in _duplicate_levels(item))

@@ -289,7 +289,7 @@ class Use(Record):
     """The use of `topology` (None for none) by `workload`: named by the workload itself (`explicit`) or by default.
 
     `scheduled` is the number of its scheduled pods, or None if unknown. `document` is kind, namespace and name of a
-    workload that is not a Kubernetes object. `queue` is the queue whose flavors provide the topology. Without a
+    workload that is not a Kubernetes object. `queue` is the queue with the flavors that provide the topology. Without a
     `topology`, `alternatives` are the possible ones.
     """
 

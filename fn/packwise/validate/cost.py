@@ -1,6 +1,6 @@
 """The highest cost of an evaluation, computed beforehand from the syntax tree and its values.
 
-The runtime limits iterations but not memory: it keeps each list and text until the end, and copies a list for each
+The runtime limits iterations but not memory. It keeps each list and text until the end, and copies a list for each
 entry that `map` adds. The limit is in bytes kept and read, so that it limits time too.
 """
 

@@ -390,7 +390,7 @@ class _TypedWalk:
         self._decode(at, f"must be a duration such as {self.durations}; got {describe(value)}", text, stops=True)
 
     def null(self, at: At, _kind: Duration) -> None:
-        """Report null for a type with its own decoder. Such a type also reads null unless it is an omitted pointer."""
+        """Report null for a type with its own decoder. It also reads null unless it is an omitted pointer."""
         message = f"must be a duration such as {self.durations}; got {describe(None)}"
         self._decode(at, message, duration_fault(""), stops=True)
 

@@ -349,7 +349,7 @@ def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[s
 
 
 def _smaller(change: _Change, context: Context) -> Iterator[Problem]:
-    """Report cliques whose gang needed all pods by an earlier release's default and now needs one."""
+    """Report cliques if their gang needed all pods by an earlier release's default and now needs one."""
     # A workload of the baseline is judged as an update, which is refused.
     if context.revision.min_available_default != "One" or change.stored is not None:
         return

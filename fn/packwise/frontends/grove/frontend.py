@@ -276,7 +276,7 @@ class _Grove:
         revision: Revision,
         known: KnownTopologies,
     ) -> Iterable[ListedTopology]:
-        """Return all known topologies and every topology object, whoever wrote it."""
+        """Return all known topologies and every topology object of any author."""
         listed = {topology.topology.name: (topology.topology, topology.item) for topology in known.by_name.values()}
         kinds, index = {CLUSTER_TOPOLOGY.key, kind_of(revision.topology_kind).key}, inventory.items
         for key, item in (*index.users.items(), *index.generated.items()):

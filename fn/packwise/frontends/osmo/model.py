@@ -135,7 +135,7 @@ def nearest_pools(file: str | None, pools: Sequence[OsmoPool]) -> list[OsmoPool]
 
 
 def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
-    """Return distinct pools. Of several Helm layers of one pool, return the first complete one, else the first."""
+    """Return distinct pools. Return the first complete one of several Helm layers of one pool, else the first."""
     taken: dict[str, OsmoPool] = {}
     for pool in pools:
         before = taken.setdefault(pool.name, pool)
@@ -362,7 +362,7 @@ class TaskTree(Record):
 def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
     """Return the path of each task: its requirements, broadest first. With `pad`, add levels that only other tasks use.
 
-    Of two requirements at one level, the first counts.
+    The first of two requirements at one level counts.
     """
     used = sorted({each.level for task in tasks for each in task})
     paths: list[Path] = []
@@ -408,7 +408,7 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
 def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[Path, bool | None]:
     """Return every node in order of first appearance and True if its level is required, or None for a padded one.
 
-    A level is required if any task requires it, whatever their order.
+    A level is required if any task requires it, in any order of tasks.
     """
     nodes: dict[Path, bool | None] = {}
     for task, path in zip(tasks, paths, strict=True):

@@ -66,8 +66,8 @@ _GITLAB_FIELDS = frozenset({"rules", "auto_cancel"})
 class DocumentAt(Record):
     """The place of an OSMO document.
 
-    `form` is `file` for a whole file, `labelled` for the data of a labelled ConfigMap, `values` for the pools in Helm
-    values, or `service` for the data of the ConfigMap that the chart makes for OSMO's service.
+    `form` is `file` for a whole file, `labelled` for the data of a labelled ConfigMap, or `values` for the pools in
+    Helm values. It is `service` for the data of the ConfigMap that the chart makes for OSMO's service.
     """
 
     place: Place

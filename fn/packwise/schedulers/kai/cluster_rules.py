@@ -130,7 +130,7 @@ def _outside(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
 def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Report values of a level in several domains of the level above.
 
-    If most values repeat, the cluster reuses names per domain on purpose. Such levels are skipped.
+    If most values repeat, the cluster reuses names per domain on purpose. These levels are skipped.
     """
     above, key = topology.keys[:index], topology.keys[index]
     parents: dict[str, set[tuple[str, ...]]] = {}

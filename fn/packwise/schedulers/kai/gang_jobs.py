@@ -219,7 +219,9 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
 
 
 def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
-    """Return the queues with their limits: the existing queues `there`, the input's, and those that a service makes."""
+    """Return the queues with their limits: the existing queues `there`, the input's, and the queues that a service
+    makes.
+    """
     by_name = {queue.name: queue for queue in there}
     pool_label = installation_of(source.inventory.items).pool_label
     for item in source.inventory.items.of_kind(*QUEUE.key):

@@ -2,8 +2,8 @@
 
 Source: spec/grove.md#10, spec/kai.md, spec/designs.md#4, spec/podgrouper.md#3, #9.
 
-Values from a workload are judged as in a cluster: by KAI's CRD, by its webhook with the text of the pods' event, and by
-the scheduler.
+Values from a workload are judged as in a cluster. First comes KAI's CRD, then its webhook with the text of the pods'
+event, then the scheduler.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""KAI Topologies in releases whose ClusterTopologyBinding may list one kept by others: written, or only compared.
+"""KAI Topologies in releases with a ClusterTopologyBinding that may list one kept by others. They are written or only
+compared.
 
 Source: spec/grove.md#9, spec/gitops.md#4.
 """

@@ -59,7 +59,7 @@ class KueueObjects(Record):
     by_kind: Objects
 
     def by_name(self, kind: str) -> dict[str, Mapping[str, Value]]:
-        """Return the objects of a kind by name. Of several, the last one counts."""
+        """Return the objects of a kind by name. The last of several counts."""
         return {text_at(value, "metadata", "name"): value for value in self.by_kind.get(kind, ())}
 
 

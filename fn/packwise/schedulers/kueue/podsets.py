@@ -306,7 +306,7 @@ def _is_trainer(job: Mapping[str, Value]) -> bool:
 
 
 def _with_trainer(each: KueuePodSet, item: KubeObject) -> KueuePodSet:
-    """The pod set that trains, with the resources that the TrainJob asks for in its place."""
+    """The pod set that trains, with the TrainJob's resources instead of its own."""
     resources = item.get("spec.trainer.resourcesPerNode")
     if not isinstance(resources, dict):
         return each

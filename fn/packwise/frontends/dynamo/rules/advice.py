@@ -342,7 +342,7 @@ def _runtime_warnings(at: Subject) -> Iterator[Problem]:
 
 
 def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ...]]:
-    """Return the findings of each graph. Of all findings about possibly required versions, keep the first with a
+    """Return the findings of each graph. Keep the first of all findings about possibly required versions, with a
     count.
     """
     graphs = sum(any(finding.rule == RUNTIME_VERSION.name for finding in each) for each in findings)

@@ -262,14 +262,14 @@ class SetPart:
         return self._running / self.minimum if self.minimum else float("inf")
 
     def order_children(self) -> list[Part]:
-        """Return the children: first those below their minimum by name, then the others by their ratio."""
+        """Return the children: first all below their minimum by name, then the others by their ratio."""
         return sorted(
             self.children,
             key=lambda child: (child.is_satisfied, child.ratio if child.is_satisfied else 0.0, child.name),
         )
 
     def due(self) -> list[Pod]:
-        """Return the pods to place next: those of children below their minimum, else the next of the first child."""
+        """Return the pods to place next: all of children below their minimum, else the next of the first child."""
         lacking = self.minimum - self._running
         due: list[Pod] = []
         taken = 0

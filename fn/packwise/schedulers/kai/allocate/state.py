@@ -549,7 +549,7 @@ class ClusterState:
         self._change(pod, node, taken, -1)
 
     def take_back(self) -> None:
-        """Takes away the pod that was placed last."""
+        """Remove the pod that was placed last."""
         pod, node = self.placed.pop()
         self._change(pod, node, self._shared.pop(), 1)
 
