@@ -6,6 +6,7 @@ They cover names, types, choices and patterns. A CRD's CEL rules and webhooks' a
 from __future__ import annotations
 
 import json
+import re
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import (
@@ -43,6 +44,9 @@ _REVISION = [{"enum": list(REVISIONS)}, {"pattern": PATTERN, "type": "string"}, 
 """A known name, or the tag of a release that is newer than all of them."""
 
 _DURATION = r"^[-+]?(0|([0-9]*\.?[0-9]+(ns|us|µs|μs|ms|s|m|h))+)$"
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+"""A word of the name of a field; `autoMNNVLEnabled` has three."""
+
 _TYPES: dict[type, list[str]] = {Quantity: ["string", "number"], IntOrString: ["integer", "string"]}
 """The types of the kinds that have several."""
 
@@ -88,6 +92,11 @@ def podcliqueset_schema(revision: Revision) -> Schema:
     }
 
 
+def _title(field: str) -> str:
+    words = [word if word.isupper() else word.lower() for word in _WORD.findall(field)]
+    return " ".join([words[0].capitalize(), *words[1:]])
+
+
 class _Writer:
     """Write the schemas of one table. `parts` are referenced schemas by name.
 
@@ -120,7 +129,7 @@ class _Writer:
         if not field.required:
             schema["default"] = field.default
         if not isinstance(field.kind, Object):
-            schema["title"] = name.capitalize()
+            schema["title"] = _title(name)
         return self._arrange(schema)
 
     def _schema(self, kind: Kind) -> Schema:

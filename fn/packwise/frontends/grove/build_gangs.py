@@ -106,7 +106,7 @@ def build_gangs(
     """Return the gang of each plan in the order of the plans.
 
     `pcs` is read from `workload`. `topology` is its resolved topology, or None to drop its constraints. `enabled` is
-    true if TAS is enabled. Otherwise sets without bounds are kept for `preferred.keep_preferred`. `default_scheduler`
+    true if TAS is enabled. Otherwise sets without bounds are kept for `admission.keep_preferred`. `default_scheduler`
     applies to pods without a scheduler if the revision has a default. `schedulers` are the schedulers with a profile.
     The result can be large: `count_entries` computes its size cheaply.
     """
@@ -343,7 +343,6 @@ class _GangBuilder:
         if plan.labels:
             labels = {**labels, **plan.labels}
             labels = {key: labels[key] for key in sorted(labels)}
-        # Fields by their order: by name they would take longer than all the rest.
         return Gang(
             name=plan.name,
             namespace=self._pcs.namespace,

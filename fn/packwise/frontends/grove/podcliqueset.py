@@ -182,7 +182,6 @@ class PodCliqueSet(Record):
         metadata = _mapping(value, "metadata")
         spec = _mapping(value, "spec")
         template = _mapping(spec, "template")
-        # By their order, here and below: by name, fields take as long again.
         return cls(
             name=_text(metadata, "name"),
             namespace=_text(metadata, "namespace"),
