@@ -102,7 +102,7 @@ def test_a_name_that_is_too_long_is_a_warning_of_check_and_an_error_of_render(ca
         ("warning", "podgang-name-length", "spec.template.podCliqueScalingGroups[0].name"),
     ]
     assert (checked.code, rendered.code, rendered.stdout, compared.code) == (0, 1, "", 0)
-    assert f'becomes PodGang "{LONG}-0-1000000000000000001-pool-1", whose name has 64 characters' in rendered.stderr
+    assert f'the name of PodGang "{LONG}-0-1000000000000000001-pool-1" has 64 characters' in rendered.stderr
 
 
 def test_a_podgangmap_in_the_baseline_names_the_epochs(call: Call, gangs: Path) -> None:

@@ -24,8 +24,8 @@ AUTHOR = {
 }
 CHANGED = (
     "update-topology-constraint",
-    'must stay "rack" once the PodCliqueSet exists; got "zone"; to change this, delete the PodCliqueSet and its '
-    "rendered PodGangs, and create it anew",
+    'must stay "rack" once the PodCliqueSet exists; got "zone"; to change this, delete the '
+    "PodCliqueSet and its rendered PodGangs, and create it again",
     "in/web/workload.yaml",
 )
 

@@ -79,8 +79,8 @@ GROUP = "spec.template.podCliqueScalingGroups[0].topologyConstraint"
 CONFIGS = 'topologyConstraintGroupConfigs of scaling group "decode"'
 REPLACED = 'the workload\'s constraint "zone" on PodGangs of scaling group "decode" beyond minAvailable'
 WITHOUT = "create the workload without the group's constraint"
-ANEW = "create the workload anew without the constraint"
-ANOTHER = "create the workload anew with another constraint"
+ANEW = "create the workload again without the constraint"
+ANOTHER = "create the workload again with another constraint"
 
 CASES = {
     "TAS disabled": (
@@ -97,7 +97,7 @@ CASES = {
             (
                 GROUP,
                 REPLACED,
-                "the group's constraint counts in its place, also where its level is gone",
+                "the group's constraint replaces it, even if its level no longer exists",
                 WITHOUT,
             ),
         ],
@@ -117,7 +117,7 @@ CASES = {
             (
                 GROUP,
                 REPLACED,
-                "the group's constraint counts in its place, also where its level is gone",
+                "the group's constraint replaces it, even if its level no longer exists",
                 "remove the group's constraint",
             )
         ],
@@ -129,19 +129,19 @@ CASES = {
                 f"{GROUP}.packDomain",
                 'domain "host"',
                 'ClusterTopology "grove-topology" has only the levels "zone", "rack"',
-                f"bring it back, or {ANOTHER}",
+                f"restore it, or {ANOTHER}",
             ),
             (
                 GROUP,
                 REPLACED,
-                "the group's constraint counts in its place, also where its level is gone",
+                "the group's constraint replaces it, even if its level no longer exists",
                 WITHOUT,
             ),
         ],
     ),
     "nothing but what a group replaces": (
         (settings("grep-244"), workload("packDomain: zone", "packDomain: rack")),
-        [(GROUP, REPLACED, "the group's constraint counts in its place", WITHOUT)],
+        [(GROUP, REPLACED, "the group's constraint replaces it", WITHOUT)],
     ),
     "a topology that is gone": (
         (
@@ -154,18 +154,18 @@ CASES = {
                 f"{SET}.pack.required",
                 'domain "zone"',
                 'ClusterTopologyBinding "gone" does not exist',
-                f"bring it back, or {ANOTHER}",
+                f"restore it, or {ANOTHER}",
             ),
             (
                 f"{GROUP}.pack.preferred",
                 'domain "rack"',
                 'ClusterTopologyBinding "gone" does not exist',
-                f"bring it back, or {ANOTHER}",
+                f"restore it, or {ANOTHER}",
             ),
             (
                 GROUP,
                 REPLACED,
-                "the group's constraint counts in its place, also where its level is gone",
+                "the group's constraint replaces it, even if its level no longer exists",
                 WITHOUT,
             ),
         ],
@@ -185,12 +185,12 @@ CASES = {
                 f"{GROUP}.pack.required",
                 'domain "host"',
                 'ClusterTopologyBinding "gb200" has only the levels "zone", "rack"',
-                f"bring it back, or {ANOTHER}",
+                f"restore it, or {ANOTHER}",
             ),
             (
                 GROUP,
                 CONFIGS,
-                "this release leaves out a group config whose constraint has no level",
+                "this release omits group configs without a level",
                 "name a level that the topology has",
             ),
         ],
@@ -203,17 +203,17 @@ CASES = {
             ),
         ),
         [
-            (GROUP, REPLACED, "the group's constraint counts in its place", WITHOUT),
+            (GROUP, REPLACED, "the group's constraint replaces it", WITHOUT),
             (
                 "spec.template.cliques[0].spec.replicas",
                 'replicas 3 of clique "worker"',
-                "a PodGang has minAvailable (2), the fewest pods that start together",
-                "set minAvailable to 3 where all of them must start together",
+                "a PodGang has the minAvailable (2) pods that must start together",
+                "set minAvailable to 3 if all of them must start together",
             ),
             (
                 "metadata.labels.team",
                 "label team",
-                "PodGangs of this release have the operator's own labels only",
+                "PodGangs of this release have only the operator's own labels",
                 "v0.1.0-alpha.9 is the first release that repeats them",
             ),
         ],
@@ -230,17 +230,17 @@ CASES = {
             BINDING,
         ),
         [
-            (GROUP, REPLACED, "the group's constraint counts in its place", WITHOUT),
+            (GROUP, REPLACED, "the group's constraint replaces it", WITHOUT),
             (
                 "metadata.labels[grove.io/a]",
                 "label grove.io/a",
-                "PodGangs repeat no keys of Grove itself, and no books that other tools keep of the workload",
+                "PodGangs do not repeat the keys of Grove itself, or records that other tools keep of the workload",
                 "",
             ),
             (
                 "metadata.annotations[argocd.argoproj.io/sync-wave]",
                 "annotation argocd.argoproj.io/sync-wave",
-                "PodGangs repeat no keys of Grove itself, and no books that other tools keep of the workload",
+                "PodGangs do not repeat the keys of Grove itself, or records that other tools keep of the workload",
                 "",
             ),
         ],

@@ -182,8 +182,8 @@ def test_a_workflow_of_several_has_its_own(tmp_path: Path) -> None:
 
 
 COPIED = "Dynamo copies spec.{0} into the PodCliqueSet, and none of the graph's own {0}"
-MEMBERS = "a PodGang has minAvailable (1), the fewest pods that start together"
-OWN_LABELS = "PodGangs of this release have the operator's own labels only"
+MEMBERS = "a PodGang has the minAvailable (1) pods that must start together"
+OWN_LABELS = "PodGangs of this release have only the operator's own labels"
 
 DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] = {
     "replicas beyond minAvailable": (
@@ -194,7 +194,7 @@ DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] 
                 "llm.yaml spec.components[0].replicas",
                 'replicas 3 of clique "worker"',
                 MEMBERS,
-                "set minAvailable to 3 where all of them must start together",
+                "set minAvailable to 3 if all of them must start together",
             )
         ],
     ),

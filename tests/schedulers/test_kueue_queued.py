@@ -197,7 +197,7 @@ def test_a_topology_that_its_author_wrote_for_kueue_is_listed_with_its_jobs() ->
         ({"example.com/pool": "gpu"}, []),
         (
             {"example.com/pool": "cpu"},
-            ["match none of the 1 nodes of the input that have them: nothing fits into the flavor"],
+            ["the labels match none of the 1 nodes of the input that have them, and nothing fits into the flavor"],
         ),
     ],
 )
@@ -233,14 +233,12 @@ def test_place_answers_for_them_beside_the_gangs_of_kai(capsys: pytest.CaptureFi
         (
             "gpu",
             "",
-            'names the queue "gpu", which is not among the LocalQueues of the namespace: the job waits while there is '
-            'none; did you mean "gpus"?',
+            'the namespace has no LocalQueue "gpu", and the job waits for it; did you mean "gpus"?',
         ),
         (
             "other",
             "team-a",
-            'names the queue "other", which is not among the LocalQueues of the namespace: the job waits while there '
-            "is none",
+            'the namespace has no LocalQueue "other", and the job waits for it',
         ),
         ("other", "", ""),
         ("other", "team-b", ""),
@@ -273,7 +271,7 @@ UNSEEN: list[tuple[str, str, str]] = [
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {metadata: {annotations: "
         '{kueue.x-k8s.io/podset-unconstrained-topology: "false"}}}}\n',
         "kueue-unchecked",
-        'must be "true", or not be there: with "false" each pod asks for a topology and names no level, so that no '
+        'must be "true" or unset; with "false", each pod requests a topology without a level, and no '
         "flavor ever matches",
     ),
     (

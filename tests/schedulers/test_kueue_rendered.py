@@ -83,7 +83,15 @@ def test_flavors_without_a_topology_are_told() -> None:
     assert answer.generated == ()
     assert [
         (result.tags["rule"], result.message) for result in answer.results if result.tags["rule"] != "no-workloads"
-    ] == [("kueue-flavors", "is not written: the settings have no topology that it could name, or several")]
+    ] == [
+        (
+            "kueue-flavors",
+            (
+                "packwise does not write the ResourceFlavor: the settings have no topology that it could name, "
+                "or several"
+            ),
+        )
+    ]
 
 
 OLD = """\

@@ -259,7 +259,7 @@ def test_what_the_webhook_has_against_a_binding() -> None:
          'spec.levels[2].domain: Duplicate value: "rack"', "webhook"),
         ("spec.levels[4].key", 'must be unique among the levels; "a" also stands at levels[0]',
          'spec.levels[4].key: Duplicate value: "a"', "webhook"),
-        ("spec.schedulerTopologyBindings[3].schedulerName", 'must be named once; "kai-scheduler" stands before it',
+        ("spec.schedulerTopologyBindings[3].schedulerName", 'duplicate reference to "kai-scheduler"',
          'spec.schedulerTopologyReferences[3].schedulerName: Duplicate value: "kai-scheduler"', "webhook"),
         ("spec.schedulerTopologyBindings[4].schedulerName",
          'must be a scheduler that has topologies; got "default-scheduler"; remove the entry',

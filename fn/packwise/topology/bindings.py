@@ -154,7 +154,7 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
         # The operator names the field as it was once called.
         field = f"spec.schedulerTopologyReferences[{index}].schedulerName"
         if name in seen:
-            message = f'must be named once; "{name}" stands before it'
+            message = f'duplicate reference to "{name}"'
             yield _by_webhook(path, message, OperatorError(field, ErrorType.DUPLICATE, name))
         seen.add(name)
         if name not in enabled:

@@ -31,7 +31,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "namespace-missing",
                 "metadata.namespace",
-                'must be given: without it, it is rendered into "default", and Flux refuses it',
+                'must be set: packwise renders the workload into "default", and Flux refuses it',
                 None,
             )
         ],
@@ -43,7 +43,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "queue-missing",
                 f"{POD}.schedulerName",
-                "names no queue of the KAI Scheduler; add the label kai.scheduler/queue to the workload",
+                "the workload names no queue of the KAI Scheduler; add the label kai.scheduler/queue",
                 None,
             )
         ],
@@ -65,7 +65,7 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "pod-restart-policy",
                 f"{POD}.restartPolicy",
-                'has no effect: the operator sets it to "Always"; got "Never"; remove it',
+                '"Never" has no effect: the operator sets "Always"; remove the field',
                 None,
             )
         ],
@@ -82,13 +82,19 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "quantity-unquoted",
                 f"{POD}.containers[0].resources.limits[nvidia.com/gpu]",
-                'must be "8", a string: the operator writes it back as one, and Argo CD sees a change for ever',
+                (
+                    'must be a string, "8"; the operator writes it back as a string, and Argo CD never stops '
+                    "showing a change"
+                ),
                 "8",
             ),
             (
                 "quantity-unquoted",
                 f"{POD}.containers[0].resources.requests.cpu",
-                'must be "0.5", a string: the operator writes it back as one, and Argo CD sees a change for ever',
+                (
+                    'must be a string, "0.5"; the operator writes it back as a string, and Argo CD never stops '
+                    "showing a change"
+                ),
                 "0.5",
             ),
         ],
@@ -133,31 +139,30 @@ spec:
 
 
 def test_advice_on_groups_and_constraints() -> None:
-    same = "does already: it can be narrowed, or removed"
     assert warnings(KubeObject.parse(GROUPS)) == [
         (
             "group-without-cliques",
             f"{T}podCliqueScalingGroups[1].cliqueNames",
-            "names no clique, so the group has no pods; name some or remove the group",
+            "the group names no cliques and has no pods; name cliques, or remove the group",
             None,
         ),
         (
             "autoscaler-moves-gangs",
             f"{T}podCliqueScalingGroups[0].scaleConfig",
-            "lets an autoscaler set 1 to 4 replicas; PodGangs are rendered for 2, or for those of the live "
-            "PodCliqueScalingGroup where it is among the input",
+            "an autoscaler sets 1 to 4 replicas, but packwise renders PodGangs for 2. Add the live "
+            "PodCliqueScalingGroup to the input to use its number",
             None,
         ),
         (
             "constraint-redundant",
             f"{T}cliques[0].topologyConstraint.packDomain",
-            f'says no more than "zone" of the whole workload {same}',
+            'the constraint adds nothing to "zone" of the whole workload; narrow it, or remove it',
             None,
         ),
         (
             "constraint-redundant",
             f"{T}cliques[1].topologyConstraint.packDomain",
-            f'says no more than "rack" of group "scaled" {same}',
+            'the constraint adds nothing to "rack" of group "scaled"; narrow it, or remove it',
             None,
         ),
     ]

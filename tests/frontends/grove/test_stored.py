@@ -76,10 +76,7 @@ def warnings(new: str, old: str | None, before: str = ALPHA_14, release: str = A
     return [(result.field.path, result.message) for result in results if result.tags["rule"] in OURS and result.field]
 
 
-LEFT_OUT = (
-    "is left out here, and stays in the cluster under `kubectl apply` as it was written or filled in before, so the "
-    "webhook answers: "
-)
+LEFT_OUT = "the field is not set here, but `kubectl apply` keeps the stored value in the cluster. The webhook answers: "
 ON_DELETE = "Forbidden: rollingUpdate must not be set when the update strategy is OnDelete; replace the object once "
 COHERENT = "must not be less than minAvailable (2) under the Coherent update strategy; write it here"
 
@@ -122,8 +119,8 @@ def test_earlier_releases_store_none() -> None:
 def smaller(path: str, replicas: int) -> tuple[str, str]:
     return (
         f"{path}.spec.minAvailable",
-        f'left out, it is "1" in {ALPHA_14}, and was "{replicas}", like replicas, in the release before the change: a '
-        "gang no longer waits for all pods of the clique; write minAvailable",
+        f'minAvailable is not set. Its default is "1" in {ALPHA_14}, and was "{replicas}", like replicas, in earlier '
+        "releases. A gang no longer waits for all pods of the clique. Set minAvailable",
     )
 
 

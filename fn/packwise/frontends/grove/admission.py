@@ -326,8 +326,8 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
             if whole.update_strategy != ON_DELETE:
                 remedy = "write it here"
             message = (
-                "is left out here, and stays in the cluster under `kubectl apply` as it was written or filled in "
-                f"before, so the webhook answers: {problem.operator_message}; {remedy}"
+                "the field is not set here, but `kubectl apply` keeps the stored value in the cluster. The webhook "
+                f"answers: {problem.operator_message}; {remedy}"
             )
             yield Problem(path, message)
 
@@ -359,8 +359,9 @@ def _smaller(change: _Change, context: Context) -> Iterator[Problem]:
             continue
         if _size_before(change, clique.name) == clique.replicas:
             message = (
-                f'left out, it is "1" in {context.revision.name}, and was "{clique.replicas}", like replicas, in the '
-                "release before the change: a gang no longer waits for all pods of the clique; write minAvailable"
+                f'minAvailable is not set. Its default is "1" in {context.revision.name}, and was "{clique.replicas}", '
+                "like replicas, in earlier releases. A gang no longer waits for all pods of the clique. Set "
+                "minAvailable"
             )
             yield Problem(_min_available(index), message)
 

@@ -128,13 +128,13 @@ def _restart_policy(at: _Advised, _context: Context) -> Iterator[Problem]:
     for path, pod_spec in at.pods:
         policy = pod_spec.get("restartPolicy")
         if isinstance(policy, str) and policy not in ("", "Always"):
-            message = f'has no effect: the operator sets it to "Always"; got "{policy}"; remove it'
+            message = f'"{policy}" has no effect: the operator sets "Always"; remove the field'
             yield Problem((*path, "restartPolicy"), message)
 
 
 def _namespace(at: _Advised, _context: Context) -> Iterator[Problem]:
     if not at.workload.get(("metadata", "namespace")):
-        message = 'must be given: without it, it is rendered into "default", and Flux refuses it'
+        message = 'must be set: packwise renders the workload into "default", and Flux refuses it'
         yield Problem(("metadata", "namespace"), message)
 
 
@@ -151,7 +151,7 @@ def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
             and QUEUE not in clique.labels
             and QUEUE not in clique.annotations
         ):
-            message = f"names no queue of the KAI Scheduler; add the label {QUEUE} to the workload"
+            message = f"the workload names no queue of the KAI Scheduler; add the label {QUEUE}"
             yield Problem((*path, "schedulerName"), message)
             return
 
@@ -160,7 +160,7 @@ def _no_cliques(at: _Advised, _context: Context) -> Iterator[Problem]:
     for index, group in enumerate(at.pcs.groups):
         if not group.clique_names:
             path = (*TEMPLATE, "podCliqueScalingGroups", index, "cliqueNames")
-            yield Problem(path, "names no clique, so the group has no pods; name some or remove the group")
+            yield Problem(path, "the group names no cliques and has no pods; name cliques, or remove the group")
 
 
 def _autoscaled_groups(at: _Advised, _context: Context) -> Iterator[Problem]:
@@ -169,8 +169,8 @@ def _autoscaled_groups(at: _Advised, _context: Context) -> Iterator[Problem]:
         if scaling and scaling.max_replicas > group.min_available:
             least = group.replicas if scaling.min_replicas is None else scaling.min_replicas
             message = (
-                f"lets an autoscaler set {least} to {scaling.max_replicas} replicas; PodGangs are rendered for "
-                f"{group.replicas}, or for those of the live PodCliqueScalingGroup where it is among the input"
+                f"an autoscaler sets {least} to {scaling.max_replicas} replicas, but packwise renders PodGangs for "
+                f"{group.replicas}. Add the live PodCliqueScalingGroup to the input to use its number"
             )
             yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
 
@@ -203,14 +203,15 @@ def _repeats(constraint: TopologyConstraint | None, steps: FieldPath, owner: str
     """The problem of a constraint that names the domains of its owner."""
     domains = " and ".join([f'"{domain}"' for domain in constraint.domains]) if constraint is not None else ""
     field = "packDomain" if constraint is None or constraint.pack is None else "pack"
-    message = f"says no more than {domains} of {owner} does already: it can be narrowed, or removed"
+    message = f"the constraint adds nothing to {domains} of {owner}; narrow it, or remove it"
     return Problem((*TEMPLATE, *steps, "topologyConstraint", field), message)
 
 
 def _quantities(at: _Advised, _context: Context) -> Iterator[Problem]:
     for path, quantity in unquoted_quantities(at.pods):
         message = (
-            f'must be "{quantity}", a string: the operator writes it back as one, and Argo CD sees a change for ever'
+            f'must be a string, "{quantity}"; the operator writes it back as a string, and Argo CD never stops '
+            "showing a change"
         )
         yield Problem(path, message, proposed=str(quantity))
 

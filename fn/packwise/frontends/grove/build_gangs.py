@@ -538,8 +538,7 @@ def long_names(workload: KubeObject, plans: Iterable[GangPlan]) -> Iterator[Find
             longest[place] = plan.name
     for place, name in longest.items():
         message = (
-            f'becomes PodGang "{name}", whose name has {len(name)} characters; pods carry it as the label '
-            f"grove.io/podgang, which takes at most {_LONGEST}, so the operator cannot create them: shorten the name "
-            f"by {len(name) - _LONGEST}"
+            f'the name of PodGang "{name}" has {len(name)} characters. The label grove.io/podgang allows {_LONGEST}, '
+            f"and the operator cannot create the pods. Shorten the name by {len(name) - _LONGEST}"
         )
         yield Finding.of(LENGTH, workload, place, message, when_written=Severity.ERROR)

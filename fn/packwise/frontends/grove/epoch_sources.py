@@ -287,9 +287,8 @@ def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender
     others = len(workloads) - 1
     more = "" if not others else f" (and for {others} more workload{'s' if others > 1 else ''})"
     message = (
-        f"no PodGangMap and no running PodGang tells the epochs{more}, so the names and labels of the PodGangs hold "
-        f"the placeholder {settings.podgang_epoch}; for the names that the cluster has, give its PodGangMaps with the "
-        "input, or as the baseline"
+        f"the epochs of the PodGangs are unknown{more}, and their names and labels contain the placeholder "
+        f"{settings.podgang_epoch}. To get the names of the cluster, add its PodGangMaps to the input or the baseline"
     )
     return Finding.of(UNKNOWN, workloads[0], ("metadata", "name"), message)
 
@@ -331,8 +330,8 @@ def _size(entries: Value) -> int:
 def _empty(item: KubeObject, workload: KubeObject, replica: int) -> Finding:
     namespace, name = identity(workload.value)[2:]
     message = (
-        f"has no entries for replica {replica} of PodCliqueSet {namespace}/{name}: Grove v0.1.0-alpha.12 stops there "
-        "(ERR_PODGANGMAP_NO_ENTRIES), later releases make new ones; delete the PodGangMap"
+        f"the PodGangMap has no entries for replica {replica} of PodCliqueSet {namespace}/{name}. Grove "
+        "v0.1.0-alpha.12 stops with ERR_PODGANGMAP_NO_ENTRIES; later releases make new entries. Delete the PodGangMap"
     )
     return Finding.of(EMPTY, item, _ENTRIES, message)
 
@@ -351,7 +350,7 @@ class _EntryReader:
         fields: Mapping[str, Value] = value if isinstance(value, dict) else {}
         epoch, role = fields.get("epoch"), fields.get("role")
         if not isinstance(epoch, str) or not _is_number(epoch):
-            self._refuse((*path, "epoch"), f"must be a whole number as text, of {_MOST_DIGITS} digits at most")
+            self._refuse((*path, "epoch"), f"must be a string of at most {_MOST_DIGITS} digits")
             epoch = "0"
         roles = {known.value: known for known in EntryRole}
         if not isinstance(role, str) or role not in roles:
@@ -382,7 +381,7 @@ class _EntryReader:
             listed = indices if isinstance(indices, list) else [indices]
             numbers = {index for index in listed if type(index) is int and index >= 0}
             if not all(type(index) is int and index >= 0 for index in listed):
-                self._refuse((*path, key, name), "must be a list of whole numbers, none below 0")
+                self._refuse((*path, key, name), "must be a list of whole numbers of 0 or more")
             yield name, numbers
 
     def _mapping(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Mapping[str, Value]:

@@ -126,7 +126,7 @@ DROPPED_RULES = (DROPPED, PREFERRED)
 def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
     """A warning for each constraint that the cluster no longer gives a level for."""
     for path, domain, why, remedy in lost_domains(pcs, context):
-        yield Finding.of(DROPPED, workload, path, f'"{domain}" is dropped from the render: {why}; {remedy}')
+        yield Finding.of(DROPPED, workload, path, f'packwise drops the level "{domain}": {why}; {remedy}')
 
 
 def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tuple[FieldPath, str, str, str]]:
@@ -137,21 +137,21 @@ def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tupl
     for path, domain in placed_domains(pcs):
         if not context.enabled:
             why = "topology-aware scheduling is disabled"
-            other = "remove the constraint" if mutable else "create the workload anew without the constraint"
+            other = "remove the constraint" if mutable else "create the workload again without the constraint"
             yield path, domain, why, f"enable it, or {other}"
         elif resolved is None:
             yield path, domain, "no topologyConstraint has a topologyName", "add it"
         elif topology is None or (domain and topology.level_of(domain) is None):
             why = "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
-            other = "change the constraint" if mutable else "create the workload anew with another constraint"
-            yield path, domain, f'{kind} "{resolved}" {why}', f"bring it back, or {other}"
+            other = "change the constraint" if mutable else "create the workload again with another constraint"
+            yield path, domain, f'{kind} "{resolved}" {why}', f"restore it, or {other}"
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
     """Return a note about PodGangs that may have preferred a level. No earlier render records it."""
     message = (
-        f"no earlier render tells what PodGang{'' if len(gangs) == 1 else 's'} {list_known(gangs)} preferred, so it is "
-        "left out; give the earlier render with the input, or as the baseline"
+        f"the preferred level of PodGang{'' if len(gangs) == 1 else 's'} {list_known(gangs)} is unknown and omitted. "
+        "Add the earlier render to the input or the baseline"
     )
     return Finding.of(PREFERRED, workload, ("metadata", "name"), message)
 
@@ -166,11 +166,11 @@ _PODS = "podSpec"
 _WHERE = "`topologyConstraint` of the workload (`spec.template`), of a scaling group or a clique"
 _INSTEAD = {
     "replicaSpreadConstraints": (
-        f"replicas are not spread any more, each of them is packed by {_WHERE}; replicas that must not share a domain "
-        "need workloads of their own"
+        f"Grove no longer spreads replicas, and packs each of them by {_WHERE}; use separate workloads for replicas "
+        "that must not share a domain"
     ),
-    "schedulingPolicyConfig": f"say by {_WHERE} what each replica is packed into",
-    "networkPackGroupConfigs": "make the cliques a scaling group, and give that a `topologyConstraint`",
+    "schedulingPolicyConfig": f"set the domain of each replica in {_WHERE}",
+    "networkPackGroupConfigs": "make the cliques a scaling group with a `topologyConstraint`",
 }
 _DOMAIN = ("topologyConstraint", "packDomain")
 
@@ -203,7 +203,7 @@ def _with_reason(finding: Finding) -> Iterator[Finding]:
 
 
 def _removed_finding(finding: Finding, path: FieldPath) -> Finding:
-    message = f"must be taken out: the API has no such field any more; {_instead(path)}"
+    message = f"the API no longer has this field; {_instead(path)}"
     return finding.replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
 
 

@@ -64,15 +64,15 @@ def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Clu
         why = "while topology-aware scheduling is disabled, PodGangs have no group configs"
         yield Omission(Origin(place, "spec/grove.md#group-configs"), asked, why, "enable it")
     elif cluster.enabled and revision.podgang_maps and not has_level:
-        why = "this release leaves out a group config whose constraint has no level"
+        why = "this release omits group configs without a level"
         yield Omission(Origin(place, _MAPS), asked, why, "name a level that the topology has")
     beyond = group.replicas > group.min_available
     if beyond and domains and pcs.topology is not None and pcs.topology.domains and not revision.podgang_maps:
         own = ", ".join(pcs.topology.domains)
         asked = f'the workload\'s constraint "{own}" on PodGangs of scaling group "{group.name}" beyond minAvailable'
-        why = "the group's constraint counts in its place"
+        why = "the group's constraint replaces it"
         if not has_level:
-            why += ", also where its level is gone"
+            why += ", even if its level no longer exists"
         remedy = f"{'remove' if revision.mutable_constraints else 'create the workload without'} the group's constraint"
         yield Omission(Origin(place, "spec/grove.md#scaled-gang"), asked, why, remedy)
 
@@ -83,8 +83,8 @@ def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
         if clique.replicas > clique.min_available:
             place = Place(workload, (*TEMPLATE, "cliques", position, "spec", "replicas"))
             asked = f'replicas {clique.replicas} of clique "{clique.name}"'
-            why = f"a PodGang has minAvailable ({clique.min_available}), the fewest pods that start together"
-            remedy = f"set minAvailable to {clique.replicas} where all of them must start together"
+            why = f"a PodGang has the minAvailable ({clique.min_available}) pods that must start together"
+            remedy = f"set minAvailable to {clique.replicas} if all of them must start together"
             yield Omission(Origin(place, "spec/grove.md#podgroups"), asked, why, remedy)
 
 
@@ -96,10 +96,12 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
             if key.startswith("packwise.dev/") or workload.get(path) is None:
                 continue
             if not revision.mirrors_metadata:
-                why = f"PodGangs of this release have the operator's own {part} only"
+                why = f"PodGangs of this release have only the operator's own {part}"
                 remedy = _mirroring()
             elif not is_mirrored(part, key):
-                why = "PodGangs repeat no keys of Grove itself, and no books that other tools keep of the workload"
+                why = (
+                    "PodGangs do not repeat the keys of Grove itself, or records that other tools keep of the workload"
+                )
                 remedy = ""
             else:
                 continue

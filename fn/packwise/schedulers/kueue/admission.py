@@ -261,7 +261,7 @@ def _unparsable(review: _Review) -> Problem | None:
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
         if unread is not None:
-            message = f"cannot be read, which hides all other errors of this object: {unread.message}"
+            message = f"cannot be read, and hides all other errors of this object: {unread.message}"
             return Problem(each.template.key_path(unread.key), message, unread.text, Stage.WEBHOOK)
     return None
 
@@ -382,7 +382,7 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
     now, then = labels.get(_PRIORITY, ""), old.get(_PRIORITY, "")
     if now and not then and not suspended:
         detail = "WorkloadPriorityClass cannot be added to a non-suspended workload"
-        yield _label(_PRIORITY, now, "cannot come while the job is not suspended", detail)
+        yield _label(_PRIORITY, now, "cannot be added while the job is not suspended", detail)
     if then and not now:
         detail = "WorkloadPriorityClass cannot be removed from a workload"
         error = OperatorError(f"metadata.labels[{_PRIORITY}]", ErrorType.INVALID, "", detail)
@@ -460,7 +460,7 @@ def group_problems_of(sets: Sequence[KueuePodSet], release: KueueRelease) -> Ite
     for name, group in members.items():
         if len(group) != 2:
             detail = f"can only define groups of exactly 2 pod sets, got: {len(group)} pod set(s)"
-            message = f"must be the group of two pod sets; this job has {len(group)} in it"
+            message = f"a group must have exactly two pod sets; this group has {len(group)}"
             yield from (_member(each, name, message, detail) for each in group)
             continue
         first, second = group
@@ -469,7 +469,9 @@ def group_problems_of(sets: Sequence[KueuePodSet], release: KueueRelease) -> Ite
                 "can only define groups where at least one pod set has only 1 replica, "
                 f"got: {first.count} replica(s) and {second.count} replica(s) in the group"
             )
-            message = f"must have one pod set of one pod; its two have {first.count} and {second.count} pods"
+            message = (
+                f"one of the two pod sets must have exactly one pod; they have {first.count} and {second.count} pods"
+            )
             yield from (_member(each, name, message, detail) for each in group)
         if _bounds(first) != _bounds(second):
             yield _unlike(first, second, name)
@@ -493,7 +495,7 @@ def _unlike(each: KueuePodSet, other: KueuePodSet, name: str) -> Problem:
         f"'{other.template.field}.annotations' in group '{name}'"
     )
     error = OperatorError(f"{each.template.field}.annotations", ErrorType.INVALID, Unquoted(detail))
-    message = f'must ask for the same topology as the pod set "{other.name}", which is in the same group'
+    message = f'must request the same topology as the pod set "{other.name}" of the same group'
     return refusal(each.template.annotations_path, message, error)
 
 
@@ -510,7 +512,7 @@ def _job_template(review: _Review) -> Iterator[Problem]:
             if key in template.annotations:
                 detail = f"{word} topology is not supported with elastic jobs"
                 error = OperatorError(f"{template.field}.annotations.{key}", ErrorType.FORBIDDEN, None, detail)
-                yield refusal(template.key_path(key), "goes not with an elastic job", error, at_key=True)
+                yield refusal(template.key_path(key), "conflicts with an elastic job", error, at_key=True)
                 return
     yield from bound_problems(template, each.count)
 
@@ -521,14 +523,14 @@ def _partial(review: _Review) -> Iterator[Problem]:
         return
     count = review.sets[0].count
     error = atoi_error(text)
-    message = f'must be fewer pods than the {count} of the job, 1 or more; got "{text}"'
+    message = f'must be at least 1, and less than the {count} pods of the job; got "{text}"'
     if error:
         yield _annotation(_MIN_PARALLELISM, text, message, error)
     elif int(text) >= count or int(text) <= 0:
         yield _annotation(_MIN_PARALLELISM, int(text), message, f"should be between 0 and {count - 1}")
     if _is_elastic(review.value, review.release):
         detail = "partial admission and elastic job cannot be used together"
-        yield _annotation(_MIN_PARALLELISM, text, "goes not with an elastic job", detail)
+        yield _annotation(_MIN_PARALLELISM, text, "conflicts with an elastic job", detail)
 
 
 def _sync(review: _Review) -> Iterator[Problem]:
@@ -541,12 +543,12 @@ def _sync(review: _Review) -> Iterator[Problem]:
     if enabled:
         spec = mapping(review.value.get("spec"))
         if spec.get("completionMode") in (None, "NonIndexed"):
-            yield _annotation(_SYNC, text, "must go with an indexed Job", "should not be enabled for NonIndexed jobs")
+            yield _annotation(_SYNC, text, "needs an indexed Job", "should not be enabled for NonIndexed jobs")
         parallelism, completions = integer(spec.get("parallelism"), 1), integer(spec.get("completions"), 1)
         if parallelism != completions:
             detail = f"should be equal to parallelism when {_SYNC} annotation is true"
             error = OperatorError("spec.completions", ErrorType.INVALID, spec.get("completions"), detail)
-            message = f"must be the parallelism, {parallelism}; got {completions}"
+            message = f"must be equal to parallelism, {parallelism}; got {completions}"
             yield refusal(("spec", "completions"), message, error)
 
 
@@ -602,7 +604,7 @@ def _pod(review: _Review) -> Iterator[Problem]:
     group, prebuilt = labels.get(_POD_GROUP, ""), labels.get(_PREBUILT, "")
     if group and prebuilt and prebuilt != group:
         detail = "prebuilt workload and pod group should be equal"
-        yield _label(_PREBUILT, prebuilt, f'must be the pod group, "{group}"; got "{prebuilt}"', detail)
+        yield _label(_PREBUILT, prebuilt, f'must be equal to the pod group, "{group}"; got "{prebuilt}"', detail)
     if before is not None:
         was = _annotations(before).get(_RETRIABLE)
         if group and was == "false" and annotations.get(_RETRIABLE) != "false":
@@ -625,13 +627,13 @@ def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Ite
         if total is not None:
             error = OperatorError(f"metadata.labels[{_POD_GROUP}]", ErrorType.REQUIRED, None, both)
             path: FieldPath = ("metadata", "annotations", _POD_COUNT)
-            yield refusal(path, f"must go with the label {_POD_GROUP}", error, at_key=True)
+            yield refusal(path, f"needs the label {_POD_GROUP}", error, at_key=True)
         return
     yield from _name_problems(_POD_GROUP, labels, "a group")
     if total is None:
         error = OperatorError(f"metadata.annotations[{_POD_COUNT}]", ErrorType.REQUIRED, None, both)
         path = ("metadata", "labels", _POD_GROUP)
-        yield refusal(path, f"must go with the annotation {_POD_COUNT}, how many pods the group has", error)
+        yield refusal(path, f"needs the annotation {_POD_COUNT}, the number of pods of the group", error)
         return
     detail = atoi_error(total)
     if not detail and int(total) < 1:
@@ -651,7 +653,7 @@ def _ray_cluster(review: _Review) -> Iterator[Problem]:
             f'ElasticJobsViaWorkloadSlices feature gate and set the "{_ELASTIC}": "true" annotation'
         )
         error = OperatorError("spec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
-        message = f'must be false, or {_ELASTIC} be "true": Kueue keeps the resources of a RayCluster as they are'
+        message = f'must be false, unless {_ELASTIC} is "true": Kueue keeps the resources of a RayCluster fixed'
         yield refusal(("spec", "enableInTreeAutoscaling"), message, error)
     yield from _worker_groups(value, ("spec",), "spec")
 
@@ -674,7 +676,7 @@ def _inner_ray_cluster(review: _Review) -> Iterator[Problem]:
     if value_at(value, *path, "enableInTreeAutoscaling") is True and not _is_elastic(value, review.release):
         detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         error = OperatorError("spec.rayClusterSpec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
-        yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, or {_ELASTIC} be "true"', error)
+        yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, unless {_ELASTIC} is "true"', error)
     yield from _worker_groups(value, path, "spec.rayClusterSpec")
 
 
@@ -683,13 +685,13 @@ def _worker_groups(value: Mapping[str, Value], path: tuple[str, ...], field: str
     if len(groups) + 1 > _MOST_POD_SETS:
         detail = f"must have at most {_MOST_POD_SETS} items"
         error = OperatorError(f"{field}.workerGroupSpecs", ErrorType.TOO_MANY, len(groups) + 1, detail)
-        message = f"must be at most {_MOST_POD_SETS - 1}, beside the head; got {len(groups)}"
+        message = f"must be at most {_MOST_POD_SETS - 1} in addition to the head; got {len(groups)}"
         yield refusal((*path, "workerGroupSpecs"), message, error)
     for index, group in enumerate(groups):
         if group.get("groupName") == HEAD:
             at = f"{field}.workerGroupSpecs[{index}].groupName"
             error = OperatorError(at, ErrorType.FORBIDDEN, None, f'"{HEAD}" is reserved for the head group')
-            message = f'must not be "{HEAD}", which is the name of the head group'
+            message = f'must not be "{HEAD}", the name of the head group'
             yield refusal((*path, "workerGroupSpecs", index, "groupName"), message, error)
 
 

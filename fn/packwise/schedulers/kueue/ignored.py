@@ -114,7 +114,10 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
         for form in FORMS:
             for key in mapping(item.get(("metadata", form))):
                 if key.startswith(PREFIX):
-                    message = "is not read here: each role becomes a LeaderWorkerSet with the metadata of spec.roles[]"
+                    message = (
+                        "Kueue does not read this here: each role becomes a LeaderWorkerSet with the metadata "
+                        "of spec.roles[]"
+                    )
                     yield Finding.of(KEY, item, ("metadata", form, key), message, at_key=True)
 
 
@@ -131,7 +134,7 @@ def _other_releases(key: Key, release: KueueRelease | None) -> str:
     if key.name != SPREADING or release is None or release.spreads_topology:
         return ""
     first = next(each.name for each in RELEASES if each.spreads_topology)
-    return f"is read by Kueue from {first} on, and this is {release.name}: nothing is spread"
+    return f"Kueue {release.name} does not read this, and spreads no pods; Kueue {first} does"
 
 
 def _keys_of(
@@ -236,8 +239,8 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
         asked = next((key for key in TOPOLOGY_KEYS if key in annotations_of(part.metadata)), None)
         if spec.get("schedulerName") == kai_name and asked is not None:
             message = (
-                f'is "{kai_name}", which does not read {asked}: Kueue chooses the nodes by it, and KAI places the pods '
-                "by annotations of its own"
+                f'"{kai_name}" does not read {asked}: Kueue chooses nodes by it, but KAI places the pods by its own '
+                "annotations"
             )
             yield Finding.of(SCHEDULER, owner.item, (*path, "schedulerName"), message)
     if not is_queued or not pods or any(spec.get("schedulerName") for _, spec in owner.pod_specs):
@@ -247,7 +250,7 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
             if key in annotations_of(part.metadata):
                 message = (
                     "is read by KAI, and the pods of this job, which Kueue queues, are not for KAI: Kueue reads "
-                    f"{TOPOLOGY_KEYS[0]} and the like"
+                    f"Kueue's annotations, such as {TOPOLOGY_KEYS[0]}"
                 )
                 yield Finding.of(SCHEDULER, owner.item, (*part.path, "annotations", key), message, at_key=True)
 
@@ -257,7 +260,7 @@ def _unchecked_groups(job: KueueJob, release: KueueRelease) -> Iterator[Finding]
     if job.kind.integration in (Integration.JOB, Integration.POD):
         return
     for problem in group_problems_of(job.sets, release):
-        message = f"{problem.message}; Kueue's webhook does not check it of a {job.item.kind}"
+        message = f"{problem.message}; Kueue's webhook does not check this for a {job.item.kind}"
         yield Finding.of(UNCHECKED, job.item, problem.path, message)
 
 
@@ -267,13 +270,13 @@ def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRele
     template = PodTemplate(path, "metadata", mapping(item.get(path)))
     each = "Job" if kind.integration is Integration.JOBS else "pod"
     for problem in template_problems(template, release):
-        message = f"{problem.message}: Kueue refuses each {each} of it, while the {item.kind} itself is taken"
+        message = f"{problem.message}; Kueue accepts the {item.kind}, but refuses each {each} of it"
         yield Finding.of(UNCHECKED, item, problem.path, message)
     text = template.annotations.get(UNCONSTRAINED, "")
     if parse_bool(text) is False and not release.refuses_false:
         message = (
-            f'must be "true", or not be there: with "{text}" each {each} asks for a topology and names no level, so '
-            "that no flavor ever matches"
+            f'must be "true" or unset; with "{text}", each {each} requests a topology without a level, and no flavor '
+            "ever matches"
         )
         yield Finding.of(UNCHECKED, item, template.key_path(UNCONSTRAINED), message)
 
@@ -299,15 +302,15 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
         if ours != theirs:
             key = next(key for key in TOPOLOGY_KEYS if ours.get(key) != theirs.get(key))
             message = (
-                f'must ask for the same topology as the pod "{before.name}" of the group "{name}", which counts for '
-                f"all pods like it: {key} is {_quote(ours.get(key))} here and {_quote(theirs.get(key))} there"
+                f'differs from the pod "{before.name}" of the group "{name}", which Kueue uses for all pods like it: '
+                f"{key} is {_quote(ours.get(key))} here and {_quote(theirs.get(key))} there"
             )
             path = ("metadata", "annotations", *((key,) if key in ours else ()))
             yield Finding.of(PODS, pod, path, message)
     totals = {total for pod in pods if (total := pod.annotations.get(_TOTAL)) is not None}
     if len(totals) == 1 and (total := totals.pop()).isdecimal() and len(total) < _LONGEST and len(pods) < int(total):
         message = (
-            f"is {total}, and the input has {len(pods)} pods of the group; while there are no more, Kueue says: "
+            f"the group needs {total} pods, but the input has {len(pods)}. Until more exist, Kueue reports: "
             f"'{name}' group has fewer runnable pods than expected"
         )
         yield Finding.of(PODS, pods[0], ("metadata", "annotations", _TOTAL), message)

@@ -93,7 +93,7 @@ def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Fin
 def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
     """Report objects of a version that the release no longer serves."""
     served = KUEUE_TOPOLOGY.api_version
-    message = f'must be "{served}"; got "{_OLD_VERSION}", which {release.name} no longer serves'
+    message = f'must be "{served}"; {release.name} no longer serves "{_OLD_VERSION}"'
     for key, items in index.by_kind.items():
         # Of other kinds the version alone is no remedy: fields have other names, as `cohort` of a ClusterQueue.
         proposed = served if key in (KUEUE_TOPOLOGY.key, RESOURCE_FLAVOR.key) else None
@@ -120,9 +120,9 @@ def _dropped_fields(item: KubeObject) -> Iterator[Finding]:
     for position, level in mappings_by_place(item.get(_LEVELS)):
         for name in level:
             if name != "nodeLabel":
-                message = "is no field of Kueue's Topology: the API server drops it"
+                message = "Kueue's Topology does not have this field, and the API server drops it"
                 if name == "alias":
-                    message += "; Kueue has no aliases, and workloads name the node label"
+                    message += "; Kueue has no aliases, so name the node label in workloads"
                 yield Finding.of(IGNORED, item, (*_LEVELS, position, name), message, at_key=True)
 
 
@@ -183,7 +183,7 @@ def _structure(labels: Sequence[str]) -> Iterator[Problem]:
             yield _schema(path, f"must be at most {_LONGEST_LABEL} bytes long", text)
         elif not label:
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should be at least 1 chars long")
-            yield _schema(path, "must be the key of a node label; got an empty text", text)
+            yield _schema(path, "must be the key of a node label; got an empty string", text)
         if label and not LABEL.fullmatch(label):
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{LABEL_PATTERN}'")
             yield _schema(path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text)
@@ -196,19 +196,21 @@ def _level_rules(
         # A release that lets levels change wants the hostname to be the lowest one, before and after.
         ends = [each[-1:] == [_HOSTNAME] for each in (list(labels), list(before))]
         if not release.mutable_levels:
-            message = f"cannot change: were {', '.join(before)}; delete the Topology and create it anew"
+            message = (
+                f"the levels are immutable; they were {', '.join(before)}. Delete the Topology and create it again"
+            )
             yield _rule(_LEVELS, "spec.levels", message, "field is immutable")
         elif not all(ends):
             text = f"levels are mutable only when {_HOSTNAME} is the lowest level both before and after the change"
-            message = f"cannot change without {_HOSTNAME} as the lowest level, before and after"
+            message = f"the levels can change only if {_HOSTNAME} is the lowest level before and after"
             yield _rule(_LEVELS, "spec.levels", message, text)
     again = next((position for position, label in enumerate(labels) if label in labels[:position]), None)
     if again is not None:
-        message = f'must be unique among the levels; got "{labels[again]}" again'
+        message = f'duplicate level "{labels[again]}"'
         yield _rule((*_LEVELS, again, "nodeLabel"), "spec.levels", message, "must be unique")
     if _HOSTNAME in labels[:-1] and labels[-1] != _HOSTNAME:
         position = labels.index(_HOSTNAME)
-        message = f'must be the lowest level where it is "{_HOSTNAME}"; "{labels[-1]}" is below it'
+        message = f'"{_HOSTNAME}" must be the lowest level, but "{labels[-1]}" is below it'
         text = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
         yield _rule((*_LEVELS, position, "nodeLabel"), "spec.levels", message, text)
 
@@ -245,7 +247,7 @@ def _flavor_rules(
 ) -> Iterator[Problem]:
     topology, labels = spec.get("topologyName"), spec.get("nodeLabels")
     text = "at least one nodeLabel is required when topology is set"
-    message = "must have `nodeLabels`, one or more, beside `topologyName`: they say which nodes are the flavor's"
+    message = "must have `nodeLabels` if `topologyName` is set; they select the nodes of the flavor"
     if topology is not None and labels is None:
         missing = f'"object": no such key: nodeLabels evaluating rule: {text}'
         yield _rule(("spec", "topologyName"), "spec", message, missing)
@@ -263,11 +265,14 @@ def _flavor_changes(spec: Mapping[str, Value], old: Mapping[str, Value], release
     for name, title in (("nodeLabels", "node labels"), ("tolerations", "tolerations")):
         if release.fixes_flavors and spec.get(name) != old.get(name):
             path = ("spec", name) if name in spec else ("spec",)
-            message = f"must keep its {title} while it has a topology; delete the ResourceFlavor and create it anew"
+            message = (
+                f"the {title} are immutable while the flavor has a topology; delete the ResourceFlavor and "
+                "create it again"
+            )
             yield _rule(path, "spec", message, f"{name} are immutable when topologyName is set")
     if spec.get("topologyName") != was:
         path = ("spec", "topologyName") if "topologyName" in spec else ("spec",)
-        message = f'must keep its topology, "{was}"; delete the ResourceFlavor and create it anew'
+        message = f'the topology is immutable; it was "{was}". Delete the ResourceFlavor and create it again'
         yield _rule(path, "spec", message, "topologyName is immutable when topologyName is set")
 
 
@@ -337,7 +342,7 @@ def _taint(position: int, taint: Mapping[str, Value], seen: set[tuple[Value, Val
         error = OperatorError(
             field, ErrorType.DUPLICATE, Unquoted(shown), "taints must be unique by key and effect pair"
         )
-        yield refusal(path, f'must be unique by key and effect; got "{key}" with "{taint.get("effect")}" again', error)
+        yield refusal(path, f'duplicate taint "{key}" with the effect "{taint.get("effect")}"', error)
     seen.add(both)
 
 
@@ -360,7 +365,10 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
         place = settings_place(source.settings).below("kueue", "flavors", position)
         topology = _topology_of_flavors(source.topologies, source.settings)
         if topology is None:
-            message = "is not written: the settings have no topology that it could name, or several"
+            message = (
+                "packwise does not write the ResourceFlavor: the settings have no topology that it could name, "
+                "or several"
+            )
             findings.append(place.finding(UNUSED, message))
             continue
         value = _flavor(flavor, topology.topology.name)
@@ -407,7 +415,7 @@ def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
 
 def _finding(known: KnownTopology, problem: Problem) -> Finding:
     place = known.key_place(problem.path)
-    message = f"{problem.message}: Kueue refuses the Topology that is made of it"
+    message = f"{problem.message}; Kueue refuses the Topology that is made of it"
     return place.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)
 
 
@@ -443,5 +451,5 @@ def _flavor_origins(place: Place, topology: KnownTopology) -> Mapping[FieldPath,
 
 def _at_flavor(place: Place, problem: Problem) -> Finding:
     at = place.below(*problem.path[1:]) if problem.path[1:2] == ("nodeLabels",) else place
-    message = f"{problem.message}: Kueue refuses the ResourceFlavor that is made of it"
+    message = f"{problem.message}; Kueue refuses the ResourceFlavor that is made of it"
     return at.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)

@@ -333,8 +333,7 @@ def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Findi
         known = [runtime.name for runtime in _runtimes(index, item)]
         if isinstance(name, str) and known and _runtime_of(index, item) is None:
             message = (
-                f'names the runtime "{name}", which is not among those of the input: Kueue refuses the job while there '
-                f"is none{closest(name, known)}"
+                f'the runtime "{name}" is not in the input. Without it, Kueue refuses the job{closest(name, known)}'
             )
             text = f"runtime '{name}' not found"
             path = ("spec", "runtimeRef", "name")
@@ -342,7 +341,7 @@ def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Findi
         is_overridden = item.labels.get(QUEUE_NAME) and item.get("spec.podTemplateOverrides")
         if is_overridden and release is not None and release.patches_runtimes:
             message = (
-                f"is no field of Trainer from v2.2 on, which drops it, and Kueue {release.name} resumes a TrainJob by "
-                "`runtimePatches`, which older ones do not have; write the override as a patch in `runtimePatches`"
+                f"Trainer from v2.2 on drops this field. Kueue {release.name} resumes a TrainJob by `runtimePatches`, "
+                "which older releases of Trainer do not have. Write the override as a patch in `runtimePatches`"
             )
             yield Finding.of(OVERRIDES, item, ("spec", "podTemplateOverrides"), message, at_key=True)

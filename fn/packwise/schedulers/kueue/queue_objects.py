@@ -91,7 +91,7 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
         # A misspelt field is one cause, which is reported above.
         if not spec.get("clusterQueue") and not any(name.casefold() == "clusterqueue" for name in spec if spec[name]):
             path = ("spec",) if "spec" in item.value else ()
-            message = "must name a `clusterQueue`: without one, jobs of this queue wait for ever"
+            message = "the LocalQueue names no `clusterQueue`, and its jobs wait forever"
             yield Finding.of(DROPPED, item, path, message, severity=Severity.WARNING)
 
 
@@ -100,7 +100,7 @@ def _with_new_name(problem: Problem, item: KubeObject) -> Problem:
     new = _RENAMED.get((item.kind, str(problem.path[-1]))) if len(problem.path) == 2 else None
     if new is None or item.api_version == _OLD:
         return problem
-    message = f"is no field of {item.api_version}, and is dropped; its name there is `{new}`"
+    message = f"{item.api_version} does not have this field, and the API server drops it; use `{new}`"
     return problem.replace(message=message)
 
 
@@ -185,7 +185,7 @@ def _uneven_groups(spec: Mapping[str, Value]) -> Iterator[Problem]:
         covered = entries(group.get("coveredResources"))
         for position, flavor in mappings_by_place(group.get("flavors")):
             if len(entries(flavor.get("resources"))) != len(covered):
-                message = f"must have a quota of each of the {len(covered)} covered resources, in their order"
+                message = f"must have a quota for each of the {len(covered)} covered resources, in the same order"
                 text = "flavors must have the same number of resources as the coveredResources"
                 yield _cel_problem((*path, "flavors", position, "resources"), path, message, text)
                 break
@@ -203,7 +203,7 @@ def _broken_queue_rules(spec: Mapping[str, Value], cohort: str) -> Iterator[Prob
     if "preference" in fungibility and (can_borrow, can_preempt) != ("TryNextFlavor", "TryNextFlavor"):
         path = ("spec", "flavorFungibility")
         text = "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"
-        message = "must go with TryNextFlavor as whenCanBorrow and whenCanPreempt"
+        message = "needs TryNextFlavor as whenCanBorrow and whenCanPreempt"
         yield _cel_problem((*path, "preference"), path, message, text)
     preemption = mapping(spec.get("preemption"))
     policy = value_at(preemption, "borrowWithinCohort", "policy")
@@ -275,7 +275,7 @@ def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool)
 def _check_unique(path: FieldPath, name: str, seen: set[str], where: str) -> Iterator[Problem]:
     if name in seen:
         error = OperatorError(format_path(path), ErrorType.DUPLICATE, name)
-        yield refusal(path, f'must be {where} only; got "{name}" again', error)
+        yield refusal(path, f'"{name}" is listed again; it must be {where} only', error)
     seen.add(name)
 
 
@@ -291,7 +291,7 @@ def _order_problems(path: FieldPath, names: Sequence[str], covered: Sequence[str
         place = (*path, wrong[0], "name") if is_permuted else at
         known = covered[wrong[0] if is_permuted else index]
         got = names[wrong[0] if is_permuted else index]
-        message = f'must be "{known}", the resource at the same place of coveredResources; got "{got}"'
+        message = f'must be "{known}", the resource at the same index of coveredResources; got "{got}"'
         yield refusal(place, f"{message}. Use one order" if is_permuted else message, error)
 
 
@@ -364,11 +364,11 @@ def _expression_problems(path: FieldPath, expression: Mapping[str, Value]) -> It
     if operator in ("In", "NotIn") and not values:
         detail = "must be specified when `operator` is 'In' or 'NotIn'"
         error = OperatorError(format_path(at), ErrorType.REQUIRED, None, detail)
-        yield refusal(path, f"must have `values` beside the operator {operator}", error)
+        yield refusal(path, f"must have `values` with the operator {operator}", error)
     elif operator in ("Exists", "DoesNotExist") and values:
         detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
         error = OperatorError(format_path(at), ErrorType.FORBIDDEN, None, detail)
-        yield refusal(at, f"must not be set beside the operator {operator}", error)
+        yield refusal(at, f"must not be set with the operator {operator}", error)
     elif operator not in _OPERATORS:
         message = f'must be one of {", ".join(_OPERATORS)}; got "{operator}"'
         yield _invalid((*path, "operator"), operator, "not a valid selector operator", message)
@@ -393,7 +393,7 @@ def _fair_sharing(spec: Mapping[str, Value]) -> Iterator[Problem]:
         yield refusal((*path, "weight"), f"must not be negative; got {written}", error(_NEGATIVE))
     elif 0 < weight <= 1:
         detail = "When not 0, weight must be > 10e-9"
-        yield refusal((*path, "weight"), f"must be 0, or more than a billionth; got {written}", error(detail))
+        yield refusal((*path, "weight"), f"must be 0, or more than 1e-9; got {written}", error(detail))
 
 
 def _total_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:

@@ -68,18 +68,15 @@ class Advisor:
             yield from self._name_excluded(failure)
             yield from self._changes(job, queue, failure)
         elif answer.is_short_of_quota:
-            yield (
-                f'the quota of the ClusterQueue "{queue.name}" would be enough, but {self._users} use it: the job '
-                "waits until they end"
-            )
+            yield (f'{self._users} use the quota of the ClusterQueue "{queue.name}"; the job waits until they end')
         elif "insufficient quota" in answer.message:
             yield (
-                f'the job asks for more than the ClusterQueue "{queue.name}" can ever use: raise its nominalQuota, let '
-                "it borrow, or ask for less"
+                f'the job requests more than the ClusterQueue "{queue.name}" can ever use; raise its nominalQuota, let '
+                "it borrow, or request less"
             )
         elif "unavailable in ClusterQueue" in answer.message:
             yield (
-                f'no resource group of the ClusterQueue "{queue.name}" covers a resource that the pods request: add it '
+                f'no resource group of the ClusterQueue "{queue.name}" covers a resource that the pods request; add it '
                 "to coveredResources"
             )
 
@@ -97,24 +94,24 @@ class Advisor:
         queue = None if local is None else self._scene.cluster_queues.get(local.cluster_queue)
         if not self._scene.local_queues:
             yield (
-                "neither the input nor --nodes has a LocalQueue: add the cluster's, as `kubectl get "
-                "localqueues,clusterqueues,resourceflavors,topologies.kueue.x-k8s.io -A -o json` prints them"
+                "neither the input nor --nodes has a LocalQueue; add the output of `kubectl get "
+                "localqueues,clusterqueues,resourceflavors,topologies.kueue.x-k8s.io -A -o json`"
             )
         elif local is None:
             others = sorted({each.namespace for each in self._scene.local_queues if each.name == job.queue})
-            there = f"; there is one in the namespace {', '.join(others)}" if others else closest(job.queue, names)
-            yield f'there is no LocalQueue "{job.queue}" in the namespace "{job.namespace}"{there}'
+            there = f"; one exists in the namespace {', '.join(others)}" if others else closest(job.queue, names)
+            yield f'the LocalQueue "{job.queue}" does not exist in the namespace "{job.namespace}"{there}'
         elif local.stopped or (queue is not None and queue.stopped):
-            yield "its stopPolicy holds all jobs back: remove stopPolicy, or set it to None"
+            yield "its stopPolicy holds all jobs back; remove stopPolicy, or set it to None"
         elif queue is None:
             near = closest(local.cluster_queue, list(self._scene.cluster_queues))
-            yield f'there is no ClusterQueue "{local.cluster_queue}"{near}'
+            yield f'the ClusterQueue "{local.cluster_queue}" does not exist{near}'
         elif missing := self._session.missing_objects(queue):
             yield f'the ClusterQueue "{queue.name}" names objects that do not exist: {", ".join(missing)}'
         elif message.startswith("workload namespace") and queue.selector is None:
             yield (
-                f'the ClusterQueue "{queue.name}" has no namespaceSelector, so it selects no namespace: set it to {{}} '
-                "to select all"
+                f'the ClusterQueue "{queue.name}" has no namespaceSelector and selects no namespace; set it to {{}} to '
+                "select all"
             )
         elif message.startswith("workload namespace"):
             yield (
@@ -192,7 +189,7 @@ class Advisor:
             keys = ", ".join([f'"{key}"' for key in tree.levels if any(key not in node.labels for node in lost)])
             verb = "lacks" if len(lost) == 1 else "lack"
             nodes = count_text(len(known), "node")
-            yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, so Kueue does not count them"
+            yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, and Kueue does not count them"
 
     def _changes(self, job: Job, queue: ClusterQueue, failure: Failure) -> Iterator[str]:
         """Yield the first change that makes the pod set fit, and a note if another flavor has room."""
@@ -211,8 +208,8 @@ class Advisor:
                 and self._session.plan_sets(job.sets, _with_flavor(queue, flavor)).answer.is_admitted
             ):
                 yield (
-                    f'the flavor "{flavor}" has room, but Kueue does not try it: the first flavor whose quota fits '
-                    f'counts, which is "{failure.flavor}"'
+                    f'the flavor "{flavor}" has room, but Kueue does not try it: it uses the first flavor with enough '
+                    f'quota, "{failure.flavor}"'
                 )
                 break
 
@@ -267,10 +264,13 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
     for source, each in zip(job.sets, job.job.sets, strict=True):
         ignored = list(dict.fromkeys(_list_ignored(source.pod_spec)))
         if ignored:
-            yield f"Kueue does not look at {', '.join(ignored)} of {each.name}; kube-scheduler may still find no node"
+            yield f"Kueue ignores {', '.join(ignored)} of {each.name}; kube-scheduler may still find no node"
     yield from _queue_notes(job.job, answer, scene)
     if release.name not in (ASSUMED.name, "v0.18"):
-        yield f"Kueue {release.name} was read, not run: the answer is that of {ASSUMED.name} with its changes"
+        yield (
+            f"packwise knows Kueue {release.name} only from its source; the answer is based on {ASSUMED.name} and "
+            "the changes since"
+        )
 
 
 def _slice_notes(each: PodSet) -> Iterator[str]:
@@ -282,13 +282,13 @@ def _slice_notes(each: PodSet) -> Iterator[str]:
     inner = [layer.size for layer in each.topology.layers[1:]]
     even = next((n for n in range(size - 1, 0, -1) if each.count % n == 0 and not any(n % own for own in inner)), None)
     counts = [str(count) for count in (each.count - rest, each.count - rest + size) if count]
-    cure = f"ask for {' or '.join(counts)} pods" + (f", or for slices of {even}" if even is not None else "")
+    cure = f"request {' or '.join(counts)} pods" + (f", or slices of {even}" if even is not None else "")
     if each.count < size:
-        yield f"{each.name} has fewer pods than one slice of {size}: Kueue places none of them; {cure}"
+        yield f"{each.name} has fewer pods than one slice of {size}, and Kueue places none of them; {cure}"
     else:
         yield (
-            f"Kueue places {each.count - rest} of {each.count} pods of {each.name}: slices of {size} leave {rest} "
-            f"without a place, and no message reports it; {cure}"
+            f"Kueue places {each.count - rest} of {each.count} pods of {each.name}: slices of {size} leave out {rest}, "
+            f"and Kueue does not report it; {cure}"
         )
 
 
@@ -327,7 +327,7 @@ def _queue_notes(job: Job, answer: JobAnswer, scene: Scene) -> Iterator[str]:
             "the pods later, or in another cluster"
         )
     if queue.selector and job.namespace not in scene.namespaces:
-        yield f'the cluster\'s objects do not show the namespace "{job.namespace}": only its name is compared'
+        yield f'the namespace "{job.namespace}" is not in the cluster\'s objects; packwise compares only its name'
     for each in answer.sets:
         levels = scene.topologies.get(each.topology, ())
         rules = next(own.rules for own in job.sets if own.name == each.name)

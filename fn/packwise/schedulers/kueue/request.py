@@ -305,7 +305,7 @@ def _several(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[
     if len(asked) > 1:
         listed = ", ".join([f'"{key}"' for key in modes])
         detail = f"must not contain more than one topology annotation: [{listed}]"
-        message = f"must have one of required, preferred and unconstrained topology; has {' and '.join(asked)}"
+        message = f"must set only one of required, preferred and unconstrained topology; got {' and '.join(asked)}"
         error = OperatorError(f"{template.field}.annotations", ErrorType.INVALID, Unquoted(detail + template.suffix))
         yield refusal(template.annotations_path, message, error)
 
@@ -328,7 +328,7 @@ def _levels(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[P
     for key in (REQUIRED, PREFERRED, SLICE_REQUIRED):
         level = annotations.get(key)
         for wrong in () if level is None else qualified_name(level, V35):
-            message = f'must be the node label of a level, as "example.com/rack"; got "{level}"'
+            message = f'must be the node label of a level, such as "example.com/rack"; got "{level}"'
             yield _at(template, key, message, wrong, value=level)
 
 
@@ -340,10 +340,10 @@ def _group(template: PodTemplate, annotations: Mapping[str, str], release: Kueue
         yield _at(template, GROUP_NAME, f'must not be a number; got "{group}"', "must not be a number", value=group)
     for key in () if release.group_slices else (SLICE_SIZE, SLICE_REQUIRED):
         if key in annotations:
-            yield _forbidden(template, GROUP_NAME, f"may not be set when '{key}' is specified", f"goes not with {key}")
+            yield _forbidden(template, GROUP_NAME, f"may not be set when '{key}' is specified", f"conflicts with {key}")
     if PREFERRED not in annotations and REQUIRED not in annotations:
         detail = f"may not be set when neither '{PREFERRED}' nor '{REQUIRED}' is specified"
-        yield _forbidden(template, GROUP_NAME, detail, "must go with a required or preferred topology")
+        yield _forbidden(template, GROUP_NAME, detail, "needs a required or preferred topology")
 
 
 def _forbidden(template: PodTemplate, key: str, detail: str, message: str) -> Problem:
@@ -355,10 +355,10 @@ def _unconstrained_problems(
 ) -> Iterator[Problem]:
     text = annotations.get(UNCONSTRAINED)
     if text is not None and parse_bool(text) is None:
-        message = f'must be "true", or not be there; got "{text}"{near_miss(text, ["true"])}'
+        message = f'must be "true" or unset; got "{text}"{near_miss(text, ["true"])}'
         yield _at(template, UNCONSTRAINED, message, "must be a boolean value", value=text)
     elif text is not None and parse_bool(text) is False and release.refuses_false:
-        message = f'must be "true", or not be there; got "{text}", which Kueue from {release.name} on refuses'
+        message = f'must be "true" or unset; Kueue from {release.name} on refuses "{text}"'
         yield Problem(template.key_path(UNCONSTRAINED), message)
 
 
@@ -373,10 +373,10 @@ def _slice_size(template: PodTemplate, annotations: Mapping[str, str]) -> Iterat
             yield _at(template, SLICE_SIZE, message, "must be greater than or equal to 1", value=text)
         if not has_level:
             detail = f"may not be set when '{SLICE_REQUIRED}' is not specified"
-            yield _forbidden(template, SLICE_SIZE, detail, f"must go with {SLICE_REQUIRED}, the level of the slices")
+            yield _forbidden(template, SLICE_SIZE, detail, f"needs {SLICE_REQUIRED}, the level of the slices")
     elif has_level:
         detail = f"must be set when '{SLICE_REQUIRED}' is specified"
-        message = f"must have {SLICE_SIZE}, the pods of a slice, beside {SLICE_REQUIRED}"
+        message = f"needs {SLICE_SIZE}, the number of pods of a slice, in addition to {SLICE_REQUIRED}"
         yield _at(template, SLICE_SIZE, message, detail, kind=ErrorType.REQUIRED)
 
 
@@ -392,13 +392,13 @@ def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release
     for key in (SLICE_REQUIRED, SLICE_SIZE):
         if key in annotations:
             detail = f"may not be set when '{key}' is specified"
-            yield _forbidden(template, SLICE_LAYERS, detail, f"goes not with {key}: one way to ask for slices")
+            yield _forbidden(template, SLICE_LAYERS, detail, f"conflicts with {key}; use one way to request slices")
     if GROUP_NAME in annotations and not release.group_slices:
         detail = f"may not be set when '{SLICE_LAYERS}' is specified"
-        yield _forbidden(template, GROUP_NAME, detail, f"goes not with {SLICE_LAYERS}")
+        yield _forbidden(template, GROUP_NAME, detail, f"conflicts with {SLICE_LAYERS}")
     entries = _entries(text)
     if isinstance(entries, str):
-        message = f'must be a list in JSON, as [{{"topology": "example.com/rack", "size": 4}}]: {entries}'
+        message = f'must be a JSON list, such as [{{"topology": "example.com/rack", "size": 4}}]: {entries}'
         if entries == NOT_JSON:
             yield Problem(template.key_path(SLICE_LAYERS), message, stage=Stage.WEBHOOK)
         else:
@@ -429,13 +429,13 @@ def _layer_problems(template: PodTemplate, layers: tuple[SliceLayer, ...]) -> It
     for index, layer in enumerate(layers):
         before = first.setdefault(layer.level, index)
         if before != index:
-            message = f'topology must be another level than that of entry {before}; got "{layer.level}" again'
+            message = f'topology repeats the level of entry {before}, "{layer.level}"'
             error = OperatorError("", ErrorType.DUPLICATE, f"{layer.level} (also at index {before})")
             yield of_entry(index, "topology", message, error)
     for index, (above, layer) in enumerate(pairwise(layers), 1):
         if layer.size > 0 and above.size % layer.size:
             detail = f"must evenly divide the parent layer size {above.size}"
-            message = f"size must divide that of the entry before, {above.size}; got {layer.size}"
+            message = f"size must divide the size of the previous entry, {above.size}; got {layer.size}"
             yield of_entry(index, "size", message, OperatorError("", ErrorType.INVALID, layer.size, detail))
 
 

@@ -114,14 +114,14 @@ class KueueSimulation:
         ]
         if waiting and self.jobs:
             yield (
-                f"{count_text(len(waiting), 'other Workload')} of the cluster wait for Kueue, which may admit them "
-                "first; that is not counted"
+                f"{count_text(len(waiting), 'other Workload')} of the cluster wait for Kueue; that it may admit them "
+                "first is not counted"
             )
         unread = unread_jobs(items, {id(job.item) for job in self.jobs})
         if unread:
             yield (
-                f"{count_text(unread, 'workload')} that Kueue queues {'is' if unread == 1 else 'are'} not placed: its "
-                "pod sets are not known"
+                f"{count_text(unread, 'workload')} of Kueue {'is' if unread == 1 else 'are'} not placed: the pod sets "
+                "are unknown"
             )
 
     def _outline(self, job: QueuedJob) -> GangOutline:
@@ -244,7 +244,9 @@ class KueueSimulation:
             ALLOCATED,
             placed or outline.pods,
             spread=spread,
-            notes=("it is admitted already, with the places of its Workload; a change of the job is a new Workload",),
+            notes=(
+                "Kueue has admitted the job already, with the places of its Workload; a changed job is a new Workload",
+            ),
         )
 
     def _nearest(self, job: Job, answer: JobAnswer, advisor: Advisor) -> NearestDomain | None:

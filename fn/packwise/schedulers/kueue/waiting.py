@@ -126,8 +126,8 @@ def _queues(chain: Chain) -> Iterator[Finding]:
         name = item.get("spec.clusterQueue")
         if isinstance(name, str) and names and name not in chain.cluster_queues_by_name and not is_placeholder(name):
             message = (
-                f'names the ClusterQueue "{name}", which is not among those of the input: jobs of this queue wait '
-                f"while there is none{closest(name, names)}"
+                f'the ClusterQueue "{name}" is not in the input. Without it, jobs of this queue '
+                f"wait{closest(name, names)}"
             )
             yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
     for queue in chain.cluster_queues:
@@ -149,14 +149,16 @@ def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
     text = f"Can't admit new workloads: {', '.join(dict.fromkeys(parts))}."
     if missing or homeless:
         first = min((*missing, *homeless), key=flavors.index)
-        message = f"is not among the input; Kueue says of the ClusterQueue: {text}{_hint(missing, homeless, chain)}"
+        message = (
+            f"does not exist in the input. Kueue reports for the ClusterQueue: {text}{_hint(missing, homeless, chain)}"
+        )
         if first.value is not None:
-            message = f"has a topology that {message}"
+            message = f"the topology {message}"
         yield Finding.of(INACTIVE, queue.item, first.path, message)
     elif checks:
         path, name = next(iter(checks.items()))
         near = closest(name, chain.admission_checks)
-        message = f'the AdmissionCheck "{name}" is not among the input; Kueue says of the ClusterQueue: {text}{near}'
+        message = f'the AdmissionCheck "{name}" is not in the input. Kueue reports for the ClusterQueue: {text}{near}'
         yield Finding.of(INACTIVE, queue.item, path, message)
 
 
@@ -182,7 +184,7 @@ def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -
     for flavor in homeless:
         name = flavor.topology or ""
         if name in chain.topologies_of_kai:
-            return f' The Topology "{name}" of the input is KAI\'s, which Kueue does not read.'
+            return f' Kueue does not read the Topology "{name}" of the input, which belongs to KAI.'
         near = closest(name, list(chain.levels))
         if near:
             return near
@@ -198,7 +200,10 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
         # Nodes without these labels are of another cluster, or samples.
         carriers = chain.nodes.count_carriers(labels)
         if carriers:
-            message = f"match none of the {carriers} nodes of the input that have them: nothing fits into the flavor"
+            message = (
+                f"the labels match none of the {carriers} nodes of the input that have them, and nothing fits "
+                "into the flavor"
+            )
             yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
 
 
@@ -224,10 +229,10 @@ def _check_job(
     if queue is None:
         return
     if chain.selects_namespace(queue, namespace) is False:
-        why = "has no namespaceSelector, and so selects no namespace"
+        why = "has no namespaceSelector and selects no namespace"
         if queue.selector is not None:
             why = f'does not select the namespace "{namespace}" by its labels'
-        message = f'the ClusterQueue "{queue.name}" {why}: the job waits. Fix spec.namespaceSelector or the labels'
+        message = f'the ClusterQueue "{queue.name}" {why}, and the job waits. Fix spec.namespaceSelector or the labels'
         yield _finding(NAMESPACE, job, at, message, "workload namespace doesn't match ClusterQueue selector")
     demand = (queue.name, *_demand(job))
     if queue.is_known and demand not in accepted:
@@ -266,15 +271,12 @@ def _missing_queue(job: KueueJob, at: FieldPath, name: str, chain: Chain) -> Ite
     condition = f"LocalQueue {name} doesn't exist"
     if elsewhere:
         message = (
-            f'the LocalQueue "{name}" is in the namespace {list_known(elsewhere)} only, and a job finds only the '
-            f'queues of its own namespace, "{namespace}": the job waits'
+            f'the LocalQueue "{name}" exists only in the namespace {list_known(elsewhere)}. A job sees only queues of '
+            f'its own namespace, "{namespace}", and waits'
         )
         yield _finding(QUEUE, job, at, message, condition)
     elif near or chain.has_local_queues(namespace):
-        message = (
-            f'names the queue "{name}", which is not among the LocalQueues of the namespace: the job waits while '
-            f"there is none{near}"
-        )
+        message = f'the namespace has no LocalQueue "{name}", and the job waits for it{near}'
         yield _finding(QUEUE, job, at, message, condition)
 
 
@@ -286,7 +288,7 @@ def _check_stop(
         stopped = queue.item
     if stopped is not None:
         policy = text(stopped.get("spec.stopPolicy"))
-        message = f'the {stopped.kind} "{stopped.name}" has the stopPolicy {policy}: the job waits until it is None'
+        message = f'the {stopped.kind} "{stopped.name}" has the stopPolicy {policy}; the job waits until it is None'
         yield _finding(STOPPED, job, at, message, f"{stopped.kind} {stopped.name} is inactive")
 
 
@@ -294,10 +296,7 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
     """Report a missing priority class if the input has some: Kueue makes no Workload of the job."""
     if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
         near = closest(name, chain.priorities)
-        message = (
-            f'names the WorkloadPriorityClass "{name}", which is not among those of the input: Kueue makes no '
-            f"Workload while there is none{near}"
-        )
+        message = f'the WorkloadPriorityClass "{name}" is not in the input. Without it, Kueue makes no Workload{near}'
         path = (*job.kind.owner.path, "labels", _PRIORITY_CLASS)
         yield Finding.of(PRIORITY, job.item, path, message)
 
@@ -308,8 +307,8 @@ def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
     if request is not None and request.unconstrained is False and not release.refuses_false:
         message = (
-            f'must be "true", or not be there: with "{annotations[UNCONSTRAINED]}" the pod set asks for a topology and '
-            "names no level, so that no flavor ever matches"
+            f'must be "true" or unset; with "{annotations[UNCONSTRAINED]}", the pod set requests a topology without a '
+            "level, and no flavor ever matches"
         )
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
 
@@ -381,8 +380,8 @@ class _Admission:
     def _coverage_finding(self, sets: _PodSets, names: Sequence[str]) -> tuple[Finding, str]:
         listed = list_known(names)
         message = (
-            f'requests {listed}, which no resource group of the ClusterQueue "{self._queue.name}" covers: the job '
-            "waits. Add it to coveredResources, or remove the request"
+            f'no resource group of the ClusterQueue "{self._queue.name}" covers {listed}, and the job waits. Add it to '
+            "coveredResources, or remove the request"
         )
         path = _request_path(sets, names[0], self._job)
         reason = f"resource {names[0]} unavailable in ClusterQueue"
@@ -455,8 +454,8 @@ class _Admission:
         amount = format_amount(name, requests[name])
         also = f" besides {format_amount(name, used)} of other pod sets" if used else ""
         message = (
-            f"requests {amount} of {name}{also}, and the ClusterQueue "
-            f'"{self._queue.name}" can never give more than {most} in the flavor "{flavor.name}": the job waits. '
+            f"the pod set requests {amount} of {name}{also}, but the ClusterQueue "
+            f'"{self._queue.name}" can never give more than {most} in the flavor "{flavor.name}". The job waits. '
             f"{'Raise the quota' if self._queue.cohort else 'Raise nominalQuota, join a cohort'}, or request less"
         )
         return _finding(QUOTA, self._job, _request_path(sets, name, self._job), message, condition)
@@ -480,8 +479,10 @@ class _Admission:
             advice = advice or self._label_advice(flavor)
         is_asked = request is not None and request.is_asked
         if not advice and not is_asked and not self._queue.is_for_topologies:
-            advice = ": ask for a topology on the pod template, or add a flavor without one"
-        message = f'no flavor of the ClusterQueue "{self._queue.name}" accepts the pod set "{each.name}", which waits'
+            advice = ": request a topology in the pod template, or add a flavor without one"
+        message = (
+            f'the pod set "{each.name}" waits, because no flavor of the ClusterQueue "{self._queue.name}" accepts it'
+        )
         return _finding(UNMATCHED, self._job, path, f"{message}{advice}", condition)
 
     def _label_advice(self, flavor: Flavor) -> str:
@@ -498,7 +499,7 @@ class _Admission:
             if len(names) == 1
             else (f"the nodes {shown} of flavor {flavor.name} lack")
         )
-        return f": {subject} the label {labels}, and so are in no domain of the Topology {flavor.topology}"
+        return f": {subject} the label {labels} and are in no domain of the Topology {flavor.topology}"
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -74,7 +74,7 @@ def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if not pcs.cliques:
         yield required_value(
-            (*TEMPLATE, "cliques"), "at least one PodClique must be defined", "must hold at least one clique; got none"
+            (*TEMPLATE, "cliques"), "at least one PodClique must be defined", "must have at least one clique; got none"
         )
 
 
@@ -118,7 +118,7 @@ def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
         text = "must be greater than 0"
         message = f'{text}; got "{least}"'
         if least == 0 and context.revision.min_available_default == "WrittenReplicas":
-            message += " (left out, it is what `replicas` was before defaulting: write `replicas`)"
+            message += " (its default is `replicas` before defaulting; set `replicas`)"
         yield invalid(at.path("spec", "minAvailable"), least, text, message)
 
 
@@ -135,7 +135,7 @@ def _duplicate(names: Sequence[str], field: str, *steps: str) -> Iterator[Proble
         at = len(names) - 1 - names[::-1].index(repeated[0])
         path: FieldPath = (*TEMPLATE, "cliques", at, *steps)
         error = OperatorError(f"{_CLIQUES}.{field}", ErrorType.DUPLICATE, repeated)
-        yield refusal(path, f"must be unique among the cliques; more than once: {list_known(repeated)}", error)
+        yield refusal(path, f"two cliques have the same value: {list_known(repeated)}", error)
 
 
 def _unique_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -310,14 +310,14 @@ def _env_name(env: _Env, _context: Context) -> Iterator[Problem]:
 def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
     repeated = duplicates(env.names)
     if repeated:
-        message = f"must set each variable once; more than once: {list_known(repeated)}"
+        message = f"sets a variable twice: {list_known(repeated)}"
         yield refusal(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
 
 
 def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     spread = at.clique.pod_spec.get("topologySpreadConstraints")
     if isinstance(spread, list):
-        message = "must not be set: Grove places the pods by topologyConstraint; remove it"
+        message = "must not be set: Grove places the pods by topologyConstraint; remove the field"
         field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
         path = at.path("spec", "podSpec", "topologySpreadConstraints")
         yield invalid(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
@@ -382,7 +382,7 @@ def _other(dep: _Dependency, _context: Context) -> Iterator[Problem]:
         path = dep.at.path("spec", "startsAfter", dep.position)
         field = format_path(dep.at.path("spec", "startsAfter"))
         text = "clique dependency cannot refer to itself"
-        yield invalid(path, dep.name, text, f'must name another clique; got "{dep.name}" itself', field=field)
+        yield invalid(path, dep.name, text, f'clique "{dep.name}" cannot start after itself', field=field)
 
 
 def _once(at: CliqueAt, _context: Context) -> Iterator[Problem]:
@@ -390,7 +390,7 @@ def _once(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if repeated:
         path = at.path("spec", "startsAfter")
         error = OperatorError(format_path(path), ErrorType.DUPLICATE, repeated)
-        yield refusal(path, f"must name each clique once; more than once: {list_known(repeated)}", error)
+        yield refusal(path, f"names a clique twice: {list_known(repeated)}", error)
 
 
 def _unknown_dependencies(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -424,7 +424,7 @@ def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     problem = refusal((), "", OperatorError("spec.template.cliques", ErrorType.INVALID, circles, text))
     for circle in circles:
         first = next(index for index, clique in enumerate(pcs.cliques) if clique.name in circle)
-        message = f"must not go round in a circle; these cliques wait for each other: {list_known(circle)}"
+        message = f"these cliques wait for each other in a cycle: {list_known(circle)}"
         yield problem.replace(path=(*TEMPLATE, "cliques", first, "spec", "startsAfter"), message=message)
 
 
@@ -556,7 +556,7 @@ def _group_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if repeated:
         at = len(names) - 1 - names[::-1].index(repeated[0])
         path = (*TEMPLATE, "podCliqueScalingGroups", at, "name")
-        message = f"must be unique among the scaling groups; more than once: {list_known(repeated)}"
+        message = f"two scaling groups have the same name: {list_known(repeated)}"
         yield refusal(path, message, OperatorError(f"{_GROUPS}.name", ErrorType.DUPLICATE, repeated))
 
 
@@ -566,7 +566,7 @@ def _one_group(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if repeated:
         i, j, _ = next(member for member in reversed(members) if member[2] == repeated[0])
         path = (*TEMPLATE, "podCliqueScalingGroups", i, "cliqueNames", j)
-        message = f"a clique must be a member of one scaling group, once; more than once: {list_known(repeated)}"
+        message = f"scaling groups list a clique twice: {list_known(repeated)}"
         yield refusal(path, message, OperatorError(f"{_GROUPS}.cliqueNames", ErrorType.DUPLICATE, repeated))
 
 
@@ -576,7 +576,7 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     for index, clique in enumerate(pcs.cliques):
         if clique.auto_scaling and clique.name in grouped:
             path = (*TEMPLATE, "cliques", index, "spec", "autoScalingConfig")
-            message = f'must not be set: clique "{clique.name}" scales with its scaling group (use scaleConfig there)'
+            message = f'must not be set: clique "{clique.name}" scales with its scaling group; use its scaleConfig'
             yield invalid(path, clique.name, text, message, field=_GROUPS)
 
 
@@ -652,7 +652,7 @@ def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         if not part:
             path = (*_TEMPLATES, index, "templateSpec", "spec", "devices", "requests")
             text = "at least one device request is required"
-            yield required_value(path, text, "must hold at least one request of a device; got none")
+            yield required_value(path, text, "must have at least one device request; got none")
 
 
 def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -661,7 +661,7 @@ def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Pr
     if repeated:
         at = len(names) - 1 - names[::-1].index(repeated[0])
         error = OperatorError(f"{format_path(_TEMPLATES)}.name", ErrorType.DUPLICATE, repeated)
-        message = f"must be unique among the templates; more than once: {list_known(repeated)}"
+        message = f"two templates have the same name: {list_known(repeated)}"
         yield refusal((*_TEMPLATES, at, "name"), message, error)
 
 
@@ -697,7 +697,7 @@ def _reference_name(reference: _Reference, _context: Context) -> Iterator[Proble
     if not name:
         yield required_value(path, "reference name is required", "must name a resourceClaimTemplate")
     elif name in before:
-        message = f'must be named once; "{name}" stands before it'
+        message = f'duplicate reference to "{name}"'
         yield refusal(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
 
 
@@ -705,7 +705,7 @@ def _namespace(reference: _Reference, _context: Context) -> Iterator[Problem]:
     namespace, name = reference.text("namespace"), reference.text("name")
     if namespace and name and any(template.get("name") == name for template in reference.sharing.pcs.claim_templates):
         text = "namespace must be empty when name matches an internal resourceClaimTemplate"
-        message = f'must be absent: "{name}" is a template of this workload; got "{namespace}"'
+        message = f'must not be set: "{name}" is a template of this workload; got "{namespace}"'
         yield invalid(reference.path("namespace"), namespace, text, message)
 
 
@@ -736,7 +736,7 @@ def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
         fields = " or ".join(children)
         text = f"filter must specify at least one {fields} entry"
         yield required_value(
-            reference.path("filter"), text, f"must name at least one child, as {fields}; remove it to mean all"
+            reference.path("filter"), text, f"must name at least one child in {fields}; remove the filter to select all"
         )
     for field, entries in names.items():
         for index, name in enumerate(entries if isinstance(entries, list) else ()):

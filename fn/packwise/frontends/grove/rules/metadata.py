@@ -44,7 +44,7 @@ def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     path = ("metadata", "name")
     if not pcs.name:
         yield required_value(
-            path, "name or generateName is required", "must name the PodCliqueSet; a render needs the name"
+            path, "name or generateName is required", "must be set: a render needs the name of the PodCliqueSet"
         )
         return
     for text in kubernetes.dns_subdomain(pcs.name):
@@ -111,7 +111,7 @@ def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
             yield invalid((*path, index), name, text, message, field="metadata.finalizers")
     if {"orphan", "foregroundDeletion"} <= set(names):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield invalid(path, names, text, 'must not hold both "orphan" and "foregroundDeletion"')
+        yield invalid(path, names, text, 'must not contain both "orphan" and "foregroundDeletion"')
 
 
 def _mappings(value: Value) -> list[Mapping[str, Value]]:
@@ -316,7 +316,7 @@ def _group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
     value = part.annotations.get(_GROUP)
     if value is not None and value != _OPT_OUT and context.lacks_mnnvl:
         message = (
-            f'must be "{_OPT_OUT}" or absent while network.autoMNNVLEnabled is false in the operator\'s configuration; '
+            f'must be "{_OPT_OUT}" or unset while network.autoMNNVLEnabled is false in the operator\'s configuration; '
             f'got "{value}"; enable it there or remove the annotation'
         )
         yield invalid((*part.path, _GROUP), value, _not_enabled(_GROUP), message, field=part.field(_GROUP))
@@ -327,7 +327,7 @@ def _any_group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
     value = part.annotations.get(_GROUP)
     if value is not None and context.lacks_mnnvl:
         message = (
-            f"must be absent while network.autoMNNVLEnabled is false in the operator's configuration; "
+            f"must not be set while network.autoMNNVLEnabled is false in the operator's configuration; "
             f'got "{value}"; enable it there or remove the annotation'
         )
         yield invalid((*part.path, _GROUP), value, _not_enabled(_GROUP), message, field=part.field(_GROUP))
@@ -340,7 +340,7 @@ def _conflict(part: _Annotated, _context: Context) -> Iterator[Problem]:
             f"contradictory MNNVL annotations: {_AUTO} is {go_quote(auto)} but {_GROUP} is also set; cannot disable "
             "MNNVL and assign a group simultaneously"
         )
-        message = f'must not stand beside {_AUTO}: "{auto}"; got "{group}"; remove one of the two annotations'
+        message = f'"{group}" conflicts with {_AUTO}: "{auto}"; remove one of the two annotations'
         yield forbidden((*part.path, _GROUP), text, message, field=format_path(part.path))
 
 
@@ -375,7 +375,7 @@ def _change(part: _Annotated, annotation: str, old: str | None, new: str | None,
     if old is None or new is None:
         verb = "added" if old is None else "removed"
         text = f"annotation {annotation} cannot be {verb} after {creation}"
-        message = f"must not be {verb} once the PodCliqueSet exists; delete and create it to change this"
+        message = f"must not be {verb} once the PodCliqueSet exists; delete it and create it again"
         yield forbidden(path, text, message, field=field)
         return
     text = f"annotation {annotation} is immutable and cannot be changed from {go_quote(old)} to {go_quote(new)}"

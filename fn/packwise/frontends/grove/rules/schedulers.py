@@ -120,16 +120,16 @@ def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
                     f"KAI queue on PodCliqueSet {who} is {go_quote(own)} but PodClique template {go_quote(clique)} "
                     f"resolves to {go_quote(queue)}"
                 )
-                message = f'must be in queue "{own}", like the whole workload; got "{queue}"; remove {QUEUE} here'
+                message = f'the clique is in queue "{queue}", but the workload is in "{own}"; remove {QUEUE} here'
                 yield _refusal((*TEMPLATE, "cliques", index), text, message)
                 return
     elif not queues:
         text = f"no KAI queue is configured on PodCliqueSet {who} or its PodClique templates"
-        message = f"must name the queue of the KAI Scheduler, as the label {QUEUE}; there is none"
+        message = f"the workload names no queue of the KAI Scheduler; add the label {QUEUE}"
         yield _refusal(("metadata", "labels"), text, message)
     elif len(queues) > 1:
         text = f"conflicting KAI queues on PodCliqueSet {who} PodClique templates: [{' '.join(queues)}]"
-        message = f"must be in one queue, all of them; got {list_known(queues)}; name it in the workload's own labels"
+        message = f"cliques are in different queues: {list_known(queues)}; name one queue in the workload's own labels"
         other = next(index for index, queue in named if queue != named[0][1])
         yield _refusal((*TEMPLATE, "cliques", other), text, message)
 
@@ -144,7 +144,7 @@ def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         if scheduler == VOLCANO:
             owner = place.kind if place.name is None else f"{place.kind} {go_quote(place.name)}"
             text = f"volcano scheduler backend does not support topologyConstraint on {owner}"
-        yield _refusal(place.path, text, f"must not be set: {scheduler} knows no topology; remove it")
+        yield _refusal(place.path, text, f"must not be set: {scheduler} has no topologies; remove the constraint")
 
 
 def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
@@ -179,14 +179,14 @@ def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, s
                 f"conflicting volcano queue annotations: PodCliqueSet has {go_quote(own)}, PodClique has "
                 f"{go_quote(queue)}"
             )
-            yield path, text, f'must be "{own}", as the whole workload says; got "{queue}"; remove it here'
+            yield path, text, f'must be "{own}", like the workload; got "{queue}"; remove the annotation here'
             continue
         queue = own or queue or _VOLCANO_DEFAULT
         first = first or queue
         if queue != first:
             text = "all PodCliques in a PodCliqueSet using volcano scheduler must resolve to the same queue"
             message = (
-                f'must be "{first}", as clique "{pcs.cliques[0].name}" has it; got "{queue}"; name one queue in the '
+                f'must be "{first}", like clique "{pcs.cliques[0].name}"; got "{queue}"; name one queue in the '
                 "workload's own annotations"
             )
             yield path, text, message

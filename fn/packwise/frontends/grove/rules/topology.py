@@ -166,10 +166,7 @@ def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
 
 def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
     """Return the message about a parent's `domain` if `child` packs into the broader `below`."""
-    return (
-        f'must be as broad as "{below}" of {child.kind} "{child.name}" or broader; got "{domain}"; '
-        "widen it here or narrow it there"
-    )
+    return f'"{domain}" is narrower than "{below}" of {child.kind} "{child.name}"; widen it here, or narrow it there'
 
 
 class _Constrained(Record):
@@ -227,7 +224,7 @@ def _topology_exists(at: _Constrained, context: Context) -> Iterator[Problem]:
         return
     known = sorted(context.topologies)
     chosen = chosen_topology(at.pcs, context.revision)
-    subject = f'got "{name}"' if chosen else f'left out, it means "{name}", which does not exist'
+    subject = f'got "{name}"' if chosen else f'the default, "{name}", does not exist'
     message = f"must name an existing ClusterTopology; {subject}; known: {list_known(known)}{closest(name, known)}"
     yield invalid(_name_path(context), name, f'ClusterTopology "{name}" not found', message)
 
@@ -236,8 +233,8 @@ def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Probl
     chosen = chosen_topology(at.pcs, context.revision)
     if context.enabled and chosen is not None and not at.pcs.is_constrained:
         message = (
-            f'must be set together with a topologyConstraint; got "{chosen}" and no constraint at the set, a scaling '
-            "group or a clique; add one or remove the field"
+            f'"{chosen}" has no effect: no set, scaling group or clique has a topologyConstraint; add one, or '
+            "remove the field"
         )
         yield Problem(_name_path(context), message)
 
@@ -410,7 +407,7 @@ def _domain_required(nameless: NamedTopology, context: Context) -> Iterator[Prob
 def _name_required(nameless: NamedTopology, context: Context) -> Iterator[Problem]:
     if nameless.inherited is None and not _misses_domain(nameless.place, context.revision):
         known = sorted(context.topologies)
-        message = f"must name a ClusterTopologyBinding, here or at a parent; known: {list_known(known)}"
+        message = f"no ClusterTopologyBinding is named here or in a parent; known: {list_known(known)}"
         yield required_value((*nameless.place.path, _NAME), _REQUIRED, message)
 
 
@@ -418,7 +415,7 @@ def _name_inherited(nameless: NamedTopology, context: Context) -> Iterator[Probl
     place, inherited = nameless.place, nameless.inherited
     if inherited is not None and place.constraint is not None and not _misses_domain(place, context.revision):
         name = place.constraint.topology_name
-        message = f'must be "{inherited}", as its parent says; got "{name}"; remove it to inherit that'
+        message = f'"{name}" differs from the parent\'s "{inherited}"; remove the field to inherit it'
         yield invalid((*place.path, _NAME), name, _MATCH, message)
 
 
@@ -429,7 +426,7 @@ def _one_name(packed: _Packed, _context: Context) -> Iterator[Problem]:
     for place in sorted(packed.places, key=lambda place: kinds.index(place.kind)):
         name = place.constraint.topology_name if place.constraint is not None else None
         if name is not None:
-            message = f'must be the same in the whole workload; got "{name}" among {list_known(packed.names)}'
+            message = f"the workload names different topologies: {list_known(packed.names)}"
             yield invalid((*place.path, _NAME), name, _MATCH, message)
 
 
@@ -488,8 +485,8 @@ def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
             continue
         if levels.index(constraint.preferred) < levels.index(constraint.required):
             message = (
-                f'has no effect: "{constraint.preferred}" is broader than "{constraint.required}", which must hold a '
-                "replica anyway; prefer a narrower domain, or remove it"
+                f'"{constraint.preferred}" has no effect: it is broader than the required "{constraint.required}"; '
+                "prefer a narrower domain, or remove the field"
             )
             yield Problem((*place.path, "pack", "preferred"), message)
 
@@ -558,8 +555,8 @@ def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Pro
             continue
         if domains.index(child.domain) < domains.index(parent.domain):
             message = (
-                f'must be as narrow as "{parent.domain}" of {parent.owner} or narrower; got "{child.domain}"; broadest '
-                f"first the levels are {list_known(domains)}"
+                f'"{child.domain}" is broader than "{parent.domain}" of {parent.owner}; the levels, from the broadest '
+                f"to the narrowest, are {list_known(domains)}"
             )
             text = (
                 f"child topology constraint '{child.domain}' must be equal to or stricter than parent constraint "

@@ -55,14 +55,14 @@ _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
 
 CONSTRAINT = Rule("update-topology-constraint", "An update changes a topology constraint.", "spec/grove.md#u12")
 
-RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it anew"
+RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it again"
 """The end of every message about a change that is never allowed."""
 
 
 def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = len(update.old.cliques), len(update.new.cliques)
     if old != new:
-        message = f"must keep the number of its cliques, {old}, once the PodCliqueSet exists; got {new}; {RECREATE}"
+        message = f"the number of cliques must stay {old} once the PodCliqueSet exists; got {new}; {RECREATE}"
         text = "not allowed to change clique composition"
         yield forbidden((*TEMPLATE, "cliques"), text, message)
 
@@ -89,7 +89,7 @@ def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     if change.old is None:
         name = change.at.clique.name
         text = f"not allowed to change clique composition, new clique name '{name}' is not allowed"
-        message = f'must be the name of a clique that existed before; got "{name}"; {RECREATE}'
+        message = f'clique "{name}" is new, and cliques are immutable; {RECREATE}'
         yield forbidden(change.at.path("name"), text, message, field=f"{_CLIQUES}.name")
 
 
@@ -101,7 +101,7 @@ def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Problem]:
             f"Expected '{name}' at position {at.position}, got '{name}'"
         )
         message = (
-            f'clique "{name}" must stay at index {change.old_index}, since the startup type is {at.pcs.startup_type}'
+            f'clique "{name}" must stay at index {change.old_index}, because the startup type is {at.pcs.startup_type}'
         )
         yield invalid(at.path(), name, text, message, field=_CLIQUES)
 
@@ -116,9 +116,9 @@ def _clique_min(change: CliqueChange, context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.clique
     if old and old.min_available != new.min_available:
         path = change.at.path("spec", "minAvailable")
-        hint = " (left out, it follows replicas: write it out to change replicas alone)"
+        hint = " (its default follows replicas; set it to change only replicas)"
         if context.revision.min_available_default == "One":
-            hint = f' (left out, it is 1, and earlier releases stored replicas for it: write "{old.min_available}")'
+            hint = f' (its default is 1, but earlier releases stored replicas; set "{old.min_available}")'
         yield immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 
@@ -140,9 +140,7 @@ def _startup_type(update: Update, _context: Context) -> Iterator[Problem]:
 def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = len(update.old.groups), len(update.new.groups)
     if old != new:
-        message = (
-            f"must keep the number of its scaling groups, {old}, once the PodCliqueSet exists; got {new}; {RECREATE}"
-        )
+        message = f"the number of scaling groups must stay {old} once the PodCliqueSet exists; got {new}; {RECREATE}"
         text = "not allowed to add or remove PodCliqueScalingGroupConfigs"
         yield forbidden((*TEMPLATE, "podCliqueScalingGroups"), text, message)
 
@@ -166,7 +164,7 @@ def _group_known(change: GroupChange, _context: Context) -> Iterator[Problem]:
     if change.old is None:
         name = change.at.group.name
         text = f"not allowed to change scaling group composition, new scaling group name '{name}' is not allowed"
-        message = f'must be the name of a scaling group that existed before; got "{name}"; {RECREATE}'
+        message = f'scaling group "{name}" is new, and scaling groups are immutable; {RECREATE}'
         yield forbidden(change.at.path("name"), text, message, field=f"{_GROUPS}.name")
 
 
@@ -307,7 +305,7 @@ def _trouble_of(update: Update, context: Context) -> str | None:
 def _contradiction(update: Update, context: Context) -> Iterator[Problem]:
     trouble = _trouble_of(update, context)
     if trouble not in (None, _NAMELESS):
-        message = "must mean one topology already, before anything else about it may change; " + RECREATE
+        message = "the constraints do not name one topology, and the operator refuses every update; " + RECREATE
         yield refusal(
             (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, trouble)
         )
@@ -336,7 +334,7 @@ def _changes(update: Update, revision: Revision, *, mends_names: bool) -> Iterat
         if place.kind == "PodCliqueSet" and _name(before) != _name(after):
             text = f"topologyName cannot be changed from {go_quote(_name(before))} to {go_quote(_name(after))}"
             error = OperatorError(place.field(_NAME), ErrorType.FORBIDDEN, None, text)
-            message = f"must stay as it was, {_text_of(before)}, once the PodCliqueSet exists; got {_text_of(after)}"
+            message = f"must stay {_text_of(before)} once the PodCliqueSet exists; got {_text_of(after)}"
             yield refusal(place.path, f"{message}; {RECREATE}", error)
         elif (change := _change(before, after, revision)) is not None:
             detail, message = change
@@ -355,7 +353,7 @@ def _change(
     if after is None:
         text = "topology constraint cannot be removed after creation"
         return text, f"must not be removed once the PodCliqueSet exists; it was {_text_of(before)}"
-    message = f"must stay as it was, {_text_of(before)}, once the PodCliqueSet exists; got {_text_of(after)}"
+    message = f"must stay {_text_of(before)} once the PodCliqueSet exists; got {_text_of(after)}"
     if before.topology_name != after.topology_name:
         text = f"topology constraint topologyName cannot be changed from '{_name(before)}' to '{_name(after)}'"
         return text, message
@@ -427,7 +425,7 @@ def _text_of(constraint: TopologyConstraint | None) -> str:
 def _deprecated_names(update: Update, _context: Context) -> Iterator[Problem]:
     for place in constraint_places(update.new):
         if place.constraint is not None and place.constraint.pack_domain:
-            message = "is the deprecated name of pack.required; move it there, with the same domain"
+            message = "packDomain is deprecated; use pack.required with the same domain"
             yield Problem((*place.path, "packDomain"), message)
 
 
@@ -465,7 +463,7 @@ def _same(
 ) -> Iterator[Problem]:
     if tuple(old) != tuple(new):
         value = cast("Value", list(new)) if new else None
-        yield invalid(path, value, "field is immutable", f"must stay as it was; {RECREATE}", field=field)
+        yield invalid(path, value, "field is immutable", f"the field is immutable; {RECREATE}", field=field)
 
 
 UPDATE = (
@@ -551,7 +549,7 @@ def _member(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 def _on_delete(at: Rolled, _context: Context) -> Iterator[Problem]:
     if at.strategy == ON_DELETE:
         text = "rollingUpdate must not be set when the update strategy is OnDelete"
-        yield forbidden(at.path, text, f'must not be set where updateStrategy.type is "{ON_DELETE}"; remove it')
+        yield forbidden(at.path, text, f'must not be set if updateStrategy.type is "{ON_DELETE}"; remove it')
 
 
 def _max_unavailable(at: Rolled, _context: Context) -> Iterator[Problem]:
@@ -567,7 +565,7 @@ def _max_unavailable(at: Rolled, _context: Context) -> Iterator[Problem]:
     elif at.strategy == COHERENT and most < at.min_available:
         text = f"must not be less than minAvailable ({at.min_available}) under the Coherent update strategy"
         message = (
-            f'must not be less than minAvailable ("{at.min_available}") where updateStrategy.type is "{COHERENT}"; '
+            f'must not be less than minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; '
             f'got "{most}"'
         )
         yield invalid(path, most, text, message)
@@ -585,8 +583,8 @@ def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     release = context.revision.name
     if pcs.update_strategy == COHERENT:
         message = (
-            f'may be refused: whether {release} has "{COHERENT}" is not known, alpha.13 has not and alpha.14 has; the '
-            "enum in the cluster's CRD says it"
+            f'{release} may not have "{COHERENT}": alpha.14 has it, and alpha.13 does not. See the enum in the '
+            "cluster's CRD"
         )
         yield Problem(("spec", "updateStrategy", "type"), message)
     cliques = [(("cliques", index), clique.rolling_update) for index, clique in enumerate(pcs.cliques)]
@@ -594,8 +592,7 @@ def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     for (field, index), rolling in (*cliques, *groups):
         if rolling is not None:
             message = (
-                f"may have no effect: whether {release} has this field is not known, alpha.13 drops it and alpha.14 "
-                "has it; the cluster's CRD says it"
+                f"{release} may not have this field: alpha.14 has it, and alpha.13 drops it. See the cluster's CRD"
             )
             yield Problem(("spec", "template", field, index, ROLLING), message)
 

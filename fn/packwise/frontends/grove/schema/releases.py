@@ -49,7 +49,7 @@ _PACK = Object("TopologyPackConstraint", {"preferred": _DOMAIN, "required": _DOM
         (),
         ErrorType.REQUIRED,
         "pack must specify at least one of required or preferred",
-        "must name the domain that must hold a replica (`required`), the one that should (`preferred`), or both",
+        "must set `required`, `preferred`, or both",
     ),
 ))  # fmt: skip
 
@@ -63,14 +63,14 @@ _CONSTRAINT = Object("TopologyConstraint", {
         ("pack",),
         ErrorType.REQUIRED,
         "topologyConstraint must specify pack or deprecated packDomain",
-        "must say what a replica is packed into, for example `pack: {required: rack}`",
+        "must set `pack`, for example `pack: {required: rack}`",
     ),
     ObjectRule(
         _packs_twice,
         ("pack", "required"),
         ErrorType.INVALID,
         "must not set both pack.required and deprecated packDomain",
-        "must not stand beside pack.required, which it is the deprecated name of; remove it",
+        "packDomain conflicts with pack.required and is deprecated; remove it",
     ),
 ))  # fmt: skip
 
@@ -132,7 +132,7 @@ def _no_pack_domain(*owners: str) -> ObjectRule:
         ("spec", "template", *(owners or _FIELD)),
         ErrorType.FORBIDDEN,
         "packDomain is deprecated and cannot be used on new workloads; use pack.required",
-        "must be written as pack.required: packDomain is its deprecated name, which new workloads may not use",
+        "new workloads cannot use packDomain, the deprecated name of pack.required; use pack.required",
         new_only=True,
     )
 
