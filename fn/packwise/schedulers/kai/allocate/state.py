@@ -9,6 +9,7 @@ Memory is in KAI's measure: MiB, or hundredths of a GPU if the node does not sta
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from copy import copy
 from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
@@ -104,6 +105,12 @@ class DomainTree:
         for domain in path:
             domain.nodes.append(node)
         self.paths[node.name] = tuple(path)
+
+    def renamed(self, topology: KaiTopology) -> DomainTree:
+        """Return the tree of another topology with the same levels. Both have the same domains."""
+        tree = copy(self)
+        tree.topology = topology
+        return tree
 
     def domains(self) -> list[Domain]:
         """Return all domains: the root, then level by level."""
@@ -521,13 +528,21 @@ class ClusterState:
         for pod in running:
             add_amounts(self.by_name[pod.node].idle, (*pod.request, (PODS, 1)), -1)
         self.neighbours = Neighbours(scene.nodes, (*scene.residents, *running))
-        self.trees = {topology.name: DomainTree(topology, self.nodes) for topology in scene.topologies}
+        self._trees: dict[tuple[str, ...], DomainTree] = {}
+        self.trees = {topology.name: self._tree(topology) for topology in scene.topologies}
         self.largest = _largest(scene.nodes)
         self.placed: list[tuple[Pod, NodeState]] = []
         self._shared: list[list[tuple[str, int]]] = []
         self._changed: list[NodeState] = []
         self._holds: OrderedDict[Hashable, Holds] = OrderedDict()
         self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
+
+    def _tree(self, topology: KaiTopology) -> DomainTree:
+        """Return the tree of a topology. Topologies with equal levels, such as those of OSMO's pools, share one."""
+        known = self._trees.get(topology.levels)
+        if known is not None:
+            return known.renamed(topology)
+        return self._trees.setdefault(topology.levels, DomainTree(topology, self.nodes))
 
     def total(self) -> Mapping[str, int]:
         """Return the sum of all nodes' allocatable amounts, used or free."""
@@ -561,7 +576,7 @@ class ClusterState:
             node.shared[group] = used
         amounts = (*pod.request, (PODS, 1), (GPU, whole)) if whole else (*pod.request, (PODS, 1))
         add_amounts(node.idle, amounts, sign)
-        for tree in self.trees.values():
+        for tree in self._trees.values():
             for domain in tree.paths.get(node.name, ()):
                 add_amounts(domain.idle, amounts, sign)
         self.neighbours.change(pod, node.name, -sign)
@@ -578,11 +593,11 @@ class ClusterState:
 
     def holds(self, tree: DomainTree, request: CountedRequest) -> Holds:
         """The number of pods of `request` that each domain of the tree has room for."""
-        return self._keep(self._holds, (tree.topology.name, request), lambda: Holds(tree, request))
+        return self._keep(self._holds, (tree.topology.levels, request), lambda: Holds(tree, request))
 
     def orders(self, tree: DomainTree, group: Hashable) -> Orders:
         """Return the orders of the tree's domains for pods. `group` identifies pods with the same orders."""
-        return self._keep(self._orders, (tree.topology.name, group), lambda: Orders(tree))
+        return self._keep(self._orders, (tree.topology.levels, group), lambda: Orders(tree))
 
     def _keep(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
         """Return the value of that key, created or updated with all changes. Only the last few keys are kept."""
