@@ -48,7 +48,7 @@ def test_gangs_are_placed_on_the_nodes_of_a_cluster(
     ran = call("place", "p", "--cluster", "west")
 
     assert "1 node, 16 GPUs" in ran.stderr + ran.stdout
-    assert "note: you may not list, so that they count as absent: pods" in ran.stderr
+    assert "note: packwise cannot see these, since you may not list them: pods" in ran.stderr
     assert "note: the cluster has no topologies.kai.scheduler, clustertopologies.grove.io," in ran.stderr
     words = "get {} --all-namespaces --output=json --request-timeout=60s --context=west"
     assert sorted(asked.read_text("utf-8").splitlines()) == sorted(words.format(each.full_name) for each in FOR_PLACE)
@@ -61,9 +61,53 @@ def test_a_folder_is_compared_with_the_cluster(call: Call, tmp_path: Path, monke
     ran = call("diff", "p", "--cluster")
 
     assert "p → the cluster" in ran.stdout + ran.stderr
-    assert str(tmp_path.parent) not in ran.stdout
+    assert "packwise-cluster-" not in ran.stdout + ran.stderr
     assert len(asked.read_text("utf-8").splitlines()) == len(FOR_DIFF)
     assert "--context" not in asked.read_text("utf-8")
+
+
+FORBIDDEN = """\
+#!/bin/sh
+echo "Error from server (Forbidden): $2 is forbidden: User \\"x\\" cannot list resource" >&2; exit 1
+"""
+
+
+def test_kinds_that_a_user_may_not_list_are_not_compared(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(tmp_path, FORBIDDEN, monkeypatch)
+    write(tmp_path, {"p/topology.yaml": CONFIG, "p/web.yaml": WORKLOAD})
+
+    ran = call("diff", "p", "--cluster")
+
+    assert ran.stdout == "p → the cluster: nothing changes for the scheduler\n"
+    assert (
+        "note: ClusterTopology, ClusterTopologyBinding, Topology, KueueTopology, ResourceFlavor, Queue, PodGang, "
+        "PodGroup: not compared, since you may not list them\n"
+    ) in ran.stderr
+
+
+def test_a_cluster_without_nodes_is_named(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers(tmp_path, FORBIDDEN, monkeypatch)
+    write(tmp_path, {"p/topology.yaml": CONFIG, "p/web.yaml": WORKLOAD})
+
+    ran = call("place", "p", "--cluster")
+
+    assert ran.code == 2
+    assert (
+        'error: --nodes "the cluster" must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none\n'
+    ) in ran.stderr
+
+
+def test_objects_of_a_cluster_are_from_the_cluster(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topology = '{"apiVersion":"grove.io/v1alpha1","kind":"ClusterTopology","metadata":{"name":"grove-topology"},'
+    topology += '"spec":{"levels":[{"domain":"rack","key":"example.com/rack"}]}}'
+    script = KUBECTL.replace("queues.scheduling.run.ai)", "clustertopologies.grove.io)")
+    answers(tmp_path, script.replace("[]", f"[{topology}]"), monkeypatch)
+
+    ran = call("topologies", "--cluster")
+
+    assert "grove-topology  ClusterTopology  the cluster:2  rack=example.com/rack\n" in ran.stdout
 
 
 @pytest.mark.parametrize("words", [("topologies", "--cluster"), ("doctor", "--cluster"), ("init", "new", "--cluster")])

@@ -78,9 +78,12 @@ def _run(command: Diff) -> int:
     from packwise.cli.deliver import deliver, terminal
     from packwise.diff.run import diff
     from packwise.inputs.kubectl import cluster_files
+    from packwise.objects.kinds import KINDS
 
-    with cluster_files((command.before, command.after), FOR_DIFF) as (before, after):
-        return deliver(diff(command.replace(before=before, after=after), terminal()))
+    with cluster_files((command.before, command.after), FOR_DIFF) as ((before, after), listed):
+        unseen = {(each.group, each.name) for each in listed}
+        hidden = frozenset([kind.word for kind in KINDS if (kind.group, kind.plural) in unseen])
+        return deliver(diff(command.replace(before=before, after=after, hidden=hidden), terminal()))
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run, _refuse)

@@ -47,7 +47,7 @@ def _run(command: Doctor) -> int:
     from packwise.doctor.run import doctor
     from packwise.inputs.kubectl import cluster_files
 
-    with cluster_files(command.named.paths, FOR_DOCTOR) as paths:
+    with cluster_files(command.named.paths, FOR_DOCTOR) as (paths, _):
         return deliver(doctor(command.replace(named=command.named.replace(paths=paths)), terminal()))
 
 

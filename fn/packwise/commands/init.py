@@ -146,7 +146,7 @@ def _run(command: Init) -> int:
     from packwise.init.run import init
     from packwise.inputs.kubectl import cluster_files
 
-    with cluster_files(command.sources, FOR_INIT) as sources:
+    with cluster_files(command.sources, FOR_INIT) as (sources, _):
         return deliver(init(_ask(command.replace(sources=sources)), terminal()))
 
 

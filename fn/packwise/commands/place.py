@@ -106,7 +106,7 @@ def _run(command: PlaceGangs) -> int:
     from packwise.inputs.kubectl import cluster_files
     from packwise.place.run import place
 
-    with cluster_files(command.nodes, FOR_PLACE) as nodes:
+    with cluster_files(command.nodes, FOR_PLACE) as (nodes, _):
         return deliver(place(command.replace(nodes=nodes), terminal()))
 
 

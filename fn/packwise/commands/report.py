@@ -116,7 +116,7 @@ def _run(command: ReportOptions) -> int:
     from packwise.inputs.kubectl import cluster_files
     from packwise.report.run import report
 
-    with cluster_files(command.nodes, FOR_PLACE) as nodes:
+    with cluster_files(command.nodes, FOR_PLACE) as (nodes, _):
         return deliver(report(command.replace(nodes=nodes), terminal()))
 
 

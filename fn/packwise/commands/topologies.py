@@ -52,7 +52,7 @@ def _run(command: Topologies) -> int:
     from packwise.inputs.kubectl import cluster_files
     from packwise.topologies.run import topologies
 
-    with cluster_files(command.named.paths, FOR_TOPOLOGIES) as paths:
+    with cluster_files(command.named.paths, FOR_TOPOLOGIES) as (paths, _):
         return deliver(topologies(command.replace(named=command.named.replace(paths=paths)), terminal()))
 
 

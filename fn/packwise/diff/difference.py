@@ -36,7 +36,7 @@ from packwise.topologies.run import has_sources, overview
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krmfn.kubeobject import KubeObject
@@ -555,6 +555,13 @@ class Difference(Record):
     unjudged: tuple[str, ...] = ()
 
 
+def without_kinds(state: State, kinds: frozenset[str]) -> State:
+    """Return the state without the objects of `kinds`."""
+    if state.objects is None:
+        return state
+    return state.replace(objects=_without(state.objects, kinds), kinds=state.kinds - kinds)
+
+
 def diff(before: State, after: State) -> Difference:
     """The changes for the scheduler from `before` to `after`."""
     refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
@@ -587,7 +594,7 @@ def _missing(state: State, other: State) -> tuple[str, ...]:
     return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
 
 
-def _without(objects: Mapping[Identity, KubeObject], kinds: tuple[str, ...]) -> Mapping[Identity, KubeObject]:
+def _without(objects: Mapping[Identity, KubeObject], kinds: Collection[str]) -> Mapping[Identity, KubeObject]:
     return {key: item for key, item in objects.items() if word_of(key) not in kinds}
 
 

@@ -18,7 +18,10 @@ DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
 
 
 class Diff(Record):
-    """`packwise diff` from `before` to `after`. With `exit_code`, a change counts as an error."""
+    """`packwise diff` from `before` to `after`. With `exit_code`, a change counts as an error.
+
+    `hidden` are the words of kinds that a side does not show. They are not compared.
+    """
 
     before: str
     after: str
@@ -28,3 +31,4 @@ class Diff(Record):
     exit_code: bool = False
     exclude: tuple[str, ...] = ()
     builder: Builder | None = None
+    hidden: frozenset[str] = frozenset()

@@ -14,13 +14,21 @@ from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import is_of_release
 from packwise.console import json_text, shorten
-from packwise.diff.change import Action, NamedEntry, format_steps, kind_of, workload_of
-from packwise.diff.difference import State, constraint_text, constraints, json_patch, state_after, state_before
+from packwise.diff.change import ORDER, Action, NamedEntry, format_steps, kind_of, workload_of
+from packwise.diff.difference import (
+    State,
+    constraint_text,
+    constraints,
+    json_patch,
+    state_after,
+    state_before,
+    without_kinds,
+)
 from packwise.diff.difference import diff as compare
 from packwise.extras import PATCH
 from packwise.inputs.coverage import Coverage, files_covered
 from packwise.inputs.groups import Sides, read_sides
-from packwise.inputs.kubectl import name_of_path
+from packwise.inputs.paths import name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.variants import variants_as_one
 from packwise.objects.identity import identity
@@ -45,7 +53,8 @@ class Comparison(Record):
     """The difference from the user's state `before` to the state `after`.
 
     The two `…_rendered` are true for states rendered from sources. `coloured` requests terminal colours. `unnamed` are
-    warnings about an unnamed release. `coverage` lists the input of both states.
+    warnings about an unnamed release. `coverage` lists the input of both states. `hidden` are kinds that a state
+    does not show.
     """
 
     difference: Difference
@@ -56,12 +65,13 @@ class Comparison(Record):
     coloured: bool = False
     unnamed: tuple[Result, ...] = ()
     coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
+    hidden: tuple[str, ...] = ()
 
 
 def notes(compared: Comparison) -> list[str]:
-    """Notes on kinds that only one side can have."""
+    """Notes on kinds that are not compared or that only one side can have."""
     difference = compared.difference
-    texts: list[str] = []
+    texts = [f"{', '.join(compared.hidden)}: not compared, since you may not list them"] if compared.hidden else []
     for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
         if kinds:
             texts.append(f"{', '.join(kinds)} of {name}: not compared, since the other side renders none")
@@ -456,12 +466,14 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
         old, new = _locate(old, before), _locate(new, after)
     # What no file is blamed for is the same of both.
     unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
+    seen = [without_kinds(state, command.hidden) for state in (old, new)]
     return Comparison(
-        compare(old, new),
+        compare(*seen),
         *_names(command),
         old.rendered,
         new.rendered,
         unnamed=tuple(unnamed.values()),
+        hidden=tuple([kind for kind in ORDER if kind in command.hidden]),
     )
 
 

@@ -19,6 +19,7 @@ from krmfn.record import Record
 from krmfn.run import MAX_INPUT
 from packwise.console import say
 from packwise.inputs.git import program_on_path
+from packwise.inputs.paths import LIVE_FILE, LIVE_FOLDER
 from packwise.inputs.request import UsageError
 from packwise.inputs.resources import RESOURCES
 
@@ -34,9 +35,9 @@ LIVE = "cluster:"
 _TIMEOUT = 60
 _ABSENT = ("the server doesn't have a resource type", "could not find the requested resource", "no matches for kind")
 _FORBIDDEN = ("Forbidden", "is forbidden")
-_ABSENCES = ("the cluster has no", "you may not list, so that they count as absent:")
+_LACKING = "the cluster has no"
+_HIDDEN = "packwise cannot see these, since you may not list them:"
 _LONGEST = 500
-_FOLDER, _FILE = "packwise-cluster-", "cluster.json"
 
 
 class _Listed(Record):
@@ -46,20 +47,34 @@ class _Listed(Record):
     absence: str = ""
 
 
-def list_cluster(context: str, resources: Iterable[Resource]) -> tuple[list[object], list[str]]:
-    """Return the objects of a cluster, and notes on missing and forbidden kinds. Raise UsageError if kubectl fails."""
+class Listing(Record):
+    """The objects of a cluster, and the resources that it lacks or that are `hidden` because you may not list them."""
+
+    objects: tuple[object, ...] = ()
+    lacking: tuple[Resource, ...] = ()
+    hidden: tuple[Resource, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on what the cluster lacks and what it hides."""
+        absences = ((_LACKING, self.lacking), (_HIDDEN, self.hidden))
+        return [f"{text} {', '.join([each.full_name for each in listed])}" for text, listed in absences if listed]
+
+
+def list_cluster(context: str, resources: Iterable[Resource]) -> Listing:
+    """Return the objects of a cluster. Raise UsageError if kubectl fails."""
     program = program_on_path("kubectl")
     if program is None:
         raise UsageError("--cluster needs kubectl, which is not on PATH")
     with ThreadPoolExecutor(max_workers=4) as pool:
         asked = tuple(resources)
         futures = [pool.submit(_list_resource, program, context, each) for each in asked]
-        listed = [each.result() for each in futures]
-    notes: list[str] = []
-    for absence in _ABSENCES:
-        names = [each.full_name for each, answer in zip(asked, listed, strict=True) if answer.absence == absence]
-        notes += [f"{absence} {', '.join(names)}"] if names else []
-    return [item for each in listed for item in each.items], notes
+        answers = list(zip(asked, [each.result() for each in futures], strict=True))
+    return Listing(
+        tuple(item for _, answer in answers for item in answer.items),
+        tuple(each for each, answer in answers if answer.absence == _LACKING),
+        tuple(each for each, answer in answers if answer.absence == _HIDDEN),
+    )
 
 
 def _list_resource(program: str, context: str, resource: Resource) -> _Listed:
@@ -74,9 +89,9 @@ def _list_resource(program: str, context: str, resource: Resource) -> _Listed:
     complaint = " ".join(done.stderr.decode("utf-8", "replace").split())[:_LONGEST]
     if done.returncode != 0:
         if any(each in complaint for each in _ABSENT):
-            return _Listed(absence=_ABSENCES[0])
+            return _Listed(absence=_LACKING)
         if any(each in complaint for each in _FORBIDDEN):
-            return _Listed(absence=_ABSENCES[1])
+            return _Listed(absence=_HIDDEN)
         raise UsageError(f"--cluster: kubectl get {resource.full_name} says: {complaint or 'nothing'}")
     if len(done.stdout) > MAX_INPUT:
         raise UsageError(f"--cluster: {resource.full_name} are more than {MAX_INPUT >> 20} MiB")
@@ -88,33 +103,36 @@ def _list_resource(program: str, context: str, resource: Resource) -> _Listed:
 
 
 @contextmanager
-def cluster_files(paths: Sequence[str], resources: Sequence[Resource]) -> Generator[tuple[str, ...]]:
-    """Yield the paths with a file of objects for each one that stands for a cluster. Raise UsageError."""
+def cluster_files(
+    paths: Sequence[str], resources: Sequence[Resource]
+) -> Generator[tuple[tuple[str, ...], tuple[Resource, ...]]]:
+    """Yield the paths with a file of objects for each one that stands for a cluster, and the resources that it hides.
+
+    Raise UsageError.
+    """
     if not any(path.startswith(LIVE) for path in paths):
-        yield tuple(paths)
+        yield tuple(paths), ()
         return
-    with TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(prefix=LIVE_FOLDER, ignore_cleanup_errors=True) as folder:
         read: list[str] = []
+        hidden: list[Resource] = []
         for path in paths:
             if not path.startswith(LIVE):
                 read.append(path)
                 continue
             context = path.removeprefix(LIVE)
-            objects, notes = list_cluster(context, resources)
-            say([f"note: {note}" for note in notes])
-            file = Path(folder) / _FILE
-            content = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+            listing = list_cluster(context, resources)
+            say([f"note: {note}" for note in listing.notes])
+            hidden += listing.hidden
+            file = Path(folder) / LIVE_FILE
+            # Findings name the line, so each object has its own.
+            items = ",\n".join(map(json.dumps, listing.objects))
+            content = f'{{"apiVersion": "v1", "kind": "List", "items": [\n{items}\n]}}\n'
             # Objects of a cluster are for its users alone.
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
                 opened.write(content)
             read.append(str(file))
-        yield tuple(read)
-
-
-def name_of_path(path: str) -> str:
-    """Return the user's name of a path: "the cluster" for a file of its objects."""
-    at = Path(path)
-    return "the cluster" if at.name == _FILE and at.parent.name.startswith(_FOLDER) else path
+        yield tuple(read), tuple(hidden)
 
 
 def cluster_role(name: str = "packwise") -> dict[str, object]:

@@ -39,6 +39,9 @@ RULES = (LINK,)
 _REVISION = re.compile(r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*")
 """Words that are commits rather than paths."""
 
+LIVE_FOLDER, LIVE_FILE = "packwise-cluster-", "cluster.json"
+"""The beginning of a temporary folder's name, and the file in it, for the objects of a cluster."""
+
 SUFFIXES = (".yaml", ".yml", ".json")
 """The endings of the files of a folder that are read."""
 
@@ -98,7 +101,8 @@ def find_files(
         raise UsageError(f'"{path}" does not exist{_suggestion(path)}')
     start = Path(real(path))
     if not start.is_dir():
-        named = InputPath(Path(path).as_posix(), Path(path).name)
+        name = name_of_path(path)
+        named = InputPath(Path(name).as_posix(), Path(path).name, at=None if name == path else str(start))
         return [_as_listed(named, str(start), _exclusions(exclude)) if force_exclude else named], []
     walk = _Walk(Path(path), str(start), None if output is None else real(output), _exclusions(exclude))
     if not walk.files and not exit_code(walk.results):
@@ -108,6 +112,13 @@ def find_files(
         InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
         for target, (at, left_out) in sorted(by_target.items())
     ], walk.results
+
+
+def name_of_path(path: str) -> str:
+    """Return the user's name of a path, which is "the cluster" for a file of its objects."""
+    at = Path(path)
+    is_live = at.name == LIVE_FILE and at.parent.name.startswith(LIVE_FOLDER)
+    return "the cluster" if is_live else path
 
 
 def names_files(path: str) -> bool:

@@ -142,6 +142,12 @@ class Kind(Record):
         return self.title or self.name
 
     @property
+    def plural(self) -> str:
+        """The name under which an API server lists its objects."""
+        name = self.name.lower()
+        return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+    @property
     def emit_word(self) -> str:
         """The word of `spec.emit` that writes objects of the kind."""
         return self.written_with or self.word

@@ -17,7 +17,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
-from packwise.inputs.paths import find_files
+from packwise.inputs.paths import find_files, name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import POD_CLIQUE_SET
@@ -69,14 +69,14 @@ def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], o
 
 
 def _quoted_list(paths: Sequence[str]) -> str:
-    return ", ".join([f'"{path}"' for path in paths])
+    return ", ".join([f'"{name_of_path(path)}"' for path in paths])
 
 
 def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
     """Yield the objects in a file, a folder, or on stdin. Raise UsageError if they are unreadable."""
     files, _ = find_files(path)
     for file in files:
-        yield from objects_in(_bytes(file.name), file.name or "<stdin>")
+        yield from objects_in(_bytes(file.name, file.at), file.name or "<stdin>")
 
 
 def objects_in(data: bytes, name: str) -> Iterator[Mapping[str, Value]]:
@@ -113,12 +113,12 @@ def read_json(path: str) -> Value:
     return next(_values(data, path))
 
 
-def _bytes(name: str | None) -> bytes:
+def _bytes(name: str | None, at: str | None = None) -> bytes:
     try:
         if name is None:
             data = read_input(sys.stdin.buffer)
         else:
-            with Path(name).open("rb") as file:
+            with Path(at or name).open("rb") as file:
                 data = read_input(file)
     except OSError as error:
         raise UsageError(f'"{name}" must be readable; got "{error.strerror}"') from None
