@@ -346,6 +346,26 @@ def test_a_change_of_a_values_file_is_compared_explained_and_placed(call: Call, 
     assert placed.stderr.endswith("1 source built\n")
 
 
+def test_a_changed_values_file_reaches_the_release_that_reads_it(call: Call, tmp_path: Path) -> None:
+    apps = {
+        f"apps/{name}.yaml": application({"helm": {"valueFiles": [f"{name}.yaml"]}}, name=name)
+        for name in ("east", "west")
+    }
+    values = {f"charts/llm/{name}.yaml": "domain: rak\n" for name in ("east", "west")}
+    write(tmp_path, CHART | apps | values | {"topology.yaml": TOPOLOGY})
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "a"], check=True)
+    write(tmp_path, {"charts/llm/west.yaml": "domain: rakk\n", "apps/a.yaml": application({}, name="another")})
+
+    ran = call("check", ".", "--build", "--changed-since", "HEAD")
+
+    errors = [line for line in ran.stdout.splitlines() if line.startswith("error: ")]
+    assert [line.partition(" spec")[0] for line in errors] == [
+        "error: charts/llm/templates/pcs.yaml:11: PodCliqueSet team-a/west"
+    ]
+
+
 def test_variables_are_put_into_releases_and_values_before_these_are_read(call: Call, tmp_path: Path) -> None:
     kustomization = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1

@@ -34,6 +34,8 @@ kind: Job
 metadata: {name: a, namespace: b, labels: {kai.scheduler/queue: q}}
 spec: {template: {spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: a, image: b}]}}}
 """
+GPUS = 'image: b, resources: {limits: {nvidia.com/gpu: "-1"}}'
+QUEUE = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\nspec: {}\n"
 
 
 def test_a_missing_values_file_is_an_error_that_names_it(call: Call, tmp_path: Path) -> None:
@@ -96,8 +98,7 @@ def test_what_is_assumed_is_an_info(call: Call, tmp_path: Path) -> None:
 
 
 def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(call: Call, tmp_path: Path) -> None:
-    queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\nspec: {}\n"
-    write(tmp_path, {"apps/a.yaml": application({"path": "plain"}), "plain/job.yaml": f"{WORKLOAD}---\n{queue}"})
+    write(tmp_path, {"apps/a.yaml": application({"path": "plain"}), "plain/job.yaml": f"{WORKLOAD}---\n{QUEUE}"})
 
     ran = call("check", ".", "--build")
 
@@ -112,6 +113,44 @@ def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(
         "\n",
         "1 error in 2 files; 1 workload judged; 1 source built\n",
     )
+
+
+def _commit(folder: Path) -> None:
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "a"], check=True)
+
+
+def test_a_change_is_judged_in_the_builds_that_it_reaches(call: Call, tmp_path: Path) -> None:
+    """Nor is a build that failed before reported again."""
+    wrong = {
+        f"{name}/job.yaml": WORKLOAD.replace("{name: a,", f"{{name: {name},").replace("image: b", GPUS)
+        for name in ("old", "new", "later")
+    }
+    apps = {f"apps/{name}.yaml": application({"path": name}, name=name) for name in ("old", "new", "later")}
+    failing = application({"helm": {"valueFiles": ["none.yaml"]}}, name="failing")
+    write(tmp_path, CHART | apps | {"apps/failing.yaml": failing, "old/job.yaml": wrong["old/job.yaml"]})
+    _commit(tmp_path)
+    write(tmp_path, wrong)
+
+    ran = call("check", ".", "--build", "--changed-since", "HEAD")
+    whole = call("check", ".", "--build")
+
+    errors = [line.partition(": ")[2].partition(":")[0] for line in ran.stdout.splitlines() if line.startswith("error")]
+    assert errors == ["later/job.yaml", "new/job.yaml"]
+    assert whole.stdout.count("error: ") == 4
+
+
+def test_a_change_by_which_a_build_fails_is_reported_at_its_unchanged_owner(call: Call, tmp_path: Path) -> None:
+    app = application({"helm": {"valueFiles": ["prod.yaml"]}})
+    write(tmp_path, CHART | {"apps/a.yaml": app, "charts/llm/prod.yaml": "a: 1\n"})
+    _commit(tmp_path)
+    (tmp_path / "charts/llm/prod.yaml").unlink()
+
+    ran = call("check", ".", "--build", "--changed-since", "HEAD")
+
+    assert 'cannot be built: values file "charts/llm/prod.yaml" does not exist [source-build]' in ran.stdout
+    assert ran.code == 1
 
 
 def test_files_of_a_suspended_kustomization_are_counted(call: Call, tmp_path: Path) -> None:

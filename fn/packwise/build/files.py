@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
+from hashlib import sha256
 
 from krmfn.fieldpath import FieldError, parse_path
 from krmfn.hints import TYPE_CHECKING
@@ -43,14 +45,25 @@ def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callabl
     """Return all built objects as files to judge. `shown` returns the user's name of a repository path."""
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
-    for number, each in reversed(list(enumerate(built))):
+    for each, place in reversed(list(zip(built, _places(built), strict=True))):
         # Of several sources of an Application that deliver an object, the last one counts: spec/sources.md#2.6.
         passed = later.get(each.delivery.owner.key, frozenset())
-        own = [_without(file, passed) for file in _files_of(each, number, tree, top, shown)]
+        own = [_without(file, passed) for file in _files_of(each, place, tree, top, shown)]
         delivered = {identity(item.value) for file in own for item in file.items if is_readable(item)}
         later[each.delivery.owner.key] = passed | delivered
         files = [*own, *files]
     return files
+
+
+def _places(built: Sequence[Built]) -> list[str]:
+    """Return a name for the folder of each build that a change of other builds leaves as it is."""
+    counted = Counter[str]()
+    places: list[str] = []
+    for each in built:
+        about = repr((each.delivery.owner.key, each.delivery.source.folder, each.delivery.path))
+        counted[about] += 1
+        places.append(sha256(f"{about} {counted[about]}".encode()).hexdigest()[:16])
+    return places
 
 
 def _without(file: InputFile, passed: frozenset[Identity]) -> InputFile:
@@ -65,7 +78,7 @@ def _without(file: InputFile, passed: frozenset[Identity]) -> InputFile:
     return file.replace(documents=tuple(kept))
 
 
-def _files_of(built: Built, number: int, tree: FileTree, top: str, shown: Callable[[str], str]) -> Iterator[InputFile]:
+def _files_of(built: Built, number: str, tree: FileTree, top: str, shown: Callable[[str], str]) -> Iterator[InputFile]:
     delivery = built.delivery
     source = delivery.source
     texts: dict[str, list[str]] = {}
@@ -78,7 +91,7 @@ def _files_of(built: Built, number: int, tree: FileTree, top: str, shown: Callab
     for path, documents in texts.items():
         joined = "---\n".join([each if each.endswith("\n") else f"{each}\n" for each in documents])
         name = f"{shown(path)} ({delivery.owner.title})"
-        folder = posixpath.join(top, place, ".built", str(number))
+        folder = posixpath.join(top, place, ".built", number)
         at = InputPath(name, path, is_named=True, at=posixpath.join(folder, path))
         origin = BuiltFrom(
             shown(path),

@@ -29,7 +29,7 @@ from packwise.inputs.groups import (
 )
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, names_files, real
 from packwise.inputs.reach import reach
-from packwise.inputs.reader import Reader, decode
+from packwise.inputs.reader import Reader, decode, is_readable
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.index import READABLE
 from packwise.objects.workloads_in_text import workloads_in
@@ -48,13 +48,14 @@ class Before(Record):
     """The files of a commit by real path: `files` were judged and `around` surrounded them.
 
     `around_now` are different files that surround the current ones. `same` are the real paths of all files that are
-    unchanged since the commit.
+    unchanged since the commit. `build_results` are what builds reported, by the rule and the message.
     """
 
     files: dict[str, InputFile]
     around: dict[str, InputFile]
     around_now: dict[str, InputFile]
     same: frozenset[str]
+    build_results: frozenset[tuple[str | None, str]] = frozenset()
 
 
 class Base:
@@ -80,6 +81,11 @@ class Base:
                 except UsageError:
                     continue
         return top
+
+    @property
+    def name(self) -> str:
+        """The name of the commit."""
+        return self._commits[0].name
 
     @property
     def paths(self) -> Iterable[str]:
@@ -173,8 +179,25 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
                 contents[now.path] = now
             else:
                 contents[now.path.replace(left_out=path.left_out)] = base.content(at)
-    before = {path_of(file): file for file in Reader(named.exclude).read_contents(contents)}
-    return Before(before, others, others_now, same)
+    reader = Reader(named.exclude)
+    listed_files = reader.read_contents(contents)
+    if named.builder is None:
+        return Before({path_of(file): file for file in listed_files}, others, others_now, same)
+    built = named.builder(named.paths, listed_files, reader.left_out, base.name)
+    before = {path_of(file): file for file in built.files}
+    alike = {path: own[path] for path, file in before.items() if path in own and _is_built_alike(file, own[path])}
+    before, same = before | alike, same | alike.keys()
+    return Before(before, others, others_now, same, frozenset(map(_key_of, built.results)))
+
+
+def _is_built_alike(before: InputFile, now: InputFile) -> bool:
+    """True for built files of which the objects are the same: owners add namespaces and labels to their text."""
+    values = [[item.value if is_readable(item) else None for item in file.items] for file in (before, now)]
+    return before.built is not None and before.text == now.text and values[0] == values[1]
+
+
+def _key_of(result: Result) -> tuple[str | None, str]:
+    return result.tags.get("rule"), result.message
 
 
 def differs(base: Base, paths: Iterable[str]) -> bool:
@@ -341,7 +364,11 @@ def _narrow(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_
     return checkup.replace(
         groups=tuple(groups),
         files=files,
-        results=tuple(_results_of_change(checkup.results, now, folders, reached)),
+        results=tuple(
+            result
+            for result in _results_of_change(checkup.results, now, folders, reached)
+            if not (_is_of_a_build(result) and all(_key_of(result) in before.build_results for before in befores))
+        ),
         left_out=tuple(left_out),
     )
 
@@ -379,6 +406,13 @@ def _is_new(name: str, befores: Iterable[Before]) -> bool:
     return any(at not in before.same for before in befores)
 
 
+def _is_of_a_build(result: Result) -> bool:
+    """True for what a build reports at its owner, which may be a file that did not change."""
+    from packwise.build.summary import RULES
+
+    return result.tags.get("rule") in {rule.name for rule in RULES}
+
+
 def _results_of_change(
     results: Iterable[Result], now: Mapping[str, InputFile], folders: Mapping[str, str | None], reached: set[str]
 ) -> Iterable[Result]:
@@ -388,4 +422,6 @@ def _results_of_change(
     for path, file in now.items():
         if path not in reached and not (is_broken_configuration(file) and folders[path] in judging):
             passed.add(str(file.path.name))
-    return [result for result in results if result.file is None or result.file.path not in passed]
+    return [
+        result for result in results if result.file is None or result.file.path not in passed or _is_of_a_build(result)
+    ]

@@ -90,7 +90,8 @@ def judge(checkup: Checkup) -> Judgement:
     if checkup.sources is not None:
         from packwise.build.files import locate_results
 
-        reported = list({str(result): result for result in locate_results(reported, checkup.files)}.values())
+        files = (*checkup.files, *[file for group in checkup.groups for file in group.files])
+        reported = list({str(result): result for result in locate_results(reported, files)}.values())
     return Judgement(sort_results(reported), coverage, is_new)
 
 

@@ -154,8 +154,6 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
     if parsed.fix and parsed.changed_since is not None:
         parser.error("--fix must not go with --changed-since: it mends every file that is named")
-    if parsed.changed_since is not None and (parsed.build or parsed.requires_build):
-        parser.error("--build must not go with --changed-since: it builds every source; take --baseline git:REF")
     if parsed.requires_workloads and parsed.changed_since is not None:
         parser.error("--require-workloads must not go with --changed-since: a change may reach no workload")
     if parsed.known is not None and parsed.write_findings is not None:
