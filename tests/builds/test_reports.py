@@ -104,8 +104,8 @@ def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(
 
     assert ran == Ran(
         1,
-        "error: plain/job.yaml:9:7: Queue q spec: has no resources, and KAI's webhook refuses the Queue; set cpu, gpu "
-        "and memory, each with `quota` and `limit`, where -1 is unlimited [queue-resources]\n"
+        "error: plain/job.yaml:9:7: Queue q spec: the Queue has no resources, and KAI's webhook refuses it. Set cpu, gpu "
+        "and memory, each with `quota` and `limit` (-1 is unlimited) [queue-resources]\n"
         "  8 | metadata: {name: q}\n"
         "  9 | spec: {}\n"
         "    |       ^~\n"

@@ -181,9 +181,7 @@ def test_missing_rights_are_notes(run: Callable[..., Ran]) -> None:
     listed = run("packwise", "topologies", f"--cluster={STRANGER}")
 
     assert placed[2][1].startswith(f"{HIDDEN}nodes, pods, topologies.kai.scheduler, ")
-    assert placed[2][2:] == [
-        'error: --nodes "the cluster" must hold nodes, as `kubectl get nodes,pods -A -o json` prints them; got none'
-    ]
+    assert placed[2][2].startswith('error: --nodes "the cluster": found no nodes; ')
     assert placed[0] == 2
     assert compared[:2] == (0, f"{EXAMPLE} → the cluster: nothing changes for the scheduler\n")
     assert (
