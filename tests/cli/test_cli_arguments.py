@@ -21,6 +21,7 @@ from packwise.explain.options import Explain
 from packwise.init.options import Init
 from packwise.inputs.request import Named, Verbosity
 from packwise.render.options import Render
+from packwise.revisions.grove import NEWEST
 from packwise.rules.options import Rules
 from packwise.schema.options import SchemaOptions
 from packwise.topologies.options import Topologies
@@ -289,5 +290,5 @@ def test_the_schema_of_the_configuration_is_the_documented_one(call: Call) -> No
 def test_the_schema_of_a_workload_is_of_the_newest_release_by_default(call: Call) -> None:
     newest = call("schema", "PodCliqueSet")
 
-    assert newest == call("schema", "PodCliqueSet", "--revision", "v0.1.0-alpha.14")
+    assert newest == call("schema", "PodCliqueSet", "--revision", NEWEST.name)
     assert newest != call("schema", "PodCliqueSet", "--revision", "v0.1.0-alpha.13")

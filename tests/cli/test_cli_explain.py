@@ -17,6 +17,7 @@ from packwise.explain.run import Explained, as_text
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
 from packwise.pipeline import render
+from packwise.revisions.grove import NEWEST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.examples import EXAMPLES
 from tests.places import ROOT, TESTDATA
@@ -376,8 +377,8 @@ def test_a_name_that_no_configuration_has(call: Call) -> None:
 
 
 UNNAMED = (
-    'nothing tells the release of Grove that the cluster runs: the newest one, "v0.1.0-alpha.14", was assumed, and '
-    "what is reported of workloads rests on it; add `revision: v0.1.0-alpha.14`, or the cluster's, to the `spec` of a "
+    f'nothing tells the release of Grove that the cluster runs: the newest one, "{NEWEST.name}", was assumed, and '
+    f"what is reported of workloads rests on it; add `revision: {NEWEST.name}`, or the cluster's, to the `spec` of a "
     "TopologyRender [revision-unnamed]\n"
 )
 
@@ -391,4 +392,4 @@ def test_an_assumed_release_is_told(tmp_path: Path, call: Call, output: str) -> 
     ran = call("explain", "bare", "-o", output)
 
     assert (ran.code, ran.messages) == (0, f"warning: {UNNAMED}")
-    assert "v0.1.0-alpha.14" in ran.stdout
+    assert NEWEST.name in ran.stdout

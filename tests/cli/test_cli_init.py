@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from packwise.revisions.grove import REVISIONS
+from packwise.revisions.grove import NEWEST, REVISIONS
 from tests.cli.calling import Call, listing, write
 from tests.clients.running import run
 
@@ -252,7 +252,7 @@ REFUSED = {
     'rack=example.com/rack; got "rack"',
     "init east --apply --revision v0.1.0-alpha.13": "error: --apply must not go with v0.1.0-alpha.13: its operator "
     "deletes PodGangs that are applied from Git; leave it out, or name an earlier release with --revision",
-    "init east --apply": "error: --apply must not go with v0.1.0-alpha.14: its operator deletes PodGangs that are "
+    "init east --apply": f"error: --apply must not go with {NEWEST.name}: its operator deletes PodGangs that are "
     "applied from Git; leave it out, or name an earlier release with --revision",
     "init east --for kustomise": 'did you mean "kustomize"?',
 }

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from packwise.revisions.grove import NEWEST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
 from tests.places import ROOT
 
@@ -71,8 +72,8 @@ def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
 
     assert (bare.code, named.code, named.messages) == (0, 0, "")
     assert [line for line in bare.messages.splitlines() if "[revision-unnamed]" in line] == [
-        'warning: nothing tells the release of Grove that the cluster runs: the newest one, "v0.1.0-alpha.14", was '
-        "assumed, and what is reported of workloads rests on it; add `revision: v0.1.0-alpha.14`, or the cluster's, to "
+        f'warning: nothing tells the release of Grove that the cluster runs: the newest one, "{NEWEST.name}", was '
+        f"assumed, and what is reported of workloads rests on it; add `revision: {NEWEST.name}`, or the cluster's, to "
         "the `spec` of a TopologyRender [revision-unnamed]"
     ]
 

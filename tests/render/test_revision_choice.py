@@ -10,6 +10,7 @@ from krmfn.yamltext import split_documents
 from packwise.output.findings_text import sentence
 from packwise.pipeline import Rendered, render
 from packwise.placement import Gang
+from packwise.revisions.grove import NEWEST
 from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
@@ -45,7 +46,7 @@ DESIGNS = '"design-1", "design-2", "grep-244", "grep-244-multi", "upstream"'
         ("alpha.12-rc.2", NEAR.format("alpha.12-rc.2", "v0.1.0-alpha.12-rc2")),
         ("v0.1.0-alpha.11-rc1", NEAR.format("v0.1.0-alpha.11-rc1", "v0.1.0-alpha.14-rc1")),
         ("v0.1.0-alpah.13", NEAR.format("v0.1.0-alpah.13", "v0.1.0-alpha.13")),
-        ("v2", 'must be a release of Grove that packwise knows; got "v2"; the newest is v0.1.0-alpha.14'),
+        ("v2", f'must be a release of Grove that packwise knows; got "v2"; the newest is {NEWEST.name}'),
         ("v0.1.0-alpha.10-rc1", PROTOTYPE.format("v0.1.0-alpha.10-rc1")),
         ("alpha.10-rc1", PROTOTYPE.format("alpha.10-rc1")),
         ("grep-245", f'must be one of {DESIGNS}; got "grep-245"'),
@@ -66,19 +67,19 @@ def test_each_revision_has_its_own_key_of_the_topology_section() -> None:
 
 
 def test_a_release_that_is_newer_than_all_that_are_known_is_refused() -> None:
-    assert lines(rendered(named("v0.1.0-alpha.15"), WORKLOAD).results)[0] == (
-        'error: TopologyRender topology spec.revision: must not be newer than "v0.1.0-alpha.14", the newest release of '
-        'Grove that packwise knows; got "v0.1.0-alpha.15"; take a newer packwise, or set `newerRevision: Warn` to have '
+    assert lines(rendered(named("v99.0.0"), WORKLOAD).results)[0] == (
+        f'error: TopologyRender topology spec.revision: must not be newer than "{NEWEST.name}", the newest release of '
+        'Grove that packwise knows; got "v99.0.0"; take a newer packwise, or set `newerRevision: Warn` to have '
         "it taken for that one [revision]"
     )
 
 
 def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed() -> None:
     newer = rendered(named("v0.1.0", "  newerRevision: Warn\n"))
-    known = rendered(named("v0.1.0-alpha.14", "  newerRevision: Warn\n"))
+    known = rendered(named(NEWEST.name, "  newerRevision: Warn\n"))
 
     assert lines(newer.results)[0] == (
-        'warning: TopologyRender topology spec.revision: is newer than "v0.1.0-alpha.14", the newest release of '
+        f'warning: TopologyRender topology spec.revision: is newer than "{NEWEST.name}", the newest release of '
         "Grove that packwise knows: it is taken for that one [revision-newer]"
     )
     assert newer.selection is not None
@@ -322,8 +323,8 @@ def test_the_rules_of_a_later_crd_are_not_held_against_what_the_assumed_release_
 
 
 GUESSED = (
-    'warning: {}: nothing tells the release of Grove that the cluster runs: the newest one, "v0.1.0-alpha.14", was '
-    "assumed, and what is reported of workloads rests on it; add `revision: v0.1.0-alpha.14`, or the cluster's, to the "
+    f'warning: {{}}: nothing tells the release of Grove that the cluster runs: the newest one, "{NEWEST.name}", was '
+    f"assumed, and what is reported of workloads rests on it; add `revision: {NEWEST.name}`, or the cluster's, to the "
     "`spec` of {} [revision-unnamed]"
 )
 EMPTY = CONFIG.partition("  topologyAwareScheduling:")[0] + "  emit: [PodGang]\n"
@@ -343,7 +344,7 @@ def test_where_workloads_are_of_a_later_api_the_newest_is_assumed_and_one_warnin
         GUESSED.format("TopologyRender topology spec", "the TopologyRender")
     ]
     assert found.selection is not None
-    assert found.selection.revision.name == "v0.1.0-alpha.14"
+    assert found.selection.revision.name == NEWEST.name
 
 
 def test_without_a_configuration_the_warning_names_what_to_write() -> None:
@@ -356,7 +357,7 @@ def test_without_a_configuration_the_warning_names_what_to_write() -> None:
 
 
 def test_a_release_that_is_named_is_no_guess() -> None:
-    assert of_the_release(EMPTY + "  revision: v0.1.0-alpha.14\n", FREE) == []
+    assert of_the_release(EMPTY + f"  revision: {NEWEST.name}\n", FREE) == []
 
 
 def test_an_input_without_workloads_of_grove_needs_no_release() -> None:
@@ -412,9 +413,7 @@ def test_what_only_the_operators_configuration_tells_is_no_error_where_the_relea
 
     assert "revision-unnamed" in rules
     assert "mnnvl-group-feature" not in rules
-    assert "mnnvl-group-feature" in {
-        result.tags["rule"] for result in rendered(named("v0.1.0-alpha.14"), MNNVL).results
-    }
+    assert "mnnvl-group-feature" in {result.tags["rule"] for result in rendered(named(NEWEST.name), MNNVL).results}
 
 
 NO_LEVELS = EMPTY + "  topologyAwareScheduling: {enabled: true}\n"
@@ -440,12 +439,12 @@ def test_where_nothing_shows_a_release_the_newest_is_assumed_and_one_warning_say
 
     assert of_the_release(configuration, text) == [GUESSED.format("TopologyRender topology spec", "the TopologyRender")]
     assert found.selection is not None
-    assert (found.selection.revision.name, found.selection.chosen_by) == ("v0.1.0-alpha.14", "the default")
+    assert (found.selection.revision.name, found.selection.chosen_by) == (NEWEST.name, "the default")
 
 
 def test_without_a_configuration_the_warning_names_what_to_write_for_any_workload() -> None:
     assert [line.partition("rests on it; ")[2] for line in of_the_release(FREE)] == [
-        "add `revision: v0.1.0-alpha.14`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
+        f"add `revision: {NEWEST.name}`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
     ]
 
 
@@ -471,14 +470,14 @@ def test_no_release_is_asked_for_where_nothing_is_judged_by_one(texts: tuple[str
 
 
 def test_a_release_that_is_deployed_and_assumed_is_told_by_what_deploys_it() -> None:
-    assert of_the_release(FREE, DEPLOYMENT.replace("alpha.13", "alpha.14")) == []
+    assert of_the_release(FREE, DEPLOYMENT.replace("v0.1.0-alpha.13", NEWEST.name)) == []
 
 
 def test_a_release_that_is_deployed_is_offered_in_the_place_of_the_newest() -> None:
     (line,) = of_the_release(FREE, DEPLOYMENT)
 
     assert "deploys Grove v0.1.0-alpha.13" in line
-    assert 'so that "v0.1.0-alpha.14" was assumed' in line
+    assert f'so that "{NEWEST.name}" was assumed' in line
 
 
 def test_a_domain_in_the_designs_field_shows_the_design() -> None:
@@ -489,11 +488,11 @@ def test_a_domain_in_the_designs_field_shows_the_design() -> None:
     assert of_the_release(DESIGNS_DOMAIN) == [
         'warning: nothing tells the release of Grove that the cluster runs: the design "grep-244-multi" was assumed by '
         "the key packDomain, which releases have too, and what is reported of workloads rests on it; add `revision: "
-        "v0.1.0-alpha.14`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
+        f"{NEWEST.name}`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
     ]
 
 
-ASSUMES = '; Grove "v0.1.0-alpha.14" is assumed'
+ASSUMES = f'; Grove "{NEWEST.name}" is assumed'
 LATER_WRONG = """\
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
@@ -537,7 +536,7 @@ def test_findings_that_another_release_might_not_give_say_that_they_rest_on_the_
 
 
 def test_no_finding_rests_on_a_release_that_is_named() -> None:
-    assert ASSUMES not in str(rendered(EMPTY + "  revision: v0.1.0-alpha.14\n", LATER_WRONG).results)
+    assert ASSUMES not in str(rendered(EMPTY + f"  revision: {NEWEST.name}\n", LATER_WRONG).results)
 
 
 def test_the_operators_text_stays_as_it_is() -> None:
@@ -554,7 +553,7 @@ def schedulers(found: Rendered) -> set[object]:
     return {each.node.scheduler for each in found.scheduled.placements if isinstance(each.node, Gang)}
 
 
-@pytest.mark.parametrize("revision", ["", "  revision: v0.1.0-alpha.14\n"])
+@pytest.mark.parametrize("revision", ["", f"  revision: {NEWEST.name}\n"])
 @pytest.mark.parametrize("name", ["kai-scheduler", "default-scheduler"])
 def test_the_schedulers_of_the_settings_count_also_without_a_topology(name: str, revision: str) -> None:
     assert schedulers(rendered(SCHEDULED.format(name) + revision, FREE)) == {name}
