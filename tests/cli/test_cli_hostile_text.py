@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from packwise.check.options import FORMATS
+from packwise.diff.options import DIFF_FORMATS
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 ESCAPES = "\x1b[31m\x07\x7f\x85\x9b\u2028\u2029\u202e\u200b\ufeff::error::"
@@ -16,16 +18,14 @@ BROKEN = (
     .replace("packDomain: rack", f'packDomain: "{IN_YAML}"')
     .replace("name: router, image", f'"{IN_YAML}": 1, name: router, image')
 )
-FORMATS = ["text", "json", "github", "gitlab", "sarif"]
 WORDS = [
     *[f"check in -o {name}" for name in FORMATS],
+    *[f"diff before in -o {name}" for name in DIFF_FORMATS],
     "render in",
     "render in -o out",
     "topologies in",
     "topologies in -o json",
     "diff in before",
-    "diff before in -o json",
-    "diff before in -o patch",
     "migrate in --to upstream",
 ]
 
@@ -47,11 +47,7 @@ def test_nothing_acts_on_a_terminal(words: str, call: Call, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "words",
     [
-        "check {name}",
-        "check {name} -o github",
-        "check {name} -o json",
-        "check {name} -o gitlab",
-        "check {name} -o sarif",
+        *[f"check {{name}} -o {output}" for output in FORMATS],
         "check {name} --fix",
         "check {name}/nothing",
         "check . --baseline git:{name}",
@@ -59,7 +55,7 @@ def test_nothing_acts_on_a_terminal(words: str, call: Call, tmp_path: Path) -> N
         "render in -o {name}",
         "render in -o {name} --check",
         "render --in-place {name}",
-        "diff {name} in -o json",
+        *[f"diff {{name}} in -o {output}" for output in DIFF_FORMATS],
         "diff git:x:{name} in",
         "topologies {name} -o json",
         "migrate {name} --to upstream",

@@ -186,8 +186,11 @@ def add_text_or_json(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_verbosity(command: argparse.ArgumentParser) -> None:
-    """Adds how much people read."""
+_VERBOSE = "print every finding: also more of the same form, and infos, which ask for nothing; list what is left out"
+
+
+def add_verbosity(command: argparse.ArgumentParser, verbose: str = _VERBOSE, *, has_quiet: bool = True) -> None:
+    """Add the options for the amount of text. `verbose` is the help of `-v`."""
     verbosity = command.add_mutually_exclusive_group()
     verbosity.add_argument(
         "-v",
@@ -196,8 +199,10 @@ def add_verbosity(command: argparse.ArgumentParser) -> None:
         action="store_const",
         const=int(Verbosity.VERBOSE),
         default=int(Verbosity.NORMAL),
-        help="print every finding: also more of the same form, and infos, which ask for nothing; list what is left out",
+        help=verbose,
     )
+    if not has_quiet:
+        return
     verbosity.add_argument(
         "-q",
         "--quiet",

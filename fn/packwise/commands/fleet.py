@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from packwise.cli.arguments import Command, add_crds, add_values
+from packwise.cli.arguments import Command, add_crds, add_values, add_verbosity
 from packwise.commands.cache import add_size
 from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
 from packwise.inputs.request import Verbosity
@@ -46,15 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_scope(parser)
     _add_workers(parser)
-    parser.add_argument(
-        "-v",
-        "--verbose",
-        dest="verbosity",
-        action="store_const",
-        const=int(Verbosity.VERBOSE),
-        default=int(Verbosity.NORMAL),
-        help="print every group of packages, and every package of it",
-    )
+    add_verbosity(parser, "print every group of packages, and every package of it", has_quiet=False)
 
 
 def _add_scope(fleet: argparse.ArgumentParser) -> None:
