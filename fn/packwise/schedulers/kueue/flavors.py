@@ -20,7 +20,7 @@ from packwise.schedulers.node_selection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.schedulers.kueue.chain import ClusterQueue, Flavor, ResourceGroup
@@ -32,6 +32,7 @@ PODS = "pods"
 """The resource that counts pods, where a ClusterQueue covers it."""
 
 _BINARY_RESOURCES = ("memory", "ephemeral-storage")
+_KIB = 1024
 
 
 def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None) -> dict[str, int]:
@@ -44,24 +45,31 @@ def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None
 
 
 def topology_mismatch(
-    flavor: Flavor, request: TopologyRequest | None, queue: ClusterQueue, *, is_overlapping: bool
+    name: str,
+    levels: Sequence[str] | None,
+    request: TopologyRequest | None,
+    *,
+    is_for_topologies: bool,
+    is_overlapping: bool,
 ) -> str:
-    """Return Kueue's reason why the topology of a flavor does not match a pod set, or "".
+    """Return Kueue's reason why the topology of the flavor `name` does not match a pod set, or "".
 
-    `is_overlapping` is true if the flavor's resource group covers a requested resource.
+    `levels` are its Topology's, or None if it names none. `is_for_topologies`: all flavors of the queue have a
+    topology. `is_overlapping`: the resource group of the flavor covers a resource that the pods request.
     """
     if request is None or not request.is_asked:
         # A queue whose flavors all have a topology places every job by it.
-        if flavor.topology is None or queue.is_for_topologies:
+        if levels is None or is_for_topologies:
             return ""
-        return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling'
-    if flavor.topology is None:
-        return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling' if is_overlapping else ""
-    levels = flavor.levels or ()
+        return f'Flavor "{name}" supports only TopologyAwareScheduling'
+    if levels is None:
+        # A group that covers nothing that the pods request only adds quota.
+        return f'Flavor "{name}" does not support TopologyAwareScheduling' if is_overlapping else ""
+    # A pod set that asks by the value "false" names no level.
     names_none = not request.levels and not request.unconstrained
     if names_none or any(level not in levels for level in request.levels):
-        return f'Flavor "{flavor.name}" does not contain the requested level'
-    return _wrong_order(request, levels)
+        return f'Flavor "{name}" does not contain the requested level'
+    return ""
 
 
 def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
@@ -88,9 +96,15 @@ def accepts_labels(flavor: Flavor, pod_spec: Mapping[str, Value]) -> bool:
 
     Kueue compares only labels that the flavor has.
     """
-    labels = labels_of(flavor)
-    selector = [(key, value) for key, value in texts(pod_spec.get("nodeSelector")).items() if key in labels]
-    return selects_node(selector, _terms_about(labels, read_node_terms(pod_spec)), labels, "")
+    return selects_flavor(labels_of(flavor), texts(pod_spec.get("nodeSelector")).items(), read_node_terms(pod_spec))
+
+
+def selects_flavor(
+    labels: Mapping[str, str], selector: Iterable[tuple[str, str]], terms: tuple[NodeTerm, ...] | None
+) -> bool:
+    """Return True if a node selector and the terms of required affinity accept a flavor with these node labels."""
+    about = [(key, value) for key, value in selector if key in labels]
+    return selects_node(about, _terms_about(labels, terms), labels, "")
 
 
 def labels_of(flavor: Flavor) -> Mapping[str, str]:
@@ -109,17 +123,32 @@ def flavor_mismatch(
 ) -> str:
     """Return Kueue's first reason against a flavor of a resource group apart from quota, or ""."""
     if flavor.value is None:
-        return f"flavor {flavor.name} not found"
+        return missing_flavor(flavor.name)
     requested = container_requests(pods.pod_spec)
     # Pods without any request may get some from a LimitRange.
     is_overlapping = not requested or not group.covered.isdisjoint(requested)
-    mismatch = topology_mismatch(flavor, request, queue, is_overlapping=is_overlapping)
+    levels = None if flavor.topology is None else flavor.levels or ()
+    mismatch = topology_mismatch(
+        flavor.name, levels, request, is_for_topologies=queue.is_for_topologies, is_overlapping=is_overlapping
+    )
+    if not mismatch and request is not None and request.is_asked and levels is not None:
+        mismatch = _wrong_order(request, levels)
     if mismatch:
         return mismatch
     taint = taint_of_flavor(flavor, pods.pod_spec)
+    return nodes_mismatch(flavor.name, taint, is_selected=accepts_labels(flavor, pods.pod_spec))
+
+
+def missing_flavor(name: str) -> str:
+    """Return Kueue's reason against a flavor that does not exist."""
+    return f"flavor {name} not found"
+
+
+def nodes_mismatch(name: str, taint: Taint | None, *, is_selected: bool) -> str:
+    """Return Kueue's reason against a flavor with an untolerated taint, or with other labels than the pod selects."""
     if taint is not None:
-        return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {flavor.name}"
-    return "" if accepts_labels(flavor, pods.pod_spec) else f"flavor {flavor.name} doesn't match node affinity"
+        return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {name}"
+    return "" if is_selected else f"flavor {name} doesn't match node affinity"
 
 
 def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | None:
@@ -132,12 +161,19 @@ def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | N
     return None if quota.borrowing is None else quota.nominal + quota.borrowing
 
 
-def quota_excess(resource: str, flavor: Flavor, before: int, amount: int, capacity: int) -> str:
-    """Kueue's text about a request that no idle cohort could hold, after `before` of the pod sets before it."""
+def quota_excess(resource: str, flavor: str, before: int, amount: int, capacity: int) -> str:
+    """Return Kueue's text about a request that no idle cohort could hold, after `before` of the pod sets before it."""
     shown = [format_amount(resource, each) for each in (before, amount, capacity)]
     return (
-        f"insufficient quota for {resource} in flavor {flavor.name}, previously considered podsets requests "
+        f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
         f"({shown[0]}) + current podset request ({shown[1]}) > maximum capacity ({shown[2]})"
+    )
+
+
+def quota_shortage(resource: str, flavor: str, lacking: int) -> str:
+    """Return Kueue's text about a request that waits until other Workloads end."""
+    return (
+        f"insufficient unused quota for {resource} in flavor {flavor}, {format_amount(resource, lacking)} more needed"
     )
 
 
@@ -146,5 +182,7 @@ def format_amount(resource: str, amount: int) -> str:
     if resource == "cpu":
         return canonical_quantity(f"{amount}m")
     is_binary = resource in _BINARY_RESOURCES or resource.startswith("hugepages-")
-    # What powers of two do not divide, Kueue's formatter turns into a decimal quantity.
-    return canonical_quantity(f"{amount // 1024}Ki" if is_binary and amount and amount % 1024 == 0 else str(amount))
+    if not is_binary or amount < _KIB:
+        return canonical_quantity(str(amount))
+    # A binary quantity that is not a multiple of 1024 has no suffix.
+    return canonical_quantity(f"{amount // _KIB}Ki") if amount % _KIB == 0 else str(amount)

@@ -443,7 +443,7 @@ class _Admission:
 
     def _excess(self, flavor: Flavor, name: str, amount: int) -> str:
         used = self._used.get((flavor.name, name), 0)
-        return quota_excess(name, flavor, used, amount, most_capacity(flavor, name, self._queue) or 0)
+        return quota_excess(name, flavor.name, used, amount, most_capacity(flavor, name, self._queue) or 0)
 
     def _quota_finding(
         self, sets: _PodSets, short: tuple[Flavor, str], requests: Mapping[str, int], condition: str

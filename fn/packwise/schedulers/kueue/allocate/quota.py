@@ -9,9 +9,16 @@ from enum import IntEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.kubernetes.validation import canonical_quantity
-from packwise.schedulers.kueue.allocate.scene import CPU, PODS, Quota
-from packwise.schedulers.node_selection import NODE_NAME, repelling_taint, selects_node
+from packwise.schedulers.kueue.allocate.scene import PODS, Quota
+from packwise.schedulers.kueue.flavors import (
+    missing_flavor,
+    nodes_mismatch,
+    quota_excess,
+    quota_shortage,
+    selects_flavor,
+    topology_mismatch,
+)
+from packwise.schedulers.node_selection import repelling_taint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,11 +32,6 @@ if TYPE_CHECKING:
         ResourceGroup,
         Scene,
     )
-    from packwise.schedulers.kueue.request import TopologyRequest
-
-_BINARY = ("memory", "ephemeral-storage")
-_HUGE_PAGES = "hugepages-"
-_KIB = 1024
 
 
 class Mode(IntEnum):
@@ -274,7 +276,7 @@ class FlavorChoice:
         """Return Kueue's reason against a flavor for one of the pod sets, or ""."""
         flavor = self._flavors.get(name)
         if flavor is None:
-            return f"flavor {name} not found"
+            return missing_flavor(name)
         for each in sets:
             reason = self._topology_mismatch(flavor, queue, group, each) or _node_mismatch(flavor, each.rules)
             if reason:
@@ -282,17 +284,13 @@ class FlavorChoice:
         return ""
 
     def _topology_mismatch(self, flavor: Flavor, queue: ClusterQueue, group: ResourceGroup, each: PodSet) -> str:
-        if not each.topology.is_asked:
-            if self.is_tas_only(queue):
-                return ""
-            return f'Flavor "{flavor.name}" supports only TopologyAwareScheduling' if flavor.topology else ""
-        if not flavor.topology:
-            # A group that covers nothing that the pods request only adds quota.
-            overlaps = any(name in group.covered for name, _ in each.request)
-            return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling' if overlaps else ""
-        if not _has_levels(each.topology, self._levels.get(flavor.topology, ())):
-            return f'Flavor "{flavor.name}" does not contain the requested level'
-        return ""
+        return topology_mismatch(
+            flavor.name,
+            self._levels.get(flavor.topology, ()) if flavor.topology else None,
+            each.topology,
+            is_for_topologies=self.is_tas_only(queue),
+            is_overlapping=any(name in group.covered for name, _ in each.request),
+        )
 
     def is_tas_only(self, queue: ClusterQueue) -> bool:
         """True if every flavor of the queue has a topology: its pods are placed without being asked."""
@@ -309,19 +307,14 @@ class FlavorChoice:
             wanted, most = before + amount, self._quotas.most(queue.name, key)
             if wanted > most:
                 mode = Mode.NO_FIT
-                reasons.append(
-                    f"insufficient quota for {name} in flavor {flavor}, previously considered podsets requests "
-                    f"({quantity(name, before)}) + current podset request ({quantity(name, amount)}) > maximum "
-                    f"capacity ({quantity(name, most)})"
-                )
+                reasons.append(quota_excess(name, flavor, before, amount, most))
                 continue
             lacking = wanted - self._quotas.available(queue.name, key)
             if lacking > 0:
                 # Beyond its nominal quota a queue may not end Workloads of others, by default.
                 is_own = wanted <= self._quotas.nominal(queue.name, key)
                 mode = min(mode, Mode.SHORT if is_own else Mode.NO_FIT)
-                lack = quantity(name, lacking)
-                reasons.append(f"insufficient unused quota for {name} in flavor {flavor}, {lack} more needed")
+                reasons.append(quota_shortage(name, flavor, lacking))
         return mode, reasons
 
 
@@ -339,35 +332,7 @@ def requests_of(each: PodSet, queue: ClusterQueue) -> dict[str, int]:
     return total | ({PODS: each.count} if queue.group_of(PODS) is not None else {})
 
 
-def _has_levels(asked: TopologyRequest, levels: Sequence[str]) -> bool:
-    """Return True if the topology has every named level. A request of "false" names none."""
-    names_none = not asked.levels and asked.unconstrained is not True
-    return not names_none and all(level in levels for level in asked.levels)
-
-
 def _node_mismatch(flavor: Flavor, rules: NodeRules) -> str:
     """The flavor's taints and node labels against the pod's tolerations, selector and affinity."""
     taint = repelling_taint(flavor.taints, (*rules.tolerations, *flavor.tolerations))
-    if taint is not None:
-        value = f" {taint.value}" if taint.value else " "
-        return f"untolerated taint {{{taint.key}{value} {taint.effect} <nil>}} in flavor {flavor.name}"
-    selector = [(key, value) for key, value in rules.selector if key in flavor.labels]
-    terms = (
-        None
-        if rules.terms is None
-        else [tuple(each for each in term if each[0] in flavor.labels and each[0] != NODE_NAME) for term in rules.terms]
-    )
-    # A term that compares no label of the flavor accepts every flavor.
-    kept = None if terms is None or not all(terms) else tuple(terms)
-    is_accepted = selects_node(selector, kept, flavor.labels, "")
-    return "" if is_accepted else f"flavor {flavor.name} doesn't match node affinity"
-
-
-def quantity(resource: str, amount: int) -> str:
-    """An amount as Kueue prints it: `500m`, `3`, `1536Mi`."""
-    if resource == CPU:
-        return canonical_quantity(f"{amount}m")
-    if resource not in _BINARY and not resource.startswith(_HUGE_PAGES):
-        return canonical_quantity(str(amount))
-    # A binary quantity that is not a multiple of 1024 has no suffix.
-    return canonical_quantity(f"{amount // _KIB}Ki") if amount and amount % _KIB == 0 else str(amount)
+    return nodes_mismatch(flavor.name, taint, is_selected=selects_flavor(flavor.labels, rules.selector, rules.terms))
