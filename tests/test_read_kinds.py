@@ -51,6 +51,7 @@ VERSIONS = {
 
 OF_WORKLOADS = {
     ("apps", "ReplicaSet"), ("argoproj.io", "Rollout"), ("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
+    ("serving.kserve.io", "InferenceService"), ("serving.kserve.io", "LLMInferenceService"),
     ("kubeflow.org", "JAXJob"), ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
     ("trainer.kubeflow.org", "TrainingRuntime"), ("workload.codeflare.dev", "AppWrapper"), ("", "ConfigMap"),
     *WORKLOAD_KINDS,

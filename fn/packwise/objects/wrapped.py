@@ -1,5 +1,5 @@
-"""Workloads that a controller makes from parts of other objects: the roles of DisaggregatedSets, and the contents of
-AppWrappers.
+"""Workloads that a controller makes from parts of other objects: the roles of DisaggregatedSets, the components of
+KServe's services, and the contents of AppWrappers.
 
 Each is judged as the resulting object. Findings are reported at the field that it is read from. Source:
 spec/podgrouper.md#4, spec/kueue.md#3; LWS, pkg/controllers/disaggregatedset/lws_manager.go; AppWrapper, v1beta2.
@@ -14,7 +14,7 @@ from packwise.lenient import mapping, mapping_at, mappings_by_place, text, texts
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -23,20 +23,50 @@ if TYPE_CHECKING:
 
 DISAGGREGATED_SET = ("disaggregatedset.x-k8s.io", "DisaggregatedSet")
 APP_WRAPPER = ("workload.codeflare.dev", "AppWrapper")
-WRAPPERS = (DISAGGREGATED_SET, APP_WRAPPER)
+INFERENCE_SERVICE = ("serving.kserve.io", "InferenceService")
+LLM_SERVICE = ("serving.kserve.io", "LLMInferenceService")
+MAKERS = (DISAGGREGATED_SET, INFERENCE_SERVICE, LLM_SERVICE)
+"""The kinds of objects of which controllers make workloads; Kueue sees only these."""
+
+WRAPPERS = (*MAKERS, APP_WRAPPER)
 """The kinds of objects that have workloads within them."""
 
 
 class Wrapped(Record):
-    """A workload `item` that a controller makes of the part of `outer` at `path`."""
+    """A workload `item` that a controller makes of the part of `outer` at `path`.
+
+    `origins` are parts of the workload that are read from other fields of `outer`; the first that matches counts.
+    """
 
     outer: KubeObject
     item: KubeObject
     path: FieldPath
+    origins: tuple[tuple[FieldPath, FieldPath], ...] = ()
+
+    def path_of(self, path: FieldPath) -> FieldPath:
+        """Return the field of the outer object that a field of the workload is read from."""
+        for part, origin in self.origins:
+            if path[: len(part)] == part:
+                return (*origin, *path[len(part) :])
+        return (*self.path, *path)
 
     def finding(self, finding: Finding) -> Finding:
         """A finding about the workload, at the field of the outer object that it is read from."""
-        return finding.replace(subject=self.outer, path=(*self.path, *finding.path))
+        return finding.replace(subject=self.outer, path=self.path_of(finding.path))
+
+    def key_findings(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield findings about labels and annotations at the fields of the outer object.
+
+        A key that is copied to several places is misplaced only if every copy is, and is then reported once.
+        """
+        by_source: dict[FieldPath, dict[FieldPath, list[Finding]]] = {}
+        for finding in findings:
+            by_source.setdefault(self.path_of(finding.path), {}).setdefault(finding.path, []).append(finding)
+        for path, copies in by_source.items():
+            places = dict.fromkeys([(*part, path[-1]) for part, _ in self.origins])
+            holders = [place for place in places if self.path_of(place) == path and self.item.get(place) is not None]
+            if len(copies) >= len(holders):
+                yield from map(self.finding, next(iter(copies.values())))
 
 
 def wrapped_objects(index: Index) -> Iterator[Wrapped]:
@@ -53,6 +83,31 @@ def unwrap(outer: KubeObject) -> Iterator[Wrapped]:
         yield from _roles(outer)
     elif key == APP_WRAPPER:
         yield from _components(outer)
+    elif key in (INFERENCE_SERVICE, LLM_SERVICE):
+        # Few inputs have one.
+        from packwise.objects.kserve import objects_of_inference_service, objects_of_llm_service
+
+        make = objects_of_inference_service if key == INFERENCE_SERVICE else objects_of_llm_service
+        for value, path, origins in make(outer.value):
+            yield Wrapped(outer, KubeObject.new(value), path, origins)
+
+
+_UNREAD: Mapping[tuple[str, str], str] = {
+    DISAGGREGATED_SET: "each role becomes a LeaderWorkerSet with the metadata of the role, spec.roles[].metadata",
+    LLM_SERVICE: "KServe copies only Kueue's keys from here; pods get their own from spec.labels and spec.annotations",
+}
+
+
+def unread_keys(outer: KubeObject, parts: Iterable[Wrapped], prefix: str) -> Iterator[tuple[FieldPath, str]]:
+    """Yield the labels and annotations of an object that none of the workloads made of it gets, and the reason."""
+    why = _UNREAD.get(identity(outer.value)[:2])
+    workloads = tuple(parts)
+    for form in ("labels", "annotations") if why is not None else ():
+        for key in mapping(outer.get(("metadata", form))):
+            path: FieldPath = ("metadata", form, key)
+            is_copied = any(each.origins and each.item.get(path) is not None for each in workloads)
+            if key.startswith(prefix) and not is_copied:
+                yield path, f"no component reads this here: {why}"
 
 
 def _roles(outer: KubeObject) -> Iterator[Wrapped]:

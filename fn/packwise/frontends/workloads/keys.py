@@ -18,7 +18,6 @@ from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_r
 from packwise.keys import KEYS as ALL_KEYS
 from packwise.keys import PLACE as KEY_PLACE
 from packwise.lenient import mapping
-from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import (
     ANYWHERE,
     WORKLOAD_KINDS,
@@ -29,7 +28,7 @@ from packwise.objects.workload_kinds import (
     pod_templates_in,
     workload_kind,
 )
-from packwise.objects.wrapped import DISAGGREGATED_SET, unwrap
+from packwise.objects.wrapped import unread_keys, unwrap
 from packwise.revisions.kai import release_of
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -223,24 +222,19 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
 
 def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:
-    """Yield findings about keys of the workloads within an object, and of a DisaggregatedSet itself. No pod gets the
-    latter.
-    """
+    """Yield findings about keys of the workloads within an object, and about its own keys that no workload gets."""
     scheduled = [wrapped for wrapped in unwrap(item) if is_scheduled(wrapped.item, kai_name)]
     for wrapped in scheduled:
         kind = workload_kind(wrapped.item.value)
         table = _table_of(kind)
-        for part in table.parts:
-            for place in _places(wrapped.item, part) if part.kind == kind.key else ():
-                yield from map(wrapped.finding, findings_at(wrapped.item, place, table, releases))
-    if scheduled and identity(item.value)[:2] == DISAGGREGATED_SET:
-        for form in FORMS:
-            for key in mapping(item.get(("metadata", form))):
-                if key.startswith(f"{_DOMAIN}/"):
-                    yield Finding.of(KEY_PLACE, item, ("metadata", form, key), _OF_ROLES, at_key=True)
-
-
-_OF_ROLES = "is not read here: each role becomes a LeaderWorkerSet with the metadata of the role, spec.roles[].metadata"
+        yield from wrapped.key_findings(
+            finding
+            for part in table.parts
+            for place in (_places(wrapped.item, part) if part.kind == kind.key else ())
+            for finding in findings_at(wrapped.item, place, table, releases)
+        )
+    for path, message in unread_keys(item, scheduled, f"{_DOMAIN}/") if scheduled else ():
+        yield Finding.of(KEY_PLACE, item, path, message, at_key=True)
 
 
 def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:

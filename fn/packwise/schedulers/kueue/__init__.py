@@ -32,18 +32,20 @@ class _Kueue(Scheduler):
         writes = source.settings.emits(KUEUE_TOPOLOGY.emit_word)
         generated, refused = objects.render_objects(source, release) if writes else ([], [])
         jobs = podsets.jobs_of(items)
+        # Kueue sees the pods or Jobs of these, and no webhook judges their templates.
+        owners = [podsets.with_single_pods(owner) for owner in podsets.owners_of_queued(items)]
         findings = (
             *refused,
             *objects.check_objects(source, release),
             *queue_objects.check_queue_objects(source, release),
             *admission.check_jobs(jobs, source.inventory, release),
             *podsets.check_runtimes(items, named),
-            *waiting.check_chain(source, jobs, generated, release),
+            *waiting.check_chain(source, (*jobs, *owners), generated, release),
             *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )
         # What is said of a part of another object is said of that.
-        wrapped = {id(job.item): job.wrapped for job in jobs if job.wrapped is not None}
+        wrapped = {id(job.item): job.wrapped for job in (*jobs, *owners) if job.wrapped is not None}
         findings = tuple(
             finding if (part := wrapped.get(id(finding.subject))) is None else part.finding(finding)
             for finding in findings

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
-from packwise.keys import FORMS, Key, KeyTable, Part, key_places, key_problems
+from packwise.keys import Key, KeyTable, Part, key_places, key_problems
 from packwise.lenient import mapping, value_at
 from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
-from packwise.objects.wrapped import DISAGGREGATED_SET, wrapped_objects
+from packwise.objects.wrapped import MAKERS, unread_keys, unwrap, wrapped_objects
 from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
 from packwise.schedulers.kueue.request import (
@@ -110,15 +110,9 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
             yield from _keys_of(item, kind, parts, release)
     for wrapped in wrapped_objects(index):
         yield from _wrapped_keys(wrapped, release)
-    for item in index.of_kind(*DISAGGREGATED_SET):
-        for form in FORMS:
-            for key in mapping(item.get(("metadata", form))):
-                if key.startswith(PREFIX):
-                    message = (
-                        "Kueue does not read this here: each role becomes a LeaderWorkerSet with the metadata "
-                        "of spec.roles[]"
-                    )
-                    yield Finding.of(KEY, item, ("metadata", form, key), message, at_key=True)
+    for item in (item for kind in MAKERS for item in index.of_kind(*kind)):
+        for path, message in unread_keys(item, unwrap(item), PREFIX):
+            yield Finding.of(KEY, item, path, message, at_key=True)
 
 
 def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Finding]:
@@ -126,7 +120,7 @@ def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Fi
     kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
     parts = [part for part in _TABLE.parts if kind is not None and part.kind == kind.key]
     if kind is not None and parts:
-        yield from map(wrapped.finding, _keys_of(wrapped.item, kind, parts, release))
+        yield from wrapped.key_findings(_keys_of(wrapped.item, kind, parts, release))
 
 
 def _other_releases(key: Key, release: KueueRelease | None) -> str:

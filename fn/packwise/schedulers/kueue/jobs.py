@@ -15,7 +15,7 @@ from packwise.lenient import mapping_at, mappings, text, text_at, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
-from packwise.schedulers.kueue.podsets import integer, jobs_of, owners_of_queued
+from packwise.schedulers.kueue.podsets import integer, jobs_of, owners_of_queued, with_single_pods
 from packwise.schedulers.kueue.request import PREFIX, TopologyRequest, parse_int32, read_request, unread_annotation
 
 if TYPE_CHECKING:
@@ -93,10 +93,9 @@ def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) 
         yield _queued_job(job, job.item.name, job.sets, release, priorities)
         return
     pods = min(sum([each.count for each in job.sets]), _MOST_REPLICAS)
-    sets = [replace(each, count=1) for each in job.sets]
     for number in range(pods):
         name = job.item.name if pods == 1 else f"{job.item.name}-{number}"
-        yield _queued_job(job, name, sets, release, priorities)
+        yield _queued_job(job, name, with_single_pods(job).sets, release, priorities)
 
 
 def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, priorities: JobPriorities) -> QueuedJob:

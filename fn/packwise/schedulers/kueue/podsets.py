@@ -12,8 +12,8 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.identity import identity
-from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, is_queued
-from packwise.objects.wrapped import DISAGGREGATED_SET, unwrap
+from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration, is_queued
+from packwise.objects.wrapped import MAKERS, unwrap
 from packwise.schedulers.kueue.request import PodTemplate
 from packwise.wording import closest
 
@@ -217,13 +217,19 @@ def jobs_of(index: Index) -> list[KueueJob]:
             sets = _pod_sets_of(kind, item, index)
             if sets is not None:
                 jobs.append(KueueJob(item, kind, tuple(sets)))
-    # Each role of a DisaggregatedSet becomes a LeaderWorkerSet.
-    for outer in index.of_kind(*DISAGGREGATED_SET):
-        for wrapped in unwrap(outer):
-            kind = WORKLOAD_KINDS[identity(wrapped.item.value)[:2]]
-            sets = tuple(_leader_worker_set(kind, wrapped.item.value))
-            jobs.append(KueueJob(wrapped.item, kind, sets, wrapped))
+    for wrapped in _made_workloads(index):
+        kind = WORKLOAD_KINDS[identity(wrapped.item.value)[:2]]
+        sets = _pod_sets_of(kind, wrapped.item, index)
+        if sets is not None:
+            jobs.append(KueueJob(wrapped.item, kind, tuple(sets), wrapped))
     return jobs
+
+
+def _made_workloads(index: Index) -> Iterator[Wrapped]:
+    """Yield the workloads that controllers make of objects, such as a LeaderWorkerSet of a DisaggregatedSet's role."""
+    for kind in MAKERS:
+        for outer in index.of_kind(*kind):
+            yield from unwrap(outer)
 
 
 def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
@@ -233,7 +239,7 @@ def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
         kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
         inner = None if kind is None else _pod_sets_of(kind, wrapped.item, index)
         for each in inner or ():
-            template = replace(each.template, path=(*wrapped.path, *each.template.path))
+            template = replace(each.template, path=wrapped.path_of(each.template.path))
             name = f"{item.name}-{len(sets)}".lower()
             sets.append(replace(each, name=name, template=template, is_validated=False))
     return sets
@@ -254,11 +260,19 @@ def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueueP
 
 def owners_of_queued(index: Index) -> Iterator[KueueJob]:
     """Yield the objects with a queue if Kueue queues their pods or Jobs."""
-    for kind in WORKLOAD_KINDS.values():
-        for item in filter(is_queued, index.of_kind(*kind.key)):
-            sets = made_pod_sets(kind, item.value)
-            if sets:
-                yield KueueJob(item, kind, tuple(sets))
+    items = [(item, None) for kind in WORKLOAD_KINDS.values() for item in index.of_kind(*kind.key)]
+    for item, wrapped in (*items, *[(each.item, each) for each in _made_workloads(index)]):
+        kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
+        sets = made_pod_sets(kind, item.value) if kind is not None and is_queued(item) else ()
+        if kind is not None and sets:
+            yield KueueJob(item, kind, tuple(sets), wrapped)
+
+
+def with_single_pods(job: KueueJob) -> KueueJob:
+    """Return an object with pod sets of one pod if Kueue admits its pods one by one."""
+    if job.kind.grouping is not Grouping.EACH_POD:
+        return job
+    return replace(job, sets=tuple([replace(each, count=1) for each in job.sets]))
 
 
 def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[KueuePodSet] | None:

@@ -51,7 +51,7 @@ def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str
     part = job.wrapped
     place = Place(job.item, each.template.annotations_path)
     if part is not None:
-        place = Place(part.outer, (*part.path, *each.template.annotations_path))
+        place = Place(part.outer, part.path_of(each.template.annotations_path))
     return QueuedPods(
         workload=place.item,
         place=place,
