@@ -42,11 +42,15 @@ def is_of_release(result: Result) -> bool:
 
 
 class Judgement(Record):
-    """The sorted `results` of all groups and their coverage. `is_new` is true if a workload has no status."""
+    """The sorted `results` of all groups and their coverage. `is_new` is true if a workload has no status.
+
+    `renders` are those of the groups, if they were asked for with all objects listed.
+    """
 
     results: tuple[Result, ...]
     coverage: Coverage = Coverage()
     is_new: bool = False
+    renders: tuple[tuple[Group, Rendered], ...] = ()
 
 
 class Layer(Record):
@@ -62,6 +66,7 @@ class _Verdict(Record):
 
     `judge` describes the configuration, or is None without one. `is_new` is true if a workload has no status. `objects`
     counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or KAI.
+    `rendered` is the render.
     """
 
     results: tuple[Result, ...]
@@ -70,11 +75,12 @@ class _Verdict(Record):
     is_new: bool
     objects: int
     has_plans: bool
+    rendered: Rendered | None = None
 
 
-def judge(checkup: Checkup) -> Judgement:
-    """The results of each file, by its own configuration."""
-    judged = [(group, _verdict_of(group)) for group in checkup.groups]
+def judge(checkup: Checkup, *, is_listed: bool = False) -> Judgement:
+    """Return the results of each file, by its own configuration, and the renders if all objects are listed."""
+    judged = [(group, _verdict_of(group, is_listed=is_listed)) for group in checkup.groups]
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
     # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
@@ -92,12 +98,13 @@ def judge(checkup: Checkup) -> Judgement:
 
         files = (*checkup.files, *[file for group in checkup.groups for file in group.files])
         reported = list({str(result): result for result in locate_results(reported, files)}.values())
-    return Judgement(sort_results(reported), coverage, is_new)
+    renders = tuple([(group, each.rendered) for group, each in judged if each.rendered is not None])
+    return Judgement(sort_results(reported), coverage, is_new, renders)
 
 
-def _verdict_of(group: Group) -> _Verdict:
+def _verdict_of(group: Group, *, is_listed: bool) -> _Verdict:
     """Return the verdict on a group. Objects that no client applies together are judged separately."""
-    rendered = render(group.package, is_listed=False)
+    rendered = render(group.package, is_listed=is_listed)
     layers = layers_rendered(group, rendered)
     judged = [layer.rendered for layer in layers]
     results = _select_reported(results_of(layers), rendered.obstacles, group)
@@ -108,7 +115,9 @@ def _verdict_of(group: Group) -> _Verdict:
         number = sum(item.location().file not in group.unchanged for each in judged for item in each.judged_workloads)
         planned = [item for item in planned if item.location().file not in group.unchanged]
     objects = sum([objects_judged(each, group.unchanged) for each in judged])
-    return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned))
+    # Without a use for them, the renders of thousands of groups need not stay in memory.
+    kept = rendered if is_listed else None
+    return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned), kept)
 
 
 def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Layer]:

@@ -20,7 +20,6 @@ from packwise.inputs.request import Named, UsageError
 from packwise.output.findings_text import Checked
 from packwise.output.markdown import CommentPart, code, markup
 from packwise.output.markdown import comment as comment_of
-from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
 from packwise.place.run import baseline_of, part_of_placing, place_command, place_render, refuse_empty
 from packwise.schedulers.simulation import TooManyPodsError
@@ -64,12 +63,12 @@ def _comment(command: Comment) -> Answer:
     checkup = read_groups(command.named)
     if command.nodes:
         checkup = checkup.on(read_nodes(command.nodes))
-    judgement = judge(checkup)
+    judgement = judge(checkup, is_listed=bool(command.nodes))
     answers = [_check_answer(checkup, judgement)]
     if command.named.baseline is not None:
         answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results))))
     if command.nodes:
-        answers.append(_place_answer(checkup, command))
+        answers.append(_place_answer(checkup, judgement, command))
     text = comment_of(_marker(command.named.paths), [part for part, *_ in answers])
     code = max([failed for _, failed, _ in answers])
     notes = [note for *_, own in answers for note in own]
@@ -129,9 +128,9 @@ def _name(group: Group, named: Named, *, alone: bool) -> str:
     return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
 
 
-def _place_answer(checkup: Checkup, command: Comment) -> _Answer:
+def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment) -> _Answer:
     """Return the places of the gangs. Raise UsageError if they belong to several clusters."""
-    rendered = [(group, each) for group in checkup.groups if (each := render(group.package)).workloads]
+    rendered = [(group, each) for group, each in judgement.renders if each.workloads]
     if len(rendered) > 1:
         raise UsageError(
             f"--nodes must go with the workloads of one cluster; got those of {len(rendered)} configurations: name the "
