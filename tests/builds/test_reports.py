@@ -104,8 +104,8 @@ def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(
 
     assert ran == Ran(
         1,
-        "error: plain/job.yaml:9:7: Queue q spec: the Queue has no resources, and KAI's webhook refuses it. Set cpu, gpu "
-        "and memory, each with `quota` and `limit` (-1 is unlimited) [queue-resources]\n"
+        "error: plain/job.yaml:9:7: Queue q spec: the Queue has no resources, and KAI's webhook refuses it. Set cpu, "
+        "gpu and memory, each with `quota` and `limit` (-1 is unlimited) [queue-resources]\n"
         "  8 | metadata: {name: q}\n"
         "  9 | spec: {}\n"
         "    |       ^~\n"
@@ -170,6 +170,27 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
         "1 info in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; 1 file of a source that is "
         "not built holds workloads that were not judged; left out: 1 file of a source that is not built\n",
     )
+
+
+def test_a_kustomization_reads_nothing_outside_and_fetches_nothing(call: Call, tmp_path: Path) -> None:
+    (tmp_path.parent / "outside.yaml").write_text(WORKLOAD, encoding="utf-8")
+    outside = {"out/kustomization.yaml": "resources: [../../outside.yaml]\n"}
+    remote = {"remote/kustomization.yaml": "resources: ['github.com/acme/base//deploy?ref=v1']\n"}
+    write(tmp_path, outside | remote | {"link/kustomization.yaml": "resources: [job.yaml]\n"})
+    (tmp_path / "link/job.yaml").symlink_to("../../outside.yaml")
+
+    ran = call("check", ".", "--require-build")
+
+    assert [line for line in ran.stdout.splitlines() if line.startswith("error: ")] == [
+        'error: link/kustomization.yaml: cannot be built: link/kustomization.yaml: "job.yaml" must be a file or folder '
+        "that is there, and no link [source-build]",
+        'error: out/kustomization.yaml: cannot be built: out/kustomization.yaml: "../../outside.yaml" must stand in '
+        "the repository; it leads out of it [source-build]",
+        "error: remote/kustomization.yaml: is not built (remote source): remote/kustomization.yaml: "
+        '"github.com/acme/base//deploy?ref=v1" must stand in the repository: packwise fetches nothing; copy it here '
+        "[source-not-built]",
+    ]
+    assert "; 0 sources built, 3 not built: 2 failed builds, 1 remote source" in ran.stderr
 
 
 def test_a_chart_that_another_one_depends_on_is_not_built_alone(call: Call, tmp_path: Path) -> None:
