@@ -21,7 +21,7 @@ from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Re
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
 from packwise.revisions.kai import KaiRelease
-from packwise.rules.run import RULES_BY_NAME, explained_rules, explanation, refusal
+from packwise.rules.run import RULES_BY_NAME, explained_rules, explanation, refusal, word_of
 from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
@@ -537,19 +537,27 @@ def rule_section(rule: Rule) -> str:
     """One rule: what it is for, what breaks it and what the operator says of that, what keeps it."""
     found = explanation(rule.name)
     refused = refusal(rule.name, found)
-    words = fill(f"{rule.summary} {found.why} {found.fix}", 120, break_long_words=False, break_on_hyphens=False)
-    parts = [f"## {rule.name}\n\n{words}\n"]
+    parts = [f"## {rule.name}\n", paragraph("What it does", f"Reports {word_of(rule)}: {rule.summary}")]
+    parts.append(paragraph("Why it matters", found.why))
     if found.before:
-        parts.append(f"Before the change:\n\n{code_block('yaml', found.before)}")
+        parts.append(f"**Example**, before the change:\n\n{code_block('yaml', found.before)}")
     if found.failing:
-        also = "".join([f", and [`{name}`](#{name}) with it" for name in found.also])
-        parts.append(f"Fails{also}:\n\n{code_block('yaml', found.failing)}")
+        head = "Changed to:" if found.before else "**Example**"
+        parts.append(f"{head}\n\n{code_block('yaml', found.failing)}")
+    if found.also:
+        parts.append(f"The example also breaks {', '.join([f'[`{name}`](#{name})' for name in found.also])}.\n")
     if refused is not None:
         texts = "".join([f"{text}\n" for text in refused.texts])
-        parts.append(f"What {refused.speaker} would say:\n\n{code_block('text', texts)}")
+        parts.append(f"{refused.head}\n\n{code_block('text', texts)}")
+    parts.append(paragraph("Use instead", found.fix))
     if found.passing:
-        parts.append(f"Passes:\n\n{code_block('yaml', found.passing)}")
+        parts.append(code_block("yaml", found.passing))
     return "\n".join(parts)
+
+
+def paragraph(head: str, text: str) -> str:
+    """Return a section of a rule: its head in bold, then the filled text."""
+    return f"**{head}**\n\n{fill(text, 120, break_long_words=False, break_on_hyphens=False)}\n"
 
 
 def keys_page() -> str:

@@ -96,7 +96,7 @@ def test_texts_of_the_operator_are_those_of_the_example() -> None:
     said = refusal("name-length", EXPLANATIONS["name-length"])
 
     assert said is not None
-    assert (said.stage, said.speaker) == (Stage.WEBHOOK, "the operator's webhook")
+    assert (said.stage, said.head) == (Stage.WEBHOOK, "The operator's webhook answers:")
     assert [text.partition(":")[0] for text in said.texts] == ["spec.template.cliques[0].name", "metadata.name"]
     for name, found in WITH_EXAMPLES.items():
         texts = {result.tags.get("operatorMessage") for result in results_of_failing(name)}

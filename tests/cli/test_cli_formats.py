@@ -51,7 +51,7 @@ COMMANDS = {
         FULL,
         "::warning file=my files/a%3Ab%2Cc.yaml,line=3,col=4,title=packwise (readable)::"
         "my files/a:b,c.yaml:3:4: Service shop/web spec.a: must be {1}; got 50%25%0D  [readable]"
-        "%0Aoperator: a: {…}%0A100%25\n",
+        "%0AGrove: a: {…}%0A100%25\n",
     ),
     "an info is a notice": (BARE, "::notice title=packwise::all of it\n"),
     "stdin has no file to show": (
@@ -179,11 +179,11 @@ JUNIT = """\
     <testcase classname="my files/a:b,c.yaml" name="readable Service shop/web spec.a" time="0">
       <failure type="readable" message="\\x00&lt;a&gt; &amp; &quot;b&quot;\\ud800">error: my files/a:b,c.yaml:3: \
 Service shop/web spec.a: \\x00&lt;a&gt; &amp; "b"\\ud800
-operator: a: {…}\\n100%</failure>
+Grove: a: {…}\\n100%</failure>
     </testcase>
     <testcase classname="my files/a:b,c.yaml" name="readable Service shop/web spec.a (2)" time="0">
       <system-out>warning: my files/a:b,c.yaml:3: Service shop/web spec.a: must be {1}; got 50%\\r\\n
-operator: a: {…}\\n100%</system-out>
+Grove: a: {…}\\n100%</system-out>
     </testcase>
   </testsuite>
 </testsuites>

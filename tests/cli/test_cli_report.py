@@ -111,7 +111,7 @@ def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
         'warning: a .yaml:3:4: Service shop/wéb spec.a: must not; got "\\ud800\\x1b[31m" [readable]\n'
         "  3 | a: b\n"
         "    |    ^\n"
-        "  operator: one\\ntwo\n"
+        "  Grove: one\\ntwo\n"
         '  help: set it to "x\\u200b"\n'
         "\n"
         "error: all of it\n"
@@ -123,7 +123,7 @@ def test_text_without_the_file_shows_no_excerpt() -> None:
     """A client read it elsewhere."""
     told = as_text(Checked((FULL,), 1, dict[str | None, str]().get)).splitlines()
 
-    assert [line.split(":")[0] for line in told] == ["warning", "  operator", "  help", ""]
+    assert [line.split(":")[0] for line in told] == ["warning", "  Grove", "  help", ""]
 
 
 PLACES = {

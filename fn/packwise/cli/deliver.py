@@ -13,13 +13,23 @@ if TYPE_CHECKING:
     from packwise.answer import Answer, Text
 
 
+_MOST_COLUMNS = 10_000
+
+
 def terminal() -> Terminal:
     """Return the abilities of this process's standard streams."""
+    return Terminal(is_coloured(sys.stdout), is_coloured(sys.stderr), _columns())
+
+
+def _columns() -> int | None:
+    """Return the width of the terminal on stdout, which COLUMNS overrides, or None if stdout is no terminal."""
     try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns or None
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
-        columns = None
-    return Terminal(is_coloured(sys.stdout), is_coloured(sys.stderr), columns)
+        # In a pipe or a file, output is the same in every environment.
+        return None
+    chosen = os.environ.get("COLUMNS", "")
+    return int(chosen) if chosen.isdecimal() and 0 < int(chosen) < _MOST_COLUMNS else columns or None
 
 
 def deliver(answer: Answer) -> int:

@@ -243,7 +243,10 @@ class _Page:
             faint = tint("  ".join(details), FAINT, coloured=self._coloured)
             self.lines.append(f"{first}{shown}{'  ' if details else ''}{faint}")
         else:
-            self.lines.append(f"{first}{shown}")
+            top, *others = _wrap_words(head, self._columns - width(below))
+            colour = self._coloured and node.colour > 0
+            self.lines.append(first + tint(top, node.colour, coloured=colour))
+            self.lines += [below + tint(line, node.colour, coloured=colour) for line in others]
             self.lines += [below + line for line in self._fold(details, width(below))] if details else []
         for position, part in enumerate(node.parts):
             is_last = position == len(node.parts) - 1
@@ -253,12 +256,31 @@ class _Page:
         """The details, as many on a line as fit."""
         line = ""
         for detail in details:
+            pieces = _wrap_words(detail, self._columns - indent)
+            if len(pieces) > 1:
+                yield from [tint(each, FAINT, coloured=self._coloured) for each in [line, *pieces] if each]
+                line = ""
+                continue
             longer = f"{line}  {detail}" if line else detail
             if line and width(longer) + indent > self._columns:
                 yield tint(line, FAINT, coloured=self._coloured)
                 longer = detail
             line = longer
-        yield tint(line, FAINT, coloured=self._coloured)
+        if line:
+            yield tint(line, FAINT, coloured=self._coloured)
+
+
+def _wrap_words(text: str, columns: int) -> list[str]:
+    """Return the lines of a text, each of at least one word and otherwise no wider than `columns`."""
+    if width(text) <= columns:
+        return [text]
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and width(lines[-1]) + 1 + width(word) <= columns:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
 def _heading(explanation: Explanation) -> str:

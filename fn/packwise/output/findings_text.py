@@ -307,7 +307,7 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
 
 
 def speaker_in(result: Result) -> str:
-    """Return the component that a result quotes: `Kueue`, `Jinja`, `API server`, or `operator`."""
+    """Return the component that a result quotes: `Grove`, `Kueue`, `Jinja` or `API server`."""
     return speaker_of(result.tags.get("rule", ""), result.tags.get("stage", ""))
 
 

@@ -152,12 +152,14 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         omissions=_importer("frontends.osmo.omissions:omissions"),
     ),
     FrontEndEntry(
+        speaker="Dynamo",
         load=_dynamo,
         rules=_importer("frontends.dynamo.rules:RULES"),
         kind=DYNAMO_GRAPH.key,
         omissions=_dynamo_omissions,
     ),
     FrontEndEntry(
+        speaker="API server",
         load=_importer("frontends.kubernetes.frontend:KUBERNETES"),
         rules=_importer("frontends.kubernetes.rules:RULES"),
         has_objects=_has_kubernetes_gangs,
@@ -173,7 +175,10 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
 
 SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(
-        load=lambda: kai.KAI, rules=kai.rule_table, simulate=_importer("schedulers.kai.simulation:simulate")
+        speaker="KAI",
+        load=lambda: kai.KAI,
+        rules=kai.rule_table,
+        simulate=_importer("schedulers.kai.simulation:simulate"),
     ),
     SchedulerEntry(load=lambda: GROVE, rules=tuple),
     SchedulerEntry(load=_importer("schedulers.volcano:VOLCANO"), rules=tuple, backend="volcano"),
@@ -204,13 +209,13 @@ _JINJA = "osmo-template"
 
 @cache
 def speaker_of(rule: str, stage: str) -> str:
-    """Return the component quoted by a finding of the rule: "operator" for Grove and Dynamo."""
+    """Return the component that a finding of the rule quotes: Grove, unless another one is registered for the rule."""
     if stage == Stage.SCHEMA.value:
         return "API server"
     if rule == _JINJA:
         return "Jinja"
     entries = [entry for entry in (*FRONT_ENDS, *SCHEDULERS) if entry.speaker]
-    return next((entry.speaker for entry in entries if rule in [each.name for each in entry.rules()]), "operator")
+    return next((entry.speaker for entry in entries if rule in [each.name for each in entry.rules()]), "Grove")
 
 
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:

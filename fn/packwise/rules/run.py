@@ -10,6 +10,7 @@ from textwrap import fill, indent
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
+from krmfn.result import Severity
 from krmfn.yamltext import read, split_documents
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import json_text, table
@@ -33,14 +34,17 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Rule
     from packwise.rules.options import Rules
 
-_SPEAKERS = {
-    Stage.CONFIG: "the operator, at its start",
-    Stage.DECODE: "the operator's webhook, which cannot decode it",
-    Stage.SCHEMA: "the API server",
-    Stage.WEBHOOK: "the operator's webhook",
-    Stage.POD: "the API server, of each pod that the operator creates",
-    Stage.SCHEDULER: "the scheduler, of the workload's pods",
+_ANSWERS = {
+    Stage.CONFIG: "The operator does not start and reports:",
+    Stage.DECODE: "The operator's webhook cannot decode the object and answers:",
+    Stage.SCHEMA: "The API server answers:",
+    Stage.WEBHOOK: "The operator's webhook answers:",
+    Stage.POD: "The API server answers for each pod that the operator creates:",
+    Stage.SCHEDULER: "The scheduler reports for the pods of the workload:",
 }
+"""The heads of a cluster's answer, by the stage that gives it."""
+
+_WORDS = {Severity.ERROR: "an error", Severity.WARNING: "a warning", Severity.INFO: "an info"}
 
 _SETTINGS = "TopologyRender"
 
@@ -63,12 +67,12 @@ class Refusal:
     rule: str = ""
 
     @property
-    def speaker(self) -> str:
-        """Return the component that reports it."""
+    def head(self) -> str:
+        """Return the line before the texts, which names the component that answers."""
         if self.rule.startswith("osmo-"):
-            return "OSMO"
+            return "OSMO answers:"
         own = _webhook_of(self.rule) if self.stage is Stage.WEBHOOK else ""
-        return own or _SPEAKERS[self.stage]
+        return f"{own} answers:" if own else _ANSWERS[self.stage]
 
 
 def _webhook_of(rule: str) -> str:
@@ -223,16 +227,17 @@ RULES_BY_NAME: dict[str, Rule] = {
 }
 """Every rule by its name: those of a render, of the command line, of migrations."""
 
-_WIDTH = 100
+_NARROWEST, _WIDEST = 40, 100
 
 
-def rules(command: Rules, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
+def rules(command: Rules, terminal: Terminal = PLAIN) -> Answer:
     """Return the table of rules, or the explanation of one. Raise UsageError if no rule has that name."""
     if command.name is None:
         known = RULES_BY_NAME.values()
         text = json_text([_fields(rule) for rule in known]) if command.as_json else _table(known)
     else:
-        text = _explanation_text(rule_named(command.name), as_json=command.as_json)
+        columns = max(_NARROWEST, min(terminal.columns or _WIDEST, _WIDEST))
+        text = _explanation_text(rule_named(command.name), columns, as_json=command.as_json)
     return Answer((Text((text,)),))
 
 
@@ -244,11 +249,13 @@ def rule_named(name: str) -> Rule:
     return RULES_BY_NAME[name]
 
 
-def _explanation_text(rule: Rule, *, as_json: bool) -> str:
+def _explanation_text(rule: Rule, columns: int, *, as_json: bool) -> str:
     # A list of rules reads no explanation.
     explained = explanation(rule.name)
     refused = refusal(rule.name, explained)
-    return json_text(_all_fields(rule, explained, refused)) if as_json else "".join(_page(rule, explained, refused))
+    if as_json:
+        return json_text(_all_fields(rule, explained, refused))
+    return "".join(_page(rule, explained, refused, columns))
 
 
 def _table(known: Iterable[Rule]) -> str:
@@ -256,24 +263,47 @@ def _table(known: Iterable[Rule]) -> str:
     return "".join([f"{line}\n" for line in table(rows)])
 
 
-def _page(rule: Rule, explained: RuleExplanation, refused: Refusal | None) -> Iterator[str]:
-    yield f"{rule.name} ({rule.severity.value})\n{rule.summary}\n\n"
-    yield fill(f"{explained.why} {explained.fix}", _WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
-    yield f"\nSource: docs/{rule.source}\n"
-    if explained.before:
-        yield _block("Before the change:", explained.before)
+def _page(rule: Rule, explained: RuleExplanation, refused: Refusal | None, columns: int) -> Iterator[str]:
+    """Yield the sections of the page of a rule: what it does, why it matters, an example, what to use instead."""
+    yield f"{rule.name} ({rule.severity.value})\n"
+    yield _paragraph("What it does", f"Reports {word_of(rule)}: {rule.summary}", columns)
+    yield _paragraph("Why it matters", explained.why, columns)
     if explained.failing:
-        yield _block("Fails:", explained.failing)
-    if explained.also:
-        yield f"\nIt fails {', '.join(explained.also)} too.\n"
-    if refused is not None:
-        yield _block(f"What {refused.speaker} would say:", "\n".join(refused.texts) + "\n")
+        yield "\nExample\n"
+        if explained.before:
+            yield f"{_code(explained.before)}\n  changed to\n"
+        yield _code(explained.failing)
+        if explained.also:
+            yield f"\n  The example also breaks {', '.join(explained.also)}.\n"
+        if refused is not None:
+            texts = "".join([f"{text}\n" for text in refused.texts])
+            yield f"\n  {refused.head}\n{_code(texts)}"
+    yield _paragraph("Use instead", explained.fix, columns)
     if explained.passing:
-        yield _block("Passes:", explained.passing)
+        yield _code(explained.passing)
+    yield f"\nSource: docs/{rule.source}\n"
 
 
-def _block(head: str, text: str) -> str:
-    return f"\n{head}\n\n{indent(text, '    ')}"
+def _paragraph(head: str, text: str, columns: int) -> str:
+    margin = "  "
+    filled = fill(
+        text,
+        columns,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return f"\n{head}\n{filled}\n"
+
+
+def _code(text: str) -> str:
+    return "\n" + indent(text, "    ")
+
+
+def word_of(rule: Rule) -> str:
+    """Return the severity of the rule with its article: "an error"."""
+    return _WORDS[rule.severity]
 
 
 def _fields(rule: Rule) -> dict[str, Any]:
