@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from functools import cache
+
 import pytest
 
 from krmfn import run
 from krmfn.envelope import MAX_ITEMS
 from krmfn.yamltext import pyyaml
 from krmfn.yamltext.reader import MAX_DEPTH, MAX_NODES
+from packwise.build.substitution import MAX_SUBSTITUTED
 from packwise.diff import difference as state
 from packwise.findings.finding import MAX_TEXT
 from packwise.frontends.dynamo.shape import MOST_RANKS
@@ -43,7 +48,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
     ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
     ("pods that are placed", MAX_PODS, "the gangs have more than 500000 pods together"),
-    ("levels of queues", MAX_QUEUE_DEPTH, "it is above itself, or has 100 queues above it"),
+    ("levels of queues", MAX_QUEUE_DEPTH, "it is its own ancestor, or has 100 ancestors"),
     (
         "nodes that are added",
         MAX_ADDED,
@@ -86,6 +91,11 @@ LIMITS: list[tuple[str, int, str]] = [
         MAX_CHARACTERS_TOGETHER,
         "or become more than 4000000 characters; mend these first",
     ),
+    (
+        "characters of an object with the variables of Flux",
+        MAX_SUBSTITUTED,
+        "the text with its variables is longer than 10000000 characters",
+    ),
     ("bytes of an output's path", MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
 ]  # fmt: skip
 
@@ -99,6 +109,33 @@ def test_the_page_has_the_message(what: str, message: str) -> None:
     (row,) = [row for row in ROWS if row[0] == what]
 
     assert message in row[2]
+
+
+_NUMBER = re.compile(r"[0-9]+")
+_OF_LIBRARIES = {"Iteration budget exceeded"}
+"""Messages of the library that evaluates rules."""
+
+
+@cache
+def messages() -> tuple[str, ...]:
+    """Return the texts of the code, with `{}` for each number and each value."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "fn").rglob("*.py"))]
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.JoinedStr | ast.Constant)]
+    return tuple([template for node in nodes if " " in (template := _template(node))])
+
+
+def _template(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join([_template(part) if isinstance(part, ast.Constant) else "{}" for part in node.values])
+    return _NUMBER.sub("{}", node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_the_code_has_the_message_of_the_page(row: tuple[str, ...]) -> None:
+    quoted = [part.strip() for text in re.findall("`([^`]+)`", row[2]) for part in re.split("…|: ", text)]
+    parts = {re.sub(r" ?\[[a-z-]+\]$", "", part) for part in quoted} - {"", *_OF_LIBRARIES}
+
+    assert [part for part in parts if not any(_NUMBER.sub("{}", part) in text for text in messages())] == []
 
 
 def test_the_setting_is_named_and_has_the_default_that_the_page_says() -> None:

@@ -16,7 +16,7 @@ kind: Node
 metadata: {name: n1, labels: {topology.kubernetes.io/zone: z, example.com/rack: r}}
 status: {allocatable: {cpu: "8", memory: 8Gi, pods: "110"}}
 """
-NEVER = "it is above itself, or has 100 queues above it"
+NEVER = "it is its own ancestor, or has 100 ancestors"
 
 
 def queue(number: int, parent: int) -> str:
@@ -34,7 +34,7 @@ def queue(number: int, parent: int) -> str:
         ([*range(1, 3_000), 0], NEVER),
         ([*range(1, MAX_QUEUE_DEPTH + 1), -1], NEVER),
         ([*range(1, MAX_QUEUE_DEPTH), -1], ""),
-        ([5], '"q5" above it does not exist'),
+        ([5], 'its ancestor "q5" does not exist'),
     ],
     ids=["its own parent", "a ring", "a long ring", "too deep", "deep", "no parent"],
 )

@@ -21,7 +21,7 @@ _NAME = re.compile(r"_*[A-Za-z][_A-Za-z0-9]*|_+")
 _STARTS = re.compile(r"\$\$\{|\$\{")
 _MOST_DEPTH = 20
 _MOST_WILDCARDS = 100
-_LONGEST = 10_000_000
+MAX_SUBSTITUTED = 10_000_000
 """Characters of a text with its variables: few characters may stand for many."""
 
 
@@ -67,8 +67,8 @@ def _evaluate(text: str, variables: Mapping[str, str], depth: int) -> str:
 
 
 def _refuse_length(length: int) -> None:
-    if length > _LONGEST:
-        raise SubstitutionError(f"the text with its variables is longer than {_LONGEST} characters")
+    if length > MAX_SUBSTITUTED:
+        raise SubstitutionError(f"the text with its variables is longer than {MAX_SUBSTITUTED} characters")
 
 
 def _end(text: str, start: int) -> int:
