@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from packwise.report.drawing import INK, PALETTE
+from packwise.report.drawing import HUES, INK, PALETTE, TINTS
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, RACK, cluster, node, pod
+from tests.places import ROOT
 
 Expect = Callable[[str, str], None]
 
@@ -84,9 +85,9 @@ def test_what_becomes_of_each_gang(call: Call) -> None:
     data = data_of(call("report", "in", "--nodes", "nodes.json", "--baseline", "before", "-o", "html").stdout)
 
     assert [(gang["name"], gang["change"], gang["after"] and gang["after"]["state"]) for gang in data["gangs"]] == [
+        ("shop/web-1", "new", "pending"),
         ("shop/new-0", "new", "allocated"),
         ("shop/web-0", "", "allocated"),
-        ("shop/web-1", "new", "pending"),
         ("shop/old-0", "removed", None),
     ]
     assert data["nodes"][-1][3] == ["cordoned"]
@@ -113,6 +114,32 @@ def test_a_change_says_what_it_does_to_a_gang(
     data = data_of(call("report", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "html").stdout)
 
     assert {gang["workload"]: gang["change"] for gang in data["gangs"]} == expected
+
+
+def test_gangs_have_the_colours_of_their_queues(call: Call) -> None:
+    """Kueue's jobs are among the gangs of KAI. A few gangs of one queue have hues of their own."""
+    example = str(ROOT / "examples" / "kueue"), "--nodes", str(ROOT / "examples" / "nodes.yaml")
+
+    queues = data_of(call("report", *example, "-o", "html").stdout)
+    one = data_of(call("report", str(ROOT / "examples" / "disaggregated-inference"), "-o", "html").stdout)
+
+    assert [(gang["name"], gang["scheduler"], gang["queue"], gang["colour"]) for gang in queues["gangs"]] == [
+        ("research/pretrain", "Kueue", "gpus", 0),
+        ("serving/chat-0", "KAI", "serving", TINTS),
+    ]
+    assert [gang["colour"] for gang in one["gangs"]] == [0, TINTS, 2 * TINTS, 3 * TINTS]
+
+
+def test_gangs_of_many_share_the_tints_of_their_queue(tmp_path: Path, call: Call) -> None:
+    text = "---\n".join([workload(f"w{number:02}") for number in range(HUES + 1)])
+    write(tmp_path, {"in/topology.yaml": CONFIG, "in/all.yaml": text})
+
+    data = data_of(call("report", "in", "-o", "html").stdout)
+
+    assert [gang["colour"] for gang in data["gangs"]] == [number % TINTS for number in range(HUES + 1)]
+    assert data["levels"] == [
+        {"topology": "grove-topology", "levels": [["zone", "topology.kubernetes.io/zone"], ["rack", "example.com/rack"]]}
+    ]
 
 
 @pytest.mark.usefixtures("folder")

@@ -114,18 +114,14 @@ def test_the_page_shows_gangs_domains_and_what_is_in_the_way(show: Show) -> None
 
     assert texts(page, "h1") == ["3 of 4 gangs fit"]
     assert texts(page, "h2:visible") == ["Gangs", "Cluster", "Findings"]
-    assert texts(page, ".figures dt") == [
-        "gangs",
-        "nodes",
-        "GPUs",
-        "in use by others",
-        "of gangs",
-        "free then",
-        "errors",
-        "warnings",
+    assert texts(page, ".figures dt") == ["free afterwards", "of gangs", "of other pods", "in the cluster"]
+    assert texts(page, ".figures dd") == ["24 GPUs", "96 GPUs", "8 GPUs", "128 GPUs"]
+    assert texts(page, ".pick") == [
+        "1 inference/llm-0-decode-1",
+        "2 inference/llm-0",
+        "3 inference/llm-0-prefill-0",
+        "4 inference/llm-0-decode-0",
     ]
-    assert texts(page, ".figures dd") == ["4", "16", "128", "8", "96", "24", "0", "0"]
-    assert texts(page, ".pick")[0] == "4 inference/llm-0-decode-1"
     assert texts(page, ".gang >> nth=0 >> .why li")[0] == (
         "4 pods must be in one rack; the nearest, east.b2.b2-r0, has room for 2: it lacks 16 GPUs"
     )
@@ -133,7 +129,7 @@ def test_the_page_shows_gangs_domains_and_what_is_in_the_way(show: Show) -> None
         "zone east", "block b1", "rack b1-r0", "rack b1-r1", "block b2", "rack b2-r0", "rack b2-r1",
     ]  # fmt: skip
     assert page.locator(".node .bar").nth(1).get_attribute("aria-label") == (
-        "8 GPUs; 8 of gang 1, inference/llm-0; 0 free"
+        "8 GPUs; 8 of gang 2, inference/llm-0; 0 free"
     )
 
 
@@ -154,7 +150,7 @@ def test_a_filter_shows_gangs_of_a_state(show: Show) -> None:
 
     page.get_by_role("button", name="Does not fit 1").click()
 
-    assert texts(page, ".pick") == ["4 inference/llm-0-decode-1"]
+    assert texts(page, ".pick") == ["1 inference/llm-0-decode-1"]
     assert page.get_by_role("button", name="Does not fit 1").get_attribute("aria-pressed") == "true"
 
 
@@ -164,9 +160,9 @@ def test_a_gang_is_shown_on_the_map_by_keyboard_and_by_its_bar(show: Show) -> No
     page.locator(".pick").nth(0).focus()
     page.keyboard.press("Enter")
     assert texts(page, ".domain.near summary >> nth=0") == ["rack b2-r0 nearest 16 of 32 GPUs"]
-    assert texts(page, "#status") == ["Gang 4 has no place; east.b2.b2-r0 comes nearest"]
+    assert texts(page, "#status") == ["Gang 1 has no place; east.b2.b2-r0 comes nearest"]
     page.locator(".node .seg.of").first.click()
-    assert page.locator(".pick[aria-pressed=true]").all_inner_texts() == ["1\ninference/llm-0"]
+    assert page.locator(".pick[aria-pressed=true]").all_inner_texts() == ["2\ninference/llm-0"]
     assert page.locator(".node .seg.on").count() == 6
     assert page.locator(".domain.near").count() == 0
     page.keyboard.press("Escape")
@@ -227,6 +223,34 @@ def test_a_change_stands_side_by_side(show: Show) -> None:
     ]
 
 
+def test_links_lead_to_the_sections_of_a_narrow_page(show: Show) -> None:
+    page = show("plain.html", width=390)
+
+    assert texts(page, "#sections a") == ["Gangs", "Cluster", "Findings"]
+    page.get_by_role("link", name="Cluster", exact=True).click()
+
+    assert page.evaluate("document.activeElement.id") == "cluster-head"
+    eventually(page.locator("#cluster-head")).to_be_in_viewport()
+
+
+def test_without_nodes_the_levels_are_drawn(folder: Path, packwise: Path, show: Show) -> None:
+    run([packwise, "report", "main/west", "-o", "bare.html"], cwd=folder, packwise=packwise)
+    page = show("bare.html")
+
+    assert texts(page, "h2:visible") == ["Gangs", "Levels", "Findings"]
+    assert texts(page, ".figures dd") == ["128 GPUs", "18 pods"]
+    assert texts(page, ".level-box > p:first-child") == [
+        "zone topology.kubernetes.io/zone",
+        "block network.example.com/block",
+        "rack network.example.com/rack",
+        "host kubernetes.io/hostname",
+    ]
+    assert texts(page, ".chips") == ["Within one block: 1", "Within one rack: 1 2 3 4"]
+    page.locator(".level-box .chip").first.click()
+    assert page.evaluate("document.activeElement.className") == "pick"
+    assert page.locator(".gang.picked").count() == 1
+
+
 def test_texts_of_the_input_stay_texts(show: Show) -> None:
     page = show("broken.html")
 
@@ -276,10 +300,10 @@ def test_the_theme_follows_the_system_until_it_is_chosen(show: Show) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
 
     dark = page.evaluate(ground)
-    assert page.locator("#theme").get_attribute("aria-pressed") == "true"
+    assert texts(page, "#theme") == ["Use light colours"]
     page.locator("#theme").click()
 
-    assert page.locator("#theme").get_attribute("aria-pressed") == "false"
+    assert texts(page, "#theme") == ["Use dark colours"]
     assert page.evaluate(ground) == show("plain.html").evaluate(ground) != dark
 
 
@@ -379,10 +403,10 @@ def test_pictures_of_the_docs(
 @pytest.mark.parametrize(
     ("text", "gangs"),
     [
-        ("pre-worker", ["1 inference/llm-0", "2 inference/llm-0-prefill-0"]),
-        ("east.b2.b2-r1", ["3 inference/llm-0-decode-0"]),
-        ("b1-r1-n2", ["1 inference/llm-0"]),
-        ("inference.yaml:106", ["1 inference/llm-0", "2 inference/llm-0-prefill-0"]),
+        ("pre-worker", ["2 inference/llm-0", "3 inference/llm-0-prefill-0"]),
+        ("east.b2.b2-r1", ["4 inference/llm-0-decode-0"]),
+        ("b1-r1-n2", ["2 inference/llm-0"]),
+        ("inference.yaml:106", ["2 inference/llm-0", "3 inference/llm-0-prefill-0"]),
     ],
     ids=["pod set", "rack", "node", "line of a file"],
 )

@@ -11,6 +11,7 @@ import hashlib
 import json
 import posixpath
 import re
+from collections import Counter
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -59,11 +60,23 @@ STATES = {
     "": DrawnState("", ""),
 }
 
-PALETTE = (
+HUES, TINTS = 12, 3
+"""The hues of queues, again from the first if there are more, and the tints of each hue."""
+
+_HUES = (
     "#77b0f0", "#efad6b", "#7bcc92", "#cf9edb", "#63d2d5", "#f08d83",
     "#d6cf67", "#a59ce8", "#2fb69e", "#d98f55", "#f7a9c6", "#4f9dc4",
 )  # fmt: skip
-"""The colours of gangs, by their positions, again from the first where there are more."""
+
+
+def _lighten(colour: str, tint: int) -> str:
+    """Return the colour, with more white for each tint."""
+    parts = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    return "#" + "".join([f"{part + (255 - part) * tint * 3 // 10:02x}" for part in parts])
+
+
+PALETTE = tuple(_lighten(hue, tint) for hue in _HUES for tint in range(TINTS))
+"""The colours of gangs: the tints of each hue."""
 
 INK = "#10151c"
 """The text on a colour of the palette."""
@@ -119,9 +132,17 @@ def place_of(gang: GangBox) -> str:
 
 
 def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
-    """Return the first gangs of a picture with their positions. Gangs without a place come first."""
-    listed = sorted(enumerate(gangs), key=lambda pair: (pair[1].outcome.state != "pending", pair[0]))
-    return listed[:_MOST_GANGS]
+    """Return the first gangs of a picture with their positions."""
+    return list(enumerate(gangs[:_MOST_GANGS]))
+
+
+def constraint_of(gang: GangBox) -> str:
+    """Return the level that bounds the gang, or its first part with a level; "" if there is none."""
+    part = next((part for part in gang.parts if part.required or part.preferred), None)
+    if part is None:
+        return ""
+    within = f"within one {part.required}" if part.required else f"if possible within one {part.preferred}"
+    return f"{part.name} {within}" if part.depth else within
 
 
 def deepest_level(domains: Sequence[DomainBox]) -> int:
@@ -253,7 +274,7 @@ class _Canvas:
         self._write(_PAD + 44, y + 12, _cut(name, 46), "t k")
         self._write(400, y + 12, verdict_of(gang), "b k" if gang.outcome.state == "pending" else "t")
         where = f"in {domain}" if (domain := place_of(gang)) else ""
-        reason = next(iter(gang.outcome.reasons), "")
+        reason = next(iter(gang.outcome.reasons), "" if gang.outcome.state else constraint_of(gang))
         self._write(510, y + 12, _cut(where or reason, 72), "m l")
 
     def _domains(self, domains: Sequence[DomainBox], area: _Area, depth: int) -> float:
@@ -294,8 +315,20 @@ class _Canvas:
         unit = area.width / domain.gpus if domain.gpus else 0
         self._rect("f", area.x, area.y, area.width, 8)
         self._rect("u", area.x, area.y, domain.in_use * unit, 8)
-        self._rect("h", area.x + domain.in_use * unit, area.y, domain.after * unit, 8, fill="#7d8898")
+        x = area.x + domain.in_use * unit
+        for hue, gpus in self._hues(domain):
+            self._rect("s", x, area.y, gpus * unit, 8, fill=PALETTE[hue])
+            x += gpus * unit
         return area.y + 8 + _PAD
+
+    def _hues(self, domain: DomainBox) -> list[tuple[int, int]]:
+        """Return the GPUs that gangs take of a domain, by the first tint of their colours."""
+        taken: Counter[int] = Counter()
+        for index in _nodes_within(domain):
+            for share in self._picture.nodes[index].after:
+                colour = self._picture.gangs[share.gang].colour
+                taken[colour - colour % TINTS] += share.gpus
+        return sorted(taken.items())
 
     def _nodes(self, nodes: Sequence[int], area: _Area) -> float:
         y = area.y
@@ -323,7 +356,7 @@ class _Canvas:
         self.shapes.insert(position, f'<rect class="d" {place} rx="6"/>')
 
     def _segment(self, x: float, y: float, size: float, gang: int) -> None:
-        self._rect("s", x, y, size, _BAR, fill=PALETTE[gang % len(PALETTE)])
+        self._rect("s", x, y, size, _BAR, fill=PALETTE[self._picture.gangs[gang].colour])
         text = str(gang + 1)
         if size > 8 * len(text):
             self.shapes.append(
@@ -340,6 +373,12 @@ class _Canvas:
         if text:
             anchor = ' text-anchor="end"' if end else ""
             self.shapes.append(f'<text class="{kind}" x="{_n(x)}" y="{_n(y)}"{anchor}>{_text(text)}</text>')
+
+
+def _nodes_within(domain: DomainBox) -> Iterator[int]:
+    yield from domain.nodes
+    for inner in domain.domains:
+        yield from _nodes_within(inner)
 
 
 def _segments(box: NodeBox) -> Iterator[tuple[int | None, int, str]]:
@@ -419,11 +458,11 @@ class _Chart:
         yield f'  subgraph gangs ["{self._headline}"]'
         yield "    direction LR"
         for number, gang in listed:
-            yield f'    g{number}["{_gang_label(number, gang)}"]:::c{number % len(PALETTE)}'
+            yield f'    g{number}["{_gang_label(number, gang)}"]:::c{gang.colour}'
         if more := len(self._picture.gangs) - len(listed):
             yield f'    more["and {count_text(more, "more gang")}"]'
         yield "  end"
-        used = range(min(len(PALETTE), len(self._picture.gangs)))
+        used = sorted({gang.colour for gang in self._picture.gangs})
         yield from (f"  classDef c{number} fill:{PALETTE[number]},color:{INK},stroke:{INK}" for number in used)
 
     def _cluster(self, drawn: TopologyMap) -> Iterator[str]:
@@ -451,7 +490,7 @@ class _Chart:
     def _node(self, index: int, indent: str) -> str:
         box = self._picture.nodes[index]
         taken = [share for share in box.after if share.gpus]
-        colour = f":::c{taken[0].gang % len(PALETTE)}" if len(taken) == 1 else ""
+        colour = f":::c{self._picture.gangs[taken[0].gang].colour}" if len(taken) == 1 else ""
         parts = [f"{share.gpus} of gang {share.gang + 1}" for share in taken]
         parts += [f"{box.in_use} in use"] if box.in_use else []
         free = box.gpus - box.in_use - sum([share.gpus for share in taken])
@@ -466,7 +505,7 @@ def _headline_label(drawn: Drawn) -> str:
 
 
 def _gang_label(number: int, gang: GangBox) -> str:
-    verdict, domain = verdict_of(gang), place_of(gang)
+    verdict, domain = verdict_of(gang) or _label(constraint_of(gang)), place_of(gang)
     text = f"{number + 1} {_label(f'{gang.namespace}/{gang.title}')}"
     notes = "".join([f"<br>note: {_label(note)}" for note in gang.notes])
     return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}{notes}"
@@ -564,7 +603,11 @@ class _Data:
                 for each in picture.changes
             ],
             "states": {name: [state.sign, state.text] for name, state in STATES.items()},
-            "colours": len(PALETTE),
+            "tints": TINTS,
+            "levels": [
+                {"topology": visible(each.topology), "levels": [_texts((line.word, line.key)) for line in each.levels]}
+                for each in picture.levels
+            ],
         }
         names = ["<stdin>" if file is None else visible(file) for file in self._files]
         return {**value, "files": [[*pair] for pair in zip(names, map(self._drawn.address, self._files), strict=True)]}
@@ -580,6 +623,8 @@ class _Data:
             "pods": gang.pods,
             "gpus": gang.gpus,
             "change": gang.change,
+            "colour": gang.colour,
+            "scheduler": visible(gang.scheduler),
             "notes": _texts(gang.notes),
             "parts": [self._part(part) for part in gang.parts],
             "after": _outcome(gang.after),

@@ -26,7 +26,7 @@ from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
 from packwise.place.placing import Situation, not_placed, place_gangs, situation
 from packwise.render.files import render_inputs
-from packwise.report.drawing import Drawn, as_html, as_mermaid, as_svg
+from packwise.report.drawing import HUES, TINTS, Drawn, as_html, as_mermaid, as_svg
 from packwise.schedulers.kai.simulation import level_words
 from packwise.schedulers.kai.snapshot import Snapshot
 from packwise.schedulers.simulation import TooManyPodsError
@@ -116,12 +116,27 @@ def _maps(side: Side, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
     Topologies with equal levels are drawn once, and ones without nodes are skipped. If none is left, all nodes are
     outside.
     """
+    maps = [_map(topology, side, boxes) for topology in _shown_topologies(side)]
+    return tuple(each for each in maps if each.domains) or (
+        (TopologyMap("", (), (), tuple(range(len(boxes)))),) if boxes else ()
+    )
+
+
+def _shown_topologies(side: Side) -> list[Levels]:
+    """Return the topologies that gangs name, or all if they name none; those with the same levels once."""
     known = [topology for each in side.situation.simulations for topology in each.topologies]
     shown = [topology for topology in known if topology.is_named] or known
     by_levels = {topology.keys: topology for topology in reversed(shown)}
-    maps = [_map(topology, side, boxes) for topology in shown if by_levels[topology.keys] is topology]
-    return tuple(each for each in maps if each.domains) or (
-        (TopologyMap("", (), (), tuple(range(len(boxes)))),) if boxes else ()
+    return [topology for topology in shown if by_levels[topology.keys] is topology]
+
+
+def _level_lists(side: Side) -> tuple[TopologyLevels, ...]:
+    """Return the levels of the topologies that are drawn."""
+    return tuple(
+        TopologyLevels(
+            topology.name, tuple(LevelLine(level_word(side.words, key), key) for key in topology.keys[:_MOST_LEVELS])
+        )
+        for topology in _shown_topologies(side)
     )
 
 
@@ -220,6 +235,20 @@ class Outcome(Record):
     nearest: str = ""
 
 
+class LevelLine(Record):
+    """A level of a topology: its word and its node label."""
+
+    word: str
+    key: str
+
+
+class TopologyLevels(Record):
+    """The levels of a topology, broadest first, for a picture without nodes."""
+
+    topology: str
+    levels: tuple[LevelLine, ...]
+
+
 class GangBox(Record):
     """A gang. `title` is its name without an unknown epoch. `parts` begin with the gang itself.
 
@@ -239,6 +268,8 @@ class GangBox(Record):
     before: Outcome | None = None
     change: str = ""
     notes: tuple[str, ...] = ()
+    colour: int = 0
+    scheduler: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -258,6 +289,7 @@ class Picture(Record):
     gangs: tuple[GangBox, ...]
     nodes: tuple[NodeBox, ...] = ()
     maps: tuple[TopologyMap, ...] = ()
+    levels: tuple[TopologyLevels, ...] = ()
     findings: tuple[Result, ...] = ()
     baseline: str | None = None
     has_before: bool = False
@@ -268,9 +300,10 @@ class Picture(Record):
 
 def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
     """Return the gangs and nodes of these states. Removed gangs follow the current ones."""
-    pairs = _pairs(after, before)
+    # Gangs that do not fit come first, so that numbers and lists have one order.
+    pairs = sorted(_pairs(after, before), key=lambda pair: not _waits(after, pair[0]))
     drawer = _Drawer(after.situation.nodes)
-    gangs = tuple(drawer.gang(after, before, new, old) for new, old in pairs)
+    gangs = _colour_gangs(tuple(drawer.gang(after, before, new, old) for new, old in pairs))
     shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
     earlier = _shares(before, {old: number for number, (_, old) in enumerate(pairs) if old is not None})
     in_use_before = {} if before is None else {node.name: node.used.get(GPU, 0) for node in before.situation.nodes}
@@ -287,6 +320,27 @@ def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple
         for node in after.situation.nodes
     )  # fmt: skip
     return gangs, nodes
+
+
+def _waits(side: Side, index: int | None) -> bool:
+    """Return True if the gang at `index` has no place."""
+    return side.placing is not None and index is not None and not side.placing.gangs[index].fits
+
+
+def _colour_gangs(gangs: tuple[GangBox, ...]) -> tuple[GangBox, ...]:
+    """Return the gangs in the colours of their queues.
+
+    If a few gangs share one queue, each has a hue of its own.
+    """
+    queues = {queue: hue for hue, queue in enumerate(sorted({gang.queue for gang in gangs}))}
+    if len(queues) == 1 and len(gangs) <= HUES:
+        return tuple(gang.replace(colour=hue * TINTS) for hue, gang in enumerate(gangs))
+    seen: Counter[str] = Counter()
+    listed: list[GangBox] = []
+    for gang in gangs:
+        listed.append(gang.replace(colour=queues[gang.queue] % HUES * TINTS + seen[gang.queue] % TINTS))
+        seen[gang.queue] += 1
+    return tuple(listed)
 
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
@@ -339,6 +393,7 @@ class _Drawer:
             title=known.title or known.name,
             workload=known.workload,
             queue=known.queue,
+            scheduler=known.scheduler_title,
             pods=known.pods,
             gpus=known.gpus,
             parts=tuple(self._parts(known, answer)),
@@ -454,6 +509,7 @@ def _picture(
         gangs=gangs,
         nodes=nodes,
         maps=_maps(after, nodes),
+        levels=() if nodes else _level_lists(after),
         findings=rendered.results,
         baseline=command.named.baseline,
         has_before=comparison.before is not None,

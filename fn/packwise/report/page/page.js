@@ -5,6 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const PER_PAGE = 60, MOST_OPEN = 500;
   const FILTERS = [["", "All"], ["pending", "Does not fit"], ["partial", "In part"], ["allocated", "Fits"], ["changed", "Changes"]];
+  const severities = { error: ["✕ error", "bad"], warning: ["⚠ warning", "warn"], info: ["ℹ info", "plain"] };
   const view = { query: "", state: "", picked: null, map: 0, side: data.hasBefore ? "both" : "after", shown: PER_PAGE };
 
   // An element with attributes and children; texts become text nodes, functions listeners.
@@ -24,7 +25,9 @@
   const matches = (text) => text.toLowerCase().includes(view.query);
   const say = (text) => { byId("status").textContent = text; };
   const numberOf = (gang) => String(gang + 1);
-  const colour = (gang) => `c${gang % data.colours}`;
+  const colour = (gang) => `c${data.gangs[gang].colour}`;
+  const hueOf = (gang) => data.gangs[gang].colour - (data.gangs[gang].colour % data.tints);
+  const totalBy = (number) => (total, each) => total + number(each);
 
   // A link to a line of a file; in a list of gangs the folder is left out.
   function link(file, line, isShort) {
@@ -35,21 +38,44 @@
 
   // ---- Figures and tools -------------------------------------------------------------------------------------------
 
+  // The GPUs of the cluster, each with its unit, and problems if there are any.
   function figures() {
-    const sum = (number) => data.nodes.reduce((total, node) => total + number(node), 0);
-    const taken = (side) => sum((node) => node[side].reduce((total, share) => total + share[2], 0));
-    const errors = data.findings.filter((finding) => finding.severity === "error").length;
-    const warnings = data.findings.filter((finding) => finding.severity === "warning").length;
-    const written = (number) => number.toLocaleString("en");
-    const listed = [[written(data.gangs.filter((gang) => gang.after).length), "gangs"]];
+    const sum = (number) => data.nodes.reduce(totalBy(number), 0);
+    const taken = (side) => sum((node) => node[side].reduce(totalBy((share) => share[2]), 0));
+    const gangs = data.gangs.filter((gang) => gang.after), listed = [];
     if (data.nodes.length) {
-      const [all, used, after] = [sum((node) => node[1]), sum((node) => node[2]), taken(4)];
-      listed.push([written(data.nodes.length), "nodes"], [written(all), "GPUs"], [written(used), "in use by others"]);
-      if (data.hasBefore) listed.push([written(taken(5)), "of gangs before"]);
-      listed.push([written(after), data.hasBefore ? "of gangs after" : "of gangs"], [written(all - used - after), "free then"]);
+      const [all, used, after, before] = [sum((node) => node[1]), sum((node) => node[2]), taken(4), taken(5)];
+      const change = data.hasBefore && before !== after ? `${before.toLocaleString("en")} → ` : "";
+      listed.push(
+        ["free afterwards", counted(all - used - after, "GPU"), "main"],
+        ["of gangs", change + counted(after, "GPU")], ["of other pods", counted(used, "GPU")], ["in the cluster", counted(all, "GPU")]);
+    } else {
+      listed.push(
+        ["that gangs need", counted(gangs.reduce(totalBy((gang) => gang.gpus), 0), "GPU"), "main"],
+        ["in gangs", counted(gangs.reduce(totalBy((gang) => gang.pods), 0), "pod")]);
     }
-    listed.push([written(errors), errors === 1 ? "error" : "errors"], [written(warnings), warnings === 1 ? "warning" : "warnings"]);
-    byId("figures").append(...listed.map(([number, text]) => h("div", {}, h("dt", {}, text), h("dd", {}, number))));
+    byId("figures").append(...listed.map(([text, number, kind]) => h("div", { class: kind }, h("dt", {}, text), h("dd", {}, number))));
+    for (const [severity, kind] of [["error", "bad"], ["warning", "warn"]]) {
+      const number = data.findings.filter((finding) => finding.severity === severity).length;
+      if (number) byId("problems").append(jump("findings", span(`badge ${kind}`, `${severities[severity][0].slice(0, 1)} ${counted(number, severity)}`)));
+    }
+  }
+
+  // A link to a section. The address keeps what is searched and chosen.
+  function jump(section, ...children) {
+    return h("a", { href: `#${section}`, click: (event) => {
+      event.preventDefault();
+      const head = byId(`${section}-head`);
+      head.setAttribute("tabindex", "-1");
+      head.focus({ preventScroll: true });
+      byId(section).scrollIntoView();
+    } }, ...children);
+  }
+
+  // Links to the sections, for screens on which they are below each other.
+  function sections() {
+    const shown = [...byId("main").querySelectorAll("section")].filter((section) => !section.hidden);
+    byId("sections").append(...shown.map((section) => jump(section.id, byId(`${section.id}-head`).textContent)));
   }
 
   function tools() {
@@ -73,7 +99,7 @@
     });
     const theme = byId("theme"), prefersDark = matchMedia("(prefers-color-scheme: dark)");
     const isDark = () => (document.documentElement.dataset.theme || (prefersDark.matches ? "dark" : "light")) === "dark";
-    const show = () => theme.setAttribute("aria-pressed", String(isDark()));
+    const show = () => { theme.textContent = isDark() ? "Use light colours" : "Use dark colours"; };
     theme.addEventListener("click", () => { document.documentElement.dataset.theme = isDark() ? "light" : "dark"; show(); });
     prefersDark.addEventListener("change", show);
     show();
@@ -156,21 +182,18 @@
 
   function drawGangs() {
     const all = data.gangs.map((_, index) => index).filter((index) => isOf(data.gangs[index], view.state) && gangMatches(index));
-    // What does not fit comes first; the others stay in the order of the queue.
-    const isPending = (index) => ["pending", "notready"].includes(data.gangs[index].after?.state);
-    const listed = [...all.filter(isPending), ...all.filter((index) => !isPending(index))];
-    const items = listed.slice(0, view.shown).map(gangItem);
-    const rest = listed.length - items.length;
+    const items = all.slice(0, view.shown).map(gangItem);
+    const rest = all.length - items.length;
     byId("gangs").replaceChildren(
       byId("gangs-head"),
-      listed.length
+      all.length
         ? h("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "List of gangs" },
             h("ul", { class: "list" }, items),
             rest > 0
               ? h("button", { type: "button", class: "more", click: showMore }, `Show ${Math.min(rest, PER_PAGE)} of ${rest} more gangs`)
               : null)
         : h("p", { class: "empty" }, data.gangs.length ? "No gang matches." : "There is no gang."));
-    return listed.length;
+    return all.length;
   }
 
   function showMore() {
@@ -229,9 +252,9 @@
       h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": `Parts of ${gang.name}` }, h("table", { class: "parts" },
         h("thead", {}, h("tr", {}, ["Part", "Pods", "Within", "Nodes", "Source"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, rows()))),
-      where.message.length ? h("p", { class: "aside" }, `KAI: ${where.message.join("\n")}`) : null,
+      where.message.length ? h("p", { class: "aside" }, `${gang.scheduler}: ${where.message.join("\n")}`) : null,
     ];
-    return lazily(h("details", {}, h("summary", {}, "Parts, nodes, sources" + (where.message.length ? ", KAI’s message" : ""))), body);
+    return lazily(h("details", {}, h("summary", {}, "Parts, nodes, sources" + (where.message.length ? `, ${gang.scheduler}’s message` : ""))), body);
   }
 
   // A details element that gets its body when it is opened first.
@@ -279,15 +302,25 @@
         names.length > 1 ? h("label", {}, "Topology ", topology) : null,
         h("label", {}, "Open down to ", open)),
       h("ul", { class: "legend", "aria-label": "Legend" },
-        sample(segment("of c0", 1, "1"), "gang, by its number"),
+        ...queueSamples(sample),
         sample(segment("used", 1), "in use by other pods"),
         sample(segment("free", 1), "free"),
-        sample(segment("many", 1), "many gangs"),
         data.hasBefore ? h("li", {}, "left: before, right: after") : null),
       h("div", { id: "map", keydown: walk, click: (event) => {
         const gang = event.target.closest(".seg")?.dataset.gang;
         if (gang !== undefined) { event.preventDefault(); if (view.picked !== Number(gang)) pick(Number(gang)); }
       } }));
+  }
+
+  // The hues of queues; a few gangs of one queue have hues of their own.
+  function queueSamples(sample) {
+    const hues = new Map();
+    data.gangs.forEach((gang, index) => hues.set(hueOf(index), (hues.get(hueOf(index)) || new Set()).add(gang.queue)));
+    const queues = new Set(data.gangs.map((gang) => gang.queue));
+    if (queues.size < 2) return [sample(segment("of c0", 1, "1"), "gang, by its number")];
+    const listed = [...hues].sort(([one], [other]) => one - other);
+    const text = (names) => names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+    return listed.map(([hue, names]) => sample(segment(`of c${hue}`, 1, "1"), `gang of queue ${text([...names])}`));
   }
 
   // A domain with its id, as KAI writes it, and only what matches of its parts; null where nothing does.
@@ -413,24 +446,27 @@
   function nodeSegments(shares, gpus, used) {
     const gangs = shares.filter((share) => share[2]).map(([gang, , number]) => [gang, number]);
     const texts = gangs.map(([gang, number]) => `${number} of gang ${numberOf(gang)}, ${data.gangs[gang].name}`);
-    return segments(gangs, 0, texts, gpus, used);
+    return segments(gangs, [], texts, gpus, used);
   }
 
+  // Many gangs of a domain are drawn by their hues, and the chosen one by itself.
   function domainSegments(gangs, gpus, used) {
-    const shown = gangs.size > 8 ? [...gangs].filter(([gang]) => gang === view.picked) : [...gangs];
-    const taken = totalOf([...gangs]);
-    return segments(shown, taken - totalOf(shown), [`${taken} of ${counted(gangs.size, "gang")}`], gpus, used);
+    const all = [...gangs], words = [`${totalOf(all)} of ${counted(gangs.size, "gang")}`];
+    if (gangs.size <= 8) return segments(all, [], words, gpus, used);
+    const hues = new Map(), picked = all.filter(([gang]) => gang === view.picked);
+    for (const [gang, number] of all) if (gang !== view.picked) hues.set(hueOf(gang), (hues.get(hueOf(gang)) || 0) + number);
+    return segments(picked, [...hues].sort(([one], [other]) => one - other), words, gpus, used);
   }
 
   const totalOf = (gangs) => gangs.reduce((total, [, number]) => total + number, 0);
 
-  // The parts of a bar: what others use, each of the gangs, further gangs, what is free; and the same in words.
-  function segments(gangs, others, texts, gpus, used) {
-    const free = Math.max(0, gpus - used - others - totalOf(gangs));
+  // The parts of a bar: what others use, each of the gangs, further gangs by hue, what is free; and the same in words.
+  function segments(gangs, hues, texts, gpus, used) {
+    const free = Math.max(0, gpus - used - totalOf(hues) - totalOf(gangs));
     const parts = [
       used > 0 && segment("used", used),
       ...gangs.map(([gang, number]) => gangSegment(gang, number)),
-      others > 0 && segment("many", others),
+      ...hues.map(([hue, number]) => segment(`many c${hue}`, number)),
       free > 0 && segment("free", free),
     ];
     const words = [counted(gpus, "GPU"), ...texts, used ? `${used} in use by other pods` : "", `${free} free`];
@@ -529,6 +565,56 @@
     if (step) { event.preventDefault(); step(); }
   }
 
+  // ---- Levels, if no nodes are known --------------------------------------------------------------------------------
+
+  const MOST_CHIPS = 40;
+
+  function drawLevels() {
+    const section = byId("cluster");
+    byId("cluster-head").textContent = "Levels";
+    section.append(h("p", { class: "muted" }, "No nodes were given, so no gang has a place yet. Each gang is at the levels that bound it."));
+    for (const { topology, levels } of data.levels) {
+      const boxes = levels.reduceRight((inner, level) => levelBox(level, inner), null);
+      section.append(h("div", { class: "levels" }, h("h3", {}, `Topology ${topology}`), boxes));
+    }
+    const isFree = (gang) => !gang.parts.some((part) => part[4] || part[5]);
+    const free = data.gangs.map((_, index) => index).filter((index) => isFree(data.gangs[index]));
+    if (free.length) section.append(chips("Bound by no level:", free));
+  }
+
+  function levelBox([word, key], inner) {
+    const bound = (field) => data.gangs.map((_, index) => index).filter((index) => data.gangs[index].parts.some((part) => part[field] === word));
+    const [required, preferred] = [bound(4), bound(5)];
+    return h("div", { class: "level-box" },
+      h("p", {}, span("name", word), " ", word === key ? "" : h("code", {}, key)),
+      required.length ? chips(`Within one ${word}:`, required) : null,
+      preferred.length ? chips(`If possible within one ${word}:`, preferred) : null,
+      inner);
+  }
+
+  function chips(text, gangs) {
+    const listed = gangs.slice(0, MOST_CHIPS).map((gang) => h("button", {
+      type: "button", class: `chip ${colour(gang)}`, title: data.gangs[gang].name,
+      "aria-label": `${numberOf(gang)}: ${data.gangs[gang].name}`, click: () => showGang(gang),
+    }, numberOf(gang)));
+    const rest = gangs.length - listed.length;
+    return h("p", { class: "chips" }, text, " ", listed, rest > 0 ? span("muted", `and ${rest} more`) : "");
+  }
+
+  // Chooses a gang and shows it in the list.
+  function showGang(index) {
+    view.query = byId("query").value = view.state = "";
+    view.shown = Math.max(view.shown, index + 1);
+    view.picked = index;
+    press(byId("states"), view.state);
+    drawGangs();
+    drawFindings();
+    remember();
+    const button = byId("gangs").querySelector(`[data-gang="${index}"] .pick`);
+    button.focus({ preventScroll: true });
+    button.scrollIntoView({ block: "center" });
+  }
+
   // ---- Changes and findings ----------------------------------------------------------------------------------------
 
   function drawChanges() {
@@ -547,8 +633,6 @@
     const summary = first.trim();
     return h("li", { class: "change" }, lines.length ? h("details", {}, h("summary", {}, summary), rest()) : h("code", {}, summary));
   }
-
-  const severities = { error: ["✕ error", "bad"], warning: ["⚠ warning", "warn"], info: ["ℹ info", "plain"] };
 
   function drawFindings() {
     const order = Object.keys(severities);
@@ -614,11 +698,14 @@
   figures();
   tools();
   drawGangs();
-  if (data.maps.length) { controls(); drawMap(); } else { byId("cluster").hidden = true; byId("main").classList.add("alone"); }
+  if (data.maps.length) { controls(); drawMap(); }
+  else if (data.levels.length && data.gangs.length) drawLevels();
+  else { byId("cluster").hidden = true; byId("main").classList.add("alone"); }
   drawChanges();
   drawFindings();
   if (view.picked !== null && data.maps.length) showOnMap(view.picked);
   if (data.findings.some((finding) => finding.severity === "error")) byId("main").prepend(byId("findings"));
+  sections();
   addEventListener("beforeprint", expand);
   // A link to another view of the page that is open; the link to the gangs is none.
   addEventListener("hashchange", () => { if (!byId(location.hash.slice(1))) { recall(); redraw(); } });

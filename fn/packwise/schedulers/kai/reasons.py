@@ -83,7 +83,7 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"{need} has room for {shortage.held or 'none'}: it lacks {lacking}"
     nodes = [] if topology is None else _nodes_of(shortage, topology, then.values())
     if nodes and is_bound:
-        yield f"free there: {', '.join(_room(nodes, shortage))}"
+        yield from _room(nodes, shortage)
 
 
 def _pool_text(pool: str) -> str:
@@ -160,10 +160,18 @@ def _nodes_of(shortage: Shortage, topology: KaiTopology, nodes: Iterable[Node]) 
     ]
 
 
-def _room(nodes: Sequence[Node], shortage: Shortage) -> list[str]:
-    """The free amounts of the first resource that lacks, the largest first."""
+def _room(nodes: Sequence[Node], shortage: Shortage) -> Iterator[str]:
+    """Yield the free amounts of the first resource that lacks, the largest first, after all gangs are placed."""
     names = [name for name, _ in shortage.missing]
     resource = GPU if GPU in names else next(iter(names), GPU)
     ordered = sorted(nodes, key=lambda node: (-_free(node, resource), node.name))
-    shown = [f"{amount_text(resource, _free(node, resource))} of {node.name}" for node in ordered[:SHOWN_NODES]]
-    return shown + ([f"and {len(ordered) - SHOWN_NODES} more nodes"] if len(ordered) > SHOWN_NODES else [])
+    free = [node for node in ordered if _free(node, resource) > 0]
+    shown = [f"{amount_text(resource, _free(node, resource))} of {node.name}" for node in free[:SHOWN_NODES]]
+    if len(free) > SHOWN_NODES:
+        shown.append(f"and {count_text(len(free) - SHOWN_NODES, 'more node')}")
+    full = len(ordered) - len(free)
+    if free:
+        rest = f"; {count_text(full, 'node')} {'is' if full == 1 else 'are'} full" if full else ""
+        yield f"free there: {', '.join(shown)}{rest}"
+    elif shortage.held:
+        yield "gangs that are placed after it fill this room"
