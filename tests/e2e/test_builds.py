@@ -1,0 +1,275 @@
+"""What packwise builds is what Argo CD and Flux apply: each object, as the API server got it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from packwise.build.builder import Builder
+from packwise.build.deliveries import deliver, repository_of
+from packwise.build.files import built_files
+from packwise.build.tree import DiskTree
+from packwise.inputs.reader import is_readable
+from tests.cli.calling import write
+from tests.e2e import apiserver, argocd, flux
+from tests.e2e.apiserver import ApiServer
+from tests.e2e.argocd import ArgoCd
+from tests.e2e.flux import Flux
+from tests.e2e.gitserver import Clone, GitServer
+from tests.e2e.process import Servers
+from tests.e2e.tools import manifests_of
+from tests.places import ROOT, TOOLS, missing
+
+pytestmark = pytest.mark.e2e
+
+TRACKING = "argocd.argoproj.io/tracking-id"
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+CHART = {
+    "charts/llm/Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n",
+    "charts/llm/values.yaml": "replicas: 1\nmodel: small\nenv: {a: values}\n",
+    "charts/llm/prod.yaml": "replicas: 2\nmodel: large\nenv: {b: prod}\n",
+    "charts/llm/templates/settings.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}-settings
+  labels: {release: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}
+data:
+  replicas: {{ .Values.replicas | quote }}
+  model: {{ .Values.model | quote }}
+  env: {{ .Values.env | toJson | quote }}
+""",
+    "charts/llm/templates/hook.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: checked, annotations: {helm.sh/hook: test}}
+""",
+}
+KUSTOMIZATION = {
+    "kust/base/kustomization.yaml": "resources: [settings.yaml]\nconfigMapGenerator: [{name: made, literals: [a=b]}]\n",
+    "kust/base/settings.yaml": 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: "1", b: "2"}\n',
+    "kust/east/kustomization.yaml": "resources: [../base]\nnameSuffix: -east\npatches:\n"
+    '- {target: {kind: ConfigMap, name: settings}, patch: "- {op: remove, path: /data/b}"}\n',
+}
+PLAIN = {
+    "plain/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain-a}\ndata: {a: b}\n",
+    "plain/left.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left}\n",
+    "plain/more/b.json": '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plain-b"}}\n',
+}
+VARIABLES = {
+    "variables/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: variables-${cluster}\n"
+    'data:\n  a: "${a:=default}"\n  b: "${b}"\n  c: "$${a}"\n',
+    "variables/off.yaml": "apiVersion: v1\nkind: ConfigMap\n"
+    "metadata: {name: off, annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}}\ndata: {a: '${a}'}\n",
+}
+
+
+def application(url: str, name: str, source: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "argocd"},
+        "spec": {
+            "project": "default",
+            "source": {"repoURL": url, "targetRevision": "main", **source},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": name},
+            "syncPolicy": {"automated": {}, "syncOptions": ["CreateNamespace=true"]},
+        },
+    }
+
+
+APPLICATIONS: Mapping[str, Mapping[str, Any]] = {
+    "files": {
+        "path": "charts/llm",
+        "helm": {
+            "valueFiles": ["prod.yaml"],
+            "valuesObject": {"model": "{huge, really}", "env": {"c": 3}},
+            "parameters": [
+                {"name": "replicas", "value": "007", "forceString": True},
+                {"name": "env.d", "value": "x,y"},
+            ],
+        },
+    },
+    "text": {"path": "charts/llm", "helm": {"releaseName": "named", "values": "model: text\n"}},
+    "overlay": {
+        "path": "kust/east",
+        "kustomize": {"namePrefix": "argo-", "commonLabels": {"team": "a"}, "commonAnnotations": {"b": "c"}},
+    },
+    "folder": {"path": "plain", "directory": {"recurse": True, "exclude": "left*"}},
+}
+
+
+def kustomization(name: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": name, "namespace": "flux-system"},
+        "spec": {
+            "interval": "10m",
+            "prune": True,
+            "targetNamespace": "default",
+            "sourceRef": {"kind": "GitRepository", "name": "west"},
+            **spec,
+        },
+    }
+
+
+KUSTOMIZATIONS = (
+    kustomization(
+        "variables",
+        path="./variables",
+        postBuild={"substitute": {"cluster": "west"}, "substituteFrom": [{"kind": "ConfigMap", "name": "values"}]},
+    ),
+    kustomization(
+        "overlays",
+        path="./kust/east",
+        namePrefix="flux-",
+        commonMetadata={"labels": {"team": "b"}, "annotations": {"d": "e"}},
+        patches=[{"target": {"kind": "ConfigMap"}, "patch": "- {op: add, path: /data/patched, value: 'yes'}"}],
+    ),
+)
+VALUES = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "values", "namespace": "flux-system"},
+    "data": {"b": "from values", "cluster": "not this"},
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
+    return apiserver.start(servers, tmp_path_factory.mktemp("builds") / "cluster")
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Clone]:
+    folder = tmp_path_factory.mktemp("git")
+    server = GitServer(folder)
+    made = server.create("gitops.git", folder / "clone", "")
+    url = server.url("gitops.git")
+    source = {
+        "apiVersion": "source.toolkit.fluxcd.io/v1",
+        "kind": "GitRepository",
+        "metadata": {"name": "west", "namespace": "flux-system"},
+        "spec": {"interval": "10m", "url": url, "ref": {"branch": "main"}},
+    }
+    apps = [application(url, name, each) for name, each in APPLICATIONS.items()]
+    owners = {
+        "owners/argocd.yaml": yaml.safe_dump_all(apps),
+        "owners/flux.yaml": yaml.safe_dump_all([VALUES, source, *KUSTOMIZATIONS]),
+    }
+    write(made.folder, CHART | KUSTOMIZATION | PLAIN | VARIABLES | owners)
+    made.push("Deliver")
+    yield made
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def helm() -> Path:
+    """The release that Argo CD brings is of version 3 too."""
+    path = TOOLS / "helm-v3.22.0" / "helm"
+    if not path.exists():
+        missing(f"helm v3.22.0 is not built: `make tools` puts it at {path.relative_to(ROOT)}")
+    return path
+
+
+@pytest.fixture(scope="module")
+def builds(clone: Clone, helm: Path, kustomize: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """The objects that packwise builds of each owner, by their kind, namespace and name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", os.pathsep.join([str(helm.parent), str(kustomize.parent), os.environ["PATH"]]))
+        tree = DiskTree(str(clone.folder), "")
+        url = clone.git("remote", "get-url", "origin")
+        delivered = deliver(repository_of(tree, [url], ["main"]), Builder(tree), lambda _: True)
+    assert [(each.owner.title, each.reason) for each in delivered.unbuilt] == []
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for file in built_files(delivered.built, tree, str(clone.folder), str):
+        assert file.built is not None
+        objects = found.setdefault(file.built.owner, {})
+        for item in file.items:
+            assert is_readable(item)
+            value = json.loads(json.dumps(item.value))
+            objects[address(value)] = value
+    return found
+
+
+def address(value: Mapping[str, Any]) -> str:
+    return f"{value['kind']} {value['metadata'].get('namespace', '')}/{value['metadata']['name']}"
+
+
+def without(value: dict[str, Any], field: str, *keys: str) -> dict[str, Any]:
+    """The object without keys of a field of its metadata; without the field if nothing is left of it."""
+    kept = {key: each for key, each in value["metadata"].get(field, {}).items() if key not in keys}
+    metadata = {key: each for key, each in value["metadata"].items() if key != field}
+    return {**value, "metadata": {**metadata, field: kept} if kept else metadata}
+
+
+@pytest.fixture(scope="module")
+def tool(servers: Servers, cluster: ApiServer, packwise: Path, kustomize: Path, helm: Path) -> Generator[ArgoCd]:
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}}])
+    cluster.kubectl("apply", "--server-side", "-n", "argocd", "-f", manifests_of("argocd") / "install.yaml")
+    with tempfile.TemporaryDirectory(prefix="packwise-argocd-") as short:
+        plugin = Path(short) / "plugin"
+        plugin.mkdir()
+        shutil.copy(ROOT / "argocd-plugin" / "plugin.yaml", plugin)
+        path = os.pathsep.join([str(packwise.parent), str(kustomize.parent), str(helm.parent)])
+        yield argocd.start(servers, cluster, Path(short), plugin, path)
+        servers.stop()
+
+
+def test_argocd_applies_what_packwise_builds(
+    tool: ArgoCd, cluster: ApiServer, clone: Clone, builds: dict[str, dict[str, dict[str, Any]]]
+) -> None:
+    revision = clone.git("rev-parse", "HEAD")
+    cluster.kubectl("apply", "-f", clone.folder / "owners" / "argocd.yaml")
+
+    applied: dict[str, dict[str, dict[str, Any]]] = {}
+    for name in APPLICATIONS:
+        status = tool.synced(name, revision)
+        objects = applied.setdefault(f"Application argocd/{name}", {})
+        for one in status["resources"]:
+            live = cluster.get(one["kind"], one["name"], one["namespace"])
+            assert live is not None
+            value = without(json.loads(live["metadata"]["annotations"][APPLIED]), "annotations", TRACKING)
+            objects[address(value)] = value
+
+    assert applied == {owner: builds[owner] for owner in applied}
+    assert sum(map(len, applied.values())) == 6
+
+
+def test_flux_applies_what_packwise_builds(
+    servers: Servers,
+    cluster: ApiServer,
+    clone: Clone,
+    builds: dict[str, dict[str, dict[str, Any]]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    controllers: Flux = flux.start(servers, cluster, tmp_path_factory.mktemp("flux"))
+    revision = clone.git("rev-parse", "HEAD")
+    cluster.kubectl("apply", "-f", clone.folder / "owners" / "flux.yaml")
+
+    applied: dict[str, dict[str, dict[str, Any]]] = {}
+    for each in KUSTOMIZATIONS:
+        name = each["metadata"]["name"]
+        inventory = controllers.applied(name, revision)["status"]["inventory"]["entries"]
+        objects = applied.setdefault(f"Kustomization flux-system/{name}", {})
+        for entry in inventory:
+            namespace, called, _, kind = entry["id"].split("_")
+            live = cluster.get(kind, called, namespace)
+            assert live is not None
+            value = without(live, "labels", *[f"kustomize.toolkit.fluxcd.io/{key}" for key in ("name", "namespace")])
+            for field in ("uid", "resourceVersion", "creationTimestamp"):
+                del value["metadata"][field]
+            objects[address(value)] = value
+
+    assert applied == {owner: builds[owner] for owner in applied}
+    assert sum(map(len, applied.values())) == 4
