@@ -33,8 +33,8 @@ COPY fn fn
 RUN /opt/build/bin/python -m pip wheel --no-cache-dir --no-deps --no-build-isolation --no-index --wheel-dir /opt/dist . \
  && /opt/build/bin/python -m pip --python /opt/packwise/bin/python install --no-cache-dir --no-compile --no-deps --no-index /opt/dist/*.whl /opt/native/*.whl
 # What no run reads: what the build of CEL's wheel left in it, CEL's extensions that rules of CRDs have not, commands of libraries,
-# the plugin of kubectl, which is not in the image. Compiled once, here: the user below can write no cache. Files have one time,
-# which packwise.start writes down; hash-based bytecode has none.
+# the plugin of kubectl, which is not in the image. Compiled once, here: the user below can write no cache. Files have one time;
+# hash-based bytecode has none.
 RUN rm -rf /opt/packwise/lib/python3.*/site-packages/bazel-project \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_bindings.* \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_encoders.* \
@@ -42,9 +42,7 @@ RUN rm -rf /opt/packwise/lib/python3.*/site-packages/bazel-project \
     /opt/packwise/lib/python3.*/site-packages/cel_expr_python/ext/ext_proto.* \
     /opt/packwise/bin/activate* /opt/packwise/bin/Activate.ps1 /opt/packwise/bin/json* /opt/packwise/bin/kubectl-packwise /opt/packwise/bin/shtab /opt/packwise/include /opt/packwise/.gitignore \
  && python -m compileall -q --invalidation-mode unchecked-hash /opt/packwise/lib \
- && find /opt/packwise -exec touch --no-dereference --date=@$SOURCE_DATE_EPOCH {} + \
- && /opt/packwise/bin/python -I -m packwise.start \
- && find /opt/packwise -newermt @$SOURCE_DATE_EPOCH -exec touch --no-dereference --date=@$SOURCE_DATE_EPOCH {} +
+ && find /opt/packwise -exec touch --no-dereference --date=@$SOURCE_DATE_EPOCH {} +
 
 # For `docker build --target without-crds`: 28 MB less, where no CRDs stand among the input.
 FROM build AS small
@@ -76,7 +74,6 @@ COPY requirements.lock /opt/
 COPY --from=build /opt/dist /opt/dist
 RUN /opt/packwise/bin/python -m pip install --no-cache-dir --require-hashes --requirement /opt/requirements.lock \
  && /opt/packwise/bin/python -m pip install --no-cache-dir --no-deps --no-index /opt/dist/*.whl \
- && /opt/packwise/bin/python -I -m packwise.start \
  && ln -s /opt/packwise/bin/packwise /usr/local/bin/packwise
 USER 999
 

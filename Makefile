@@ -86,7 +86,6 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	@command -v $(GO) >/dev/null || echo "Go is not on PATH: tests of kustomize, kubectl-validate and kyaml are skipped, each with its reason" >&2
 # Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn $(RUN_WITH:%=.venv/lib/python3*/site-packages/%)
-	$(BIN)/python -I -m packwise.start
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
 

@@ -290,7 +290,6 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
-    subprocess.run([Path(options.packwise).with_name("python"), "-m", "packwise.start"], check=True)
     if options.only_function:
         print("\n".join(function_rows(options, go_function())))
         return

@@ -54,7 +54,6 @@ def main() -> int:
     if counter is None:
         print("neither perf nor valgrind counts here: apt install linux-perf valgrind", file=sys.stderr)
         return 1 if os.environ.get("CI") else 0
-    subprocess.run([sys.executable, "-m", "packwise.start"], check=True)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     counted = {name: round(value, 4) for name, value in ratios(counter).items()}
     if options.record:

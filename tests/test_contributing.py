@@ -27,7 +27,7 @@ NEEDED = (
     "testdata/upstream",
     "testdata/releases",
 )
-LEFT = shutil.ignore_patterns("*.archive", "*.dist-info", "*.egg-info")
+LEFT = shutil.ignore_patterns("*.dist-info", "*.egg-info")
 """Bytecode goes along, which is of sources of the same time: to compile it all takes longer than the rest."""
 
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

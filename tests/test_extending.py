@@ -64,7 +64,7 @@ spec:
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A copy of the two import packages, to be edited; with their bytecode, which is of sources of the same time."""
-    ignore = shutil.ignore_patterns("*.archive", "*.dist-info")
+    ignore = shutil.ignore_patterns("*.dist-info")
     shutil.copytree(ROOT / "fn", tmp_path / "fn", ignore=ignore)
     return tmp_path / "fn"
 

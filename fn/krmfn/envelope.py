@@ -33,7 +33,6 @@ MAX_ITEMS = 1_000_000
 
 _SPACE = " \t\r\n"
 _MOST_BRACKETS = 500
-_TAGS = re.compile(r"^%TAG", re.MULTILINE)
 
 
 class Envelope(Record):
@@ -246,7 +245,9 @@ def _block(whole: _Whole) -> Envelope | None:
 def _independent(whole: _Whole, cut: _Cut) -> Envelope | None:
     """Return the list in pieces with the same meaning alone and together, or None."""
     node = whole.nodes[-1]
-    if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None or _TAGS.search(cut.head):
+    if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None:
+        return None
+    if "%TAG" in cut.head and re.search(r"^%TAG", cut.head, re.MULTILINE):
         return None
     try:
         # An alias may stand in another piece than its anchor.

@@ -36,12 +36,8 @@ if TYPE_CHECKING:
         ...
 
 else:
-    from collections import namedtuple
     from functools import cache
     from types import FunctionType
-
-    # The descriptor of a field of a named tuple, which has no public name.
-    _field = type(namedtuple("_Sample", ("field",)).field)
 
     _values = tuple.__iter__
 
@@ -102,6 +98,9 @@ else:
         """
         names = "".join([f"_{place}, " for place in range(count)])
         return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307
+
+    # The descriptor of a field of a named tuple, which has no public name.
+    _field = type(type(_code.cache_info()).hits)
 
     class Record(metaclass=_Maker):
         """The base of records."""

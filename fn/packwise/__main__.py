@@ -46,16 +46,9 @@ def _run(arguments: list[str]) -> int:
         open_closed()
     if arguments in _FUNCTION:
         # Clients start the function thousands of times a day: the command line's own imports stay out of its way.
-        from packwise.start import FUNCTION, use
-
-        use(FUNCTION)
         from packwise.function import main as run_function
 
         return run_function(validate=len(arguments) > 1)
-    if arguments[:1] in _OF_FILES:
-        from packwise.start import FILES, use
-
-        use(FILES)
     from packwise.cli.command_line import main as run_command
 
     return run_command(arguments)

@@ -117,8 +117,8 @@ RENDERED_LIST = ".packwise.sha256"
 LANDMARKS = frozenset({_CHART, *KUSTOMIZATIONS, RENDERED_LIST})
 """Names of files that say what others are."""
 
-_LISTED = re.compile(r"\\?[0-9a-f]{64}  ([^\n]+)")
-_VALUES = re.compile(r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)", re.IGNORECASE)
+_LISTED = r"\\?[0-9a-f]{64}  ([^\n]+)"
+_VALUES = r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)"
 
 _PATCHES = ("patches", "patchesJson6902")
 """Lists of a kustomization whose entries name a file in `path`."""
@@ -175,7 +175,7 @@ class Landmarks(Record):
                 inner = path.removeprefix(f"{folder}/") if folder else path
                 if inner.startswith("templates/"):
                     return LeftOut(Reason.HELM_TEMPLATE, chart)
-                if _VALUES.fullmatch(name):
+                if re.fullmatch(_VALUES, name, re.IGNORECASE):
                     return LeftOut(Reason.VALUES, chart)
             component = self.components.get(folder)
             if component is not None:
@@ -186,12 +186,12 @@ class Landmarks(Record):
 
 def is_values(path: str) -> bool:
     """Return True if the file's name is one for Helm values."""
-    return _VALUES.fullmatch(posixpath.basename(path)) is not None
+    return re.fullmatch(_VALUES, posixpath.basename(path), re.IGNORECASE) is not None
 
 
 def _rendered_paths(folder: str, text: str) -> Iterator[str]:
     for line in text.splitlines():
-        match = _LISTED.fullmatch(line)
+        match = re.fullmatch(_LISTED, line)
         if match is not None:
             path = match[1].replace(r"\n", "\n") if line.startswith("\\") else match[1]
             yield _join(folder, path)
@@ -237,7 +237,7 @@ def mapping_in(text: str) -> Mapping[str, Value]:
     try:
         value = read(text)
     except YamlError as error:
-        return _last_keys(text) if _TWICE.search(error.message) else {}
+        return _last_keys(text) if re.search(_TWICE, error.message) else {}
     return value if isinstance(value, dict) else {}
 
 
@@ -252,16 +252,16 @@ def _last_keys(text: str) -> Mapping[str, Value]:
     return cast("Mapping[str, Value]", value) if isinstance(value, dict) else {}
 
 
-_TWICE = re.compile(r"must stand once in its mapping$")
-_DIRECTIVE = re.compile(r"\{\{-?\s*[^{}\s]|\{%|%\{~?[ \t]*(?:if|for|else|endif|endfor)\b")
+_TWICE = r"must stand once in its mapping$"
+_DIRECTIVE = r"\{\{-?\s*[^{}\s]|\{%|%\{~?[ \t]*(?:if|for|else|endif|endfor)\b"
 """The start of a directive of Helm, Jinja or Terraform."""
-_BLOCK = re.compile(r"^[ \t]*\$\{[^\n{}]+\}[ \t]*$", re.MULTILINE)
+_BLOCK = r"^[ \t]*\$\{[^\n{}]+\}[ \t]*$"
 """A line that envsubst or Terraform replaces by others."""
-_ONLY_KYAML = re.compile(r"must (?:stand once in its mapping|quote a text with \"\?\" within brackets)$")
+_ONLY_KYAML = r"must (?:stand once in its mapping|quote a text with \"\?\" within brackets)$"
 """Errors of texts that kustomize refuses and other tools read."""
-_TYPED = re.compile(r"""^["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE | re.IGNORECASE)
-_COMMENT = re.compile(r"(^|[\s,{\[])(//|/\*)", re.MULTILINE)
-_OBJECT = re.compile(r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:""", re.MULTILINE | re.IGNORECASE)
+_TYPED = r"""^["']?(?:apiVersion|kind)["']?[ \t]*:"""
+_COMMENT = r"(^|[\s,{\[])(//|/\*)"
+_OBJECT = r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:"""
 
 
 def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> Reason | None:
@@ -281,13 +281,17 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
     """Return the reason to skip the file at `path` that is not YAML because of `error`, or None if no known tool
     reads it.
     """
-    if _DIRECTIVE.search(text) or _BLOCK.search(text):
+    if re.search(_DIRECTIVE, text) or re.search(_BLOCK, text, re.MULTILINE):
         return Reason.TEMPLATE
     # Other tools read the last of two equal keys, and a question mark as a character.
-    if _ONLY_KYAML.search(error) and not _TYPED.search(text):
+    if re.search(_ONLY_KYAML, error) and not re.search(_TYPED, text, re.MULTILINE | re.IGNORECASE):
         return Reason.VALUES if is_values(path) else Reason.FOREIGN
     # Editors and compilers write JSON with comments.
-    if path.endswith(".json") and _COMMENT.search(text) and not _OBJECT.search(text):
+    if (
+        path.endswith(".json")
+        and re.search(_COMMENT, text, re.MULTILINE)
+        and not re.search(_OBJECT, text, re.MULTILINE | re.IGNORECASE)
+    ):
         return Reason.FOREIGN
     return None
 
@@ -296,12 +300,12 @@ ENCRYPTION = "sops"
 """The key of each document that sops encrypted."""
 
 
-_KEYED = re.compile(r"""(?:apiVersion|kind)["']?[ \t]*:""", re.IGNORECASE)
+_KEYED = r"""(?:apiVersion|kind)["']?[ \t]*:"""
 
 
 def is_of_another_tool(text: str) -> bool:
     """Return True if a file that is no YAML cannot be meant as a manifest: it has no `apiVersion` and no `kind`."""
-    return _KEYED.search(text) is None
+    return re.search(_KEYED, text, re.IGNORECASE) is None
 
 
 def _is_encrypted(value: Value) -> bool:

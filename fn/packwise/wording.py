@@ -5,7 +5,6 @@ Lists and suggestions are bounded: an input can have as many unknown names as kn
 
 from __future__ import annotations
 
-from heapq import nlargest
 from itertools import islice
 
 from krmfn.hints import TYPE_CHECKING
@@ -48,7 +47,7 @@ def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str
             scores.append((matcher.quick_ratio(), each))
     # The whole comparison takes ten times as long: for the few names alone that have the most letters in common.
     near: list[tuple[float, str]] = []
-    for score, each in nlargest(_FEW, scores):
+    for score, each in sorted(scores, reverse=True)[:_FEW]:
         if score >= _LEAST:
             matcher.set_seq1(each)
             near.append((matcher.ratio(), each))

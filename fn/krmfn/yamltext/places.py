@@ -152,8 +152,8 @@ def nest_entry(text: str, path: FieldPath, outer: str) -> str:
 
 
 # An anchor, alias or tag may hold a `#` that starts no comment.
-_PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s|#[^\n]*)+)+")
-_PART = re.compile(r"[&*!][^\s,\[\]{}]*|(#[^\r\n]*)")
+_PROPERTIES = r"(?:[&!]\S*(?:\s|#[^\n]*)+)+"
+_PART = r"[&*!][^\s,\[\]{}]*|(#[^\r\n]*)"
 
 
 def comments(text: str) -> list[str]:
@@ -167,9 +167,9 @@ def comments(text: str) -> list[str]:
 def placed_comments(text: str) -> list[tuple[int, str]]:
     """The comments that `comments` gives, each after the offset of its `#`. Raises YamlError as that does."""
     placed: list[tuple[int, str]] = []
-    at = 0
+    at, part = 0, re.compile(_PART)
     for start, end in [*_scalars(text), (len(text), len(text))]:
-        placed += [(match.start(1), match[1]) for match in _PART.finditer(text, at, max(start, at)) if match[1]]
+        placed += [(match.start(1), match[1]) for match in part.finditer(text, at, max(start, at)) if match[1]]
         at = max(end, at)
     return placed
 
@@ -226,7 +226,7 @@ def _scalars(text: str) -> list[tuple[int, int]]:
     """Return the places of the scalars. A block scalar's place is the lines below its header."""
     spans: list[tuple[int, int]] = []
     for first, end, style in tree_of(text).scalars():
-        properties = _PROPERTIES.match(text, first, end)
+        properties = re.compile(_PROPERTIES).match(text, first, end)
         start = properties.end() if properties else first
         if style in ("|", ">"):
             start = text.find("\n", text.index(style, start)) + 1 or end
@@ -235,9 +235,9 @@ def _scalars(text: str) -> list[tuple[int, int]]:
 
 
 # A marker counts at the start of a line only, whatever stands around it: YAML forbids it inside any scalar.
-_MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)[^\n]*(?:\n|\Z)", re.MULTILINE)
-_BARE = re.compile(r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?")
-_NOTHING = re.compile(r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?")
+_MARKER = r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)[^\n]*(?:\n|\Z)"
+_BARE = r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?"
+_NOTHING = r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?"
 
 
 class YamlDocument(Record):
@@ -261,15 +261,16 @@ def split_documents(text: str) -> tuple[YamlDocument, ...]:
     lined = unify_breaks(text)
     documents: list[YamlDocument] = []
     lines = _Lines(text)
+    bare, nothing = re.compile(_BARE), re.compile(_NOTHING)
     separator_start = start = 0
-    for marker in _MARKER.finditer(text):
+    for marker in re.finditer(_MARKER, text, re.MULTILINE):
         at = marker.start()
-        if not _NOTHING.fullmatch(lined, start, at) and not _is_directive(text, start, marker[0]):
+        if not nothing.fullmatch(lined, start, at) and not _is_directive(text, start, marker[0]):
             documents.append(_document(lines, separator_start, start, at))
             separator_start = start = at
         if _is_directive(text, start, marker[0]):
             continue
-        start = marker.end() if _BARE.fullmatch(lined, at, marker.end()) else at
+        start = marker.end() if bare.fullmatch(lined, at, marker.end()) else at
     if separator_start < len(text):
         documents.append(_document(lines, separator_start, start, len(text)))
     return tuple(documents)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
 
@@ -27,9 +28,8 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -_INF),
 }
 _NUMERIC_START = frozenset("+-.0123456789")
-_INTEGER = re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
-_SIGN_AFTER_PREFIX = re.compile(r"0(?:b([-+][01]+)|o([-+][0-7]+))")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_AFTER_SIGN = frozenset(".0123456789")
+_SIGN_AFTER_PREFIX = r"0(?:b([-+][01]+)|o([-+][0-7]+))"
 _LOOSE_UNDERSCORE = r"(?<![0-9])_|_(?![0-9])"
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
 # More digits than any integer of 64 bits has, in any base: reading them takes time that grows with their square.
@@ -46,13 +46,14 @@ def resolve(plain: str) -> Scalar:
         return _WORDS[plain]
     if plain[0] not in _NUMERIC_START:
         return plain
-    if plain[0] == "." and re.search(_LOOSE_UNDERSCORE, plain):
-        return plain
     digits = plain.replace("_", "")
+    is_word = digits.lstrip("+-")[:1] not in _AFTER_SIGN
+    if is_word or (plain[0] == "." and re.search(_LOOSE_UNDERSCORE, plain)):
+        return plain
     integer = _integer(digits)
     if integer is not None:
         return integer
-    if _FLOAT.fullmatch(digits):
+    if _float_pattern().fullmatch(digits):
         number = float(digits)
         return plain if math.isinf(number) else number
     return plain
@@ -97,12 +98,23 @@ def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
         return None
 
 
+# The native core reads usual numbers itself: most runs compile neither.
+@cache
+def _integer_pattern() -> re.Pattern[str]:
+    return re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
+
+
+@cache
+def _float_pattern() -> re.Pattern[str]:
+    return re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
 def _integer(digits: str) -> int | None:
     """`digits` as Go's strconv.ParseInt(base 0), ParseUint and yaml.v3's own 0b and 0o read it."""
-    match = _INTEGER.fullmatch(digits)
+    match = _integer_pattern().fullmatch(digits)
     if match is None:
         # yaml.v3 hands what follows `0b` and `0o` to ParseInt, which takes a sign there.
-        odd = _SIGN_AFTER_PREFIX.fullmatch(digits)
+        odd = re.fullmatch(_SIGN_AFTER_PREFIX, digits)
         return None if odd is None else _of_64_bits(odd[1] or odd[2], 2 if odd[1] else 8)
     kind = match.lastgroup or "d"
     number = _number(match[kind], _BASES[kind])

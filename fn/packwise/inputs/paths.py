@@ -36,7 +36,7 @@ LINK = Rule(
 RULES = (LINK,)
 """Rules of the files that are named."""
 
-_REVISION = re.compile(r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*")
+_REVISION = r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*"
 """Words that are commits rather than paths."""
 
 LIVE_FOLDER, LIVE_FILE = "packwise-cluster-", "cluster.json"
@@ -162,7 +162,7 @@ def _suggestion(path: str) -> str:
     if near:
         folder = Path(path).parent.as_posix()
         return near if folder == "." else near.replace('"', f'"{folder}/', 1)
-    if "/" not in path and _REVISION.fullmatch(path):
+    if "/" not in path and re.fullmatch(_REVISION, path):
         return f'; did you mean "git:{path}"?'
     return ""
 

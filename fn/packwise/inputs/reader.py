@@ -150,7 +150,7 @@ def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) 
     )
 
 
-_LIST = re.compile(r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$""", re.MULTILINE)
+_LIST = r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?$"""
 
 
 def read_file(path: InputPath) -> InputFile:
@@ -212,7 +212,7 @@ def _is_list(text: str) -> bool:
     if "ResourceList" not in text:
         return False
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return _LIST.search(text) is not None
+        return re.search(_LIST, text, re.MULTILINE) is not None
     value = _flow_value(text)
     return isinstance(value, dict) and value.get("kind") == "ResourceList"
 
@@ -355,9 +355,7 @@ if TYPE_CHECKING:
     """A file, and why it cannot be read; it has no documents then."""
 
 
-_OWN = re.compile(
-    "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
-)
+_OWN = "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
 """Words of objects that packwise reads."""
 
 
@@ -502,14 +500,14 @@ def _decode_or_error(path: InputPath, data: bytes) -> _Read:
 def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
     """Return the error with advice if `text` does not look like an object that packwise reads."""
     place = error.location
-    if place.column == 1 and _JOINED.match(error.message):
+    if place.column == 1 and re.match(_JOINED, error.message):
         return FieldError(error.id, error.path, error.message + _SEPARATE, place)
-    if path.is_named or _OWN.search(text):
+    if path.is_named or re.search(_OWN, text):
         return error
     return FieldError(error.id, error.path, error.message + _ADVICE, place)
 
 
-_JOINED = re.compile(r'key "apiVersion" must stand once in its mapping')
+_JOINED = r'key "apiVersion" must stand once in its mapping'
 _SEPARATE = '; if a second object starts here, separate the two with a line "---": cat joins files without one'
 """Files that are joined without a separator are one mapping."""
 

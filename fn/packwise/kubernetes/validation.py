@@ -70,6 +70,13 @@ def is_dns_subdomain(value: str) -> bool:
     return len(value) <= 253 and _SUBDOMAIN_RE.fullmatch(value) is not None
 
 
+def is_prefixed_name(value: str, *, dns_prefix: bool) -> bool:
+    """Return True if `value` is a name, maybe with a prefix, as patterns of CRDs have them: each of any length."""
+    prefix, slash, name = value.rpartition("/")
+    prefixes = _SUBDOMAIN_RE if dns_prefix else _QUALIFIED_RE
+    return (not slash or prefixes.fullmatch(prefix) is not None) and _QUALIFIED_RE.fullmatch(name) is not None
+
+
 @_remembered
 def dns_label(value: str, unit: str = "characters") -> tuple[str, ...]:
     """Return errors of `value` as a DNS-1123 label of at most 63 bytes. `unit` names the units in the text."""
@@ -379,7 +386,7 @@ def _go_value(value: Value) -> str:
 
 # ParseQuantity accepts a number without any digit as 0, and skips zeros at its start.
 _QUANTITY = re.compile(r"([+-]?)0*+([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
-_EXPONENT = re.compile(r"[eE]([+-]?[0-9]++)")
+_EXPONENT = r"[eE]([+-]?[0-9]++)"
 _BINARY = {f"{letter}i": 10 * step for step, letter in enumerate("KMGTPE", 1)}
 _BINARY_SUFFIXES = ("", *_BINARY)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -436,7 +443,7 @@ def _parse_quantity(text: str) -> _Quantity | str:
     sign = -1 if match[1] == "-" else 1
     if suffix in _BINARY:
         return _binary_quantity(match, sign, number, fraction)
-    exponent = _EXPONENT.fullmatch(suffix)
+    exponent = None if suffix in _DECIMAL else re.fullmatch(_EXPONENT, suffix)
     power = _DECIMAL.get(suffix) if exponent is None else _exponent(exponent[1])
     if power is None:
         return _SUFFIX_TEXT

@@ -12,21 +12,20 @@ from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SEPARATOR = re.compile(r"^---", re.MULTILINE)
-_KIND = re.compile(
+_SEPARATOR = r"^---"
+_KIND = (
     r"""^(?:[ \t]*- (?:[^\n]*\n[ \t]+)?)?kind:[ \t]*["']?(\w+)["']?[ \t]*(?:#[^\n]*)?\r?$"""
-    r"""|"kind"[ \t]*:[ \t]*"(\w+)\"""",
-    re.MULTILINE,
+    r"""|"kind"[ \t]*:[ \t]*"(\w+)\""""
 )
 """The kind of a document, or of an entry of a list; the kind of a reference is further to the right."""
 
-_SCHEDULER = re.compile(r"""schedulerName["']?[ \t]*+:[^\n]{0,200}?\bkai-scheduler\b""")
+_SCHEDULER = r"""schedulerName["']?[ \t]*+:[^\n]{0,200}?\bkai-scheduler\b"""
 """A field that asks for KAI, also as the default of a template's expression."""
-_KEY = re.compile(r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)")
+_KEY = r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)"
 """A label or annotation by which a workload is judged."""
 _NEEDLES = ("schedulerName", "kai.scheduler/", "kueue.x-k8s.io/")
 
-_TEMPLATED = re.compile(r"apiVersion:[ \t]*\{\{")
+_TEMPLATED = r"apiVersion:[ \t]*\{\{"
 
 _OWN = frozenset(kind.name for kind in WORKLOADS)
 _OTHERS = frozenset(kind.name for kind in KINDS)
@@ -39,29 +38,29 @@ def workloads_in(text: str) -> int:
     """
     number = sum([1 for name in _kinds_in(text) if name in _OWN])
     if any(needle in text for needle in _NEEDLES):
-        number += sum(map(_count_scheduled, _SEPARATOR.split(text)))
+        number += sum(map(_count_scheduled, re.compile(_SEPARATOR, re.MULTILINE).split(text)))
     return number
 
 
 def _count_scheduled(document: str) -> int:
     """Return the number of objects in a document that KAI or Kueue is to schedule."""
     names = [name for name in _kinds_in(document) if name not in _OWN]
-    is_scheduled = _SCHEDULER.search(document) is not None
+    is_scheduled = re.search(_SCHEDULER, document) is not None
     if is_scheduled and len(names) == 1 and names[0] not in _groups() and names[0] not in _OTHERS:
         # KAI schedules the pods of any kind.
         return 1
-    if not is_scheduled and _KEY.search(document) is None:
+    if not is_scheduled and re.search(_KEY, document) is None:
         return 0
     return sum([1 for name in names if _has_group(document, _groups().get(name, ()))])
 
 
 def _kinds_in(text: str) -> Iterable[str]:
-    return [match[1] or match[2] for match in _KIND.finditer(text)]
+    return [match[1] or match[2] for match in re.compile(_KIND, re.MULTILINE).finditer(text)]
 
 
 def _has_group(document: str, groups: Iterable[str]) -> bool:
     """Return True if the document names one of the groups, or a template fills in its API version."""
-    return any(not group or group in document or _TEMPLATED.search(document) is not None for group in groups)
+    return any(not group or group in document or re.search(_TEMPLATED, document) is not None for group in groups)
 
 
 @cache

@@ -61,7 +61,7 @@ _WORD = "packwise"
 _HINTS = 20
 """Of how many unknown rules the nearest is looked for."""
 
-_IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)")
+_IGNORE = r"ignore\s*\[([^\[\]]*)\]\s*(.*)"
 
 
 class Suppression(Record):
@@ -91,7 +91,7 @@ class Suppressions(Record):
         by_rule: dict[_Ignored, Suppression] = {}
         for item in {item.origin.replace(root=(), entry=()): item for item in items}.values():
             for remark in remarks(item, _WORD):
-                match = _IGNORE.fullmatch(remark.text)
+                match = re.fullmatch(_IGNORE, remark.text)
                 names = [name.strip() for name in match[1].split(",")] if match else []
                 rules = tuple(dict.fromkeys([name for name in names if name]))
                 suppression = Suppression(item, remark.location, remark.text, rules, match[2] if match else "")

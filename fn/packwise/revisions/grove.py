@@ -6,14 +6,12 @@ and #7.
 
 from __future__ import annotations
 
-import re
-
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Duration, Field, Number, Object, Open
 from packwise.findings.finding import Problem, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError, qualified_name
+from packwise.kubernetes.validation import ErrorType, OperatorError, is_prefixed_name, qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +87,6 @@ class TopologyStatus(Record):
 # What a revision's API takes for levels and their keys. Source: spec/designs.md#1.
 
 _PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
-_KEY = re.compile(_PATTERN.removesuffix("$") + r"\Z")
 
 
 class Limits(Record):
@@ -125,7 +122,7 @@ class Limits(Record):
         if self.qualified_keys:
             faults = qualified_name(key)
             return (f"must be a qualified name: {'; '.join(faults)}", ErrorType.INVALID, "") if faults else None
-        if not _KEY.match(key):
+        if not is_prefixed_name(key, dns_prefix=False):
             message = (
                 "must be a label key: letters, digits, `-`, `_` and `.`, optionally after a prefix and `/`, each "
                 "beginning and ending with a letter or digit"

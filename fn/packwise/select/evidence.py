@@ -88,7 +88,7 @@ _STRATEGIES = _first_releases(lambda came: came.strategies)
 _KINDS = {"PodGangMap": ALPHA_12}
 """The same, of Grove's kinds of objects; a ClusterTopologyBinding chooses a revision itself."""
 
-_FREE_DOMAIN = re.compile(r"[a-z][a-z0-9-]*")
+_FREE_DOMAIN = r"[a-z][a-z0-9-]*"
 _FIRST_FREE = ALPHA_9
 
 _SOURCES = ("image", "repository", "registry", "name", "newName", "chart", "repoURL", "url", "path")
@@ -243,7 +243,7 @@ def _constraint_traces(item: KubeObject, path: FieldPath, constraint: Mapping[st
 
 def _is_free(domain: str) -> bool:
     """Return True if `domain` is a valid name only in later releases and not a typo."""
-    if domain in DOMAINS or _FREE_DOMAIN.fullmatch(domain) is None:
+    if domain in DOMAINS or re.fullmatch(_FREE_DOMAIN, domain) is None:
         return False
     return not closest(domain, DOMAINS)
 
@@ -369,7 +369,7 @@ KAI_RULES = (KAI_UNNAMED, KAI_RACE)
 """Rules of KAI's release."""
 
 _KAI = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
-_KAI_VERSION = re.compile(r"v?0\.(\d{1,9})(\.\d+)?(-.*)?")
+_KAI_VERSION = r"v?0\.(\d{1,9})(\.\d+)?(-.*)?"
 
 
 def kai_release(settings: TopologyRender) -> tuple[str, str]:
@@ -385,7 +385,7 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
         return
     known = {release.minor: release for release in RELEASES}
     for item, path, text in deployments(index, _KAI):
-        match = _KAI_VERSION.fullmatch(text)
+        match = re.fullmatch(_KAI_VERSION, text)
         release = known.get(int(match[1])) if match is not None else None
         if release is None:
             continue
@@ -425,7 +425,7 @@ def _kai_versions(index: Index, settings: TopologyRender) -> Iterator[tuple[Plac
         yield place, settings.kai_version, int(settings.kai_version.removeprefix("v0."))
         return
     for item, path, text in deployments(index, _KAI):
-        match = _KAI_VERSION.fullmatch(text)
+        match = re.fullmatch(_KAI_VERSION, text)
         if match is not None:
             yield Place(item, path), text, int(match[1])
 

@@ -54,7 +54,7 @@ RULES = (SHAPE, UNIQUE, SCHEDULER)
 """Rules of ClusterTopologyBinding objects."""
 
 _DOMAIN_PATTERN = "^[a-z][a-z0-9-]*$"
-_DOMAIN = re.compile(r"[a-z][a-z0-9-]*")
+_DOMAIN = r"[a-z][a-z0-9-]*"
 _MAX_DOMAIN = 63
 
 _FIELDS = ("levels", "schedulerTopologyBindings")
@@ -103,7 +103,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
     elif len(domain) > _MAX_DOMAIN:
         message = f"must not be longer than {_MAX_DOMAIN} characters; got {len(domain)}"
         kind, detail = ErrorType.TOO_LONG, f"may not be more than {_MAX_DOMAIN} bytes"
-    elif not _DOMAIN.fullmatch(domain):
+    elif not re.fullmatch(_DOMAIN, domain):
         message = f'must be lower case letters, digits and `-`, beginning with a letter; got "{domain}"'
         detail = f"{field} in body should match '{_DOMAIN_PATTERN}'"
     else:

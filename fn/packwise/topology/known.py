@@ -14,7 +14,15 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
-from packwise.kubernetes.validation import JSON_NOUNS, ErrorType, OperatorError, dns_subdomain, go_quote, type_error
+from packwise.kubernetes.validation import (
+    JSON_NOUNS,
+    ErrorType,
+    OperatorError,
+    dns_subdomain,
+    go_quote,
+    is_prefixed_name,
+    type_error,
+)
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
@@ -114,7 +122,10 @@ LABEL_PATTERN = (
 )
 """The pattern of a node label, and of an alias, in the Topologies of schedulers."""
 
-LABEL = re.compile(LABEL_PATTERN.strip("^$"))
+
+def is_label(text: str) -> bool:
+    """Return True if `text` has the pattern of a node label."""
+    return is_prefixed_name(text, dns_prefix=True)
 
 
 def node_labels(value: Mapping[str, Value]) -> list[str]:

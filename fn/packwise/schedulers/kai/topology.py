@@ -15,7 +15,7 @@ from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
 from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, PROFILE, minor_of
-from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
+from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
 from packwise.validate.crds import judge as judge_object
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
         yield _wrong_type(at, level, "object")
     elif not isinstance(label, str):
         yield _wrong_type(field, label, "string")
-    elif len(label) > _MAX_LABEL or not LABEL.fullmatch(label):
+    elif len(label) > _MAX_LABEL or not is_label(label):
         message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
         text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
         if len(label) > _MAX_LABEL:

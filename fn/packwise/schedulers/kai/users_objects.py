@@ -15,7 +15,7 @@ from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_pr
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
 from packwise.schedulers.kai.topology import REFUSED as TOPOLOGY_REFUSED
 from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, Versions
-from packwise.topology.known import LABEL, LABEL_PATTERN, levels_of
+from packwise.topology.known import LABEL_PATTERN, is_label, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
     elif not alias:
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should be at least 1 chars long").text()
         yield refusal(_path(index), "must not be empty", _KNOWN, error)
-    elif not LABEL.fullmatch(alias):
+    elif not is_label(alias):
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should match '{LABEL_PATTERN}'").text()
         yield refusal(_path(index), f"must look like a label key; got {describe(alias)}", _KNOWN, error)
 

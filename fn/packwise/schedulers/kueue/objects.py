@@ -28,7 +28,7 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.request import merge_texts, refusal
 from packwise.settings.topologyrender import settings_place
-from packwise.topology.known import LABEL, LABEL_PATTERN, level_origins, node_labels
+from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
 from packwise.validate.crds import judge
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _structure(labels: Sequence[str]) -> Iterator[Problem]:
         elif not label:
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should be at least 1 chars long")
             yield _schema(path, "must be the key of a node label; got an empty string", text)
-        if label and not LABEL.fullmatch(label):
+        if label and not is_label(label):
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{LABEL_PATTERN}'")
             yield _schema(path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text)
 
