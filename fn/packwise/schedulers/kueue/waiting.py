@@ -313,6 +313,16 @@ def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
 
 
+def _is_renamed(resource: str, queue: ClusterQueue) -> bool:
+    """Return True if the queue covers the total of a resource, as `nvidia.com/total-gpucores` of `nvidia.com/gpucores`.
+
+    Only a transformation in Kueue's configuration makes such a total. The configuration need not be in the input.
+    """
+    domain, _, name = resource.partition("/")
+    covered = [each for group in queue.groups for each in group.covered]
+    return bool(name) and any(each.startswith(f"{domain}/") and each.endswith(f"-{name}") for each in covered)
+
+
 @dataclass(frozen=True, slots=True)
 class _PodSets:
     """Pod sets that get the same flavors: one group, or a single pod set."""
@@ -343,7 +353,9 @@ class _Admission:
         """
         for sets in self._pod_sets():
             requests = self._requests(sets)
-            uncovered = [name for name in requests if self._queue.group_of(name) is None]
+            uncovered = [
+                name for name in requests if self._queue.group_of(name) is None and not _is_renamed(name, self._queue)
+            ]
             if uncovered and counts_all:
                 yield self._coverage_finding(sets, uncovered)
                 continue
