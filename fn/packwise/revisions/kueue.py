@@ -44,6 +44,9 @@ class KueueRelease(Record):
     group_slices: bool = False
     """True if pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
 
+    spark_memory: bool = False
+    """True if the memory of a SparkApplication must be written as Spark reads it, `512m` and not `512Mi`."""
+
 
 RELEASES = (
     KueueRelease("v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False),
@@ -57,6 +60,7 @@ RELEASES = (
         refuses_false=True,
         group_slices=True,
         spreads_topology=True,
+        spark_memory=True,
     ),
 )
 """The releases, the oldest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
@@ -714,6 +715,21 @@ def _spark(review: _Review) -> Iterator[Problem]:
         )
         error = OperatorError("spec.dynamicAllocation.enabled", ErrorType.INVALID, True, detail)
         yield refusal(("spec", "dynamicAllocation", "enabled"), "must be false for a job with a queue", error)
+    yield from _spark_memory(review)
+
+
+def _spark_memory(review: _Review) -> Iterator[Problem]:
+    """Report memory that Spark cannot read. Kueue has computed the requests of the pods from it since v0.20."""
+    for role in ("driver", "executor") if review.release.spark_memory else ():
+        for field in ("memory", "memoryOverhead"):
+            memory = value_at(review.value, "spec", role, field)
+            if isinstance(memory, str) and not re.fullmatch(_SPARK_MEMORY, memory.strip().lower()):
+                message = f'must be a number with a unit of Spark, such as "512m" or "2g"; got "{memory}"'
+                # The text of the webhook was not read.
+                yield Problem(("spec", role, field), message)
+
+
+_SPARK_MEMORY = r"[0-9]+(b|[kmgtp]b?)?"
 
 
 _OF_MOST = (_update_problems, _creation_problems, _pod_sets)
