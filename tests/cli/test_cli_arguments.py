@@ -99,10 +99,9 @@ REFUSED = {
     "(sarif=packwise.sarif)",
     "check in -o json=a -o sarif=a": 'packwise check: error: -o must name "a" once; give the others a file each '
     "(sarif=packwise.sarif)",
-    "check in --known k --write-findings w": "packwise check: error: --write-findings must not go with --known: it "
-    "writes all findings there are",
-    "check in --diff": "packwise check: error: --diff must go with --fix",
-    "check in --unsafe-fixes": "packwise check: error: --unsafe-fixes must go with --fix",
+    "check in --known k --write-findings w": "packwise check: error: --write-findings conflicts with --known: it writes all findings",
+    "check in --diff": "packwise check: error: --diff needs --fix",
+    "check in --unsafe-fixes": "packwise check: error: --unsafe-fixes needs --fix",
     "check in --max-warnings -1": "packwise check: error: argument --max-warnings: must be a number from 0 on; "
     'got "-1"',
     "check in --max-warnings x": 'packwise check: error: argument --max-warnings: must be a number from 0 on; got "x"',
@@ -113,7 +112,7 @@ REFUSED = {
     "rules a b": "packwise rules: error: unrecognized arguments: b",
     "rules topology-hierachy": 'error: there is no rule "topology-hierachy"; did you mean "topology-hierarchy"?',
     "rules x": 'error: there is no rule "x"; `packwise rules` lists them',
-    "diff in": "packwise diff: error: name the state after, or --cluster; not both",
+    "diff in": "packwise diff: error: pass either the state after or --cluster",
     "diff a b c": "packwise diff: error: unrecognized arguments: c",
     "diff in nothing": 'error: "nothing" does not exist',
     "diff in in --config nothing": 'error: "nothing" does not exist',
@@ -128,9 +127,8 @@ REFUSED = {
     "topologies nothing": 'error: "nothing" does not exist',
     "schema Topologyrender": 'error: there is no schema "Topologyrender", known: "TopologyRender", "PodCliqueSet"; '
     'did you mean "TopologyRender"?',
-    "schema --revision upstream": "error: --revision must go with a kind: packwise schema PodCliqueSet --revision …",
-    "schema TopologyRender --revision upstream": "error: --revision must go with PodCliqueSet: there is one "
-    "TopologyRender for all releases",
+    "schema --revision upstream": "error: --revision needs a kind: packwise schema PodCliqueSet --revision …",
+    "schema TopologyRender --revision upstream": "error: --revision needs PodCliqueSet: TopologyRender is the same for all releases",
     "fn --validat": 'packwise fn: error: unrecognized arguments: --validat; did you mean "--validate"?',
     "doctor nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",

@@ -138,7 +138,10 @@ def test_gangs_of_many_share_the_tints_of_their_queue(tmp_path: Path, call: Call
 
     assert [gang["colour"] for gang in data["gangs"]] == [number % TINTS for number in range(HUES + 1)]
     assert data["levels"] == [
-        {"topology": "grove-topology", "levels": [["zone", "topology.kubernetes.io/zone"], ["rack", "example.com/rack"]]}
+        {
+            "topology": "grove-topology",
+            "levels": [["zone", "topology.kubernetes.io/zone"], ["rack", "example.com/rack"]],
+        }
     ]
 
 

@@ -35,8 +35,8 @@ class Command(Record):
 
 
 NODES = (
-    "what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
-    "files, as often as needed; what topograph writes (instances, topology.conf, topology.yaml) labels the nodes"
+    "output of `kubectl get nodes,pods -A -o json` (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
+    "files; repeatable. Files of topograph (instances, topology.conf, topology.yaml) label the nodes"
 )
 """Files of a cluster's nodes, as the help describes them."""
 
@@ -48,7 +48,7 @@ def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequ
         nargs=number,
         default=default,
         metavar="PATH",
-        help='a file; a folder, of which all *.yaml, *.yml and *.json are read; or "-" for stdin (YAML documents or a '
+        help='a file; a folder with *.yaml, *.yml and *.json files; or "-" for stdin (YAML documents or a '
         "ResourceList)",
     )
 
@@ -58,16 +58,16 @@ def add_config(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--config",
         metavar="FILE",
-        help="the TopologyRender or Grove's OperatorConfiguration, also in a ConfigMap; by default the nearest one, "
-        "among the input or above it in the repository",
+        help="file with the TopologyRender, or with Grove's OperatorConfiguration or its ConfigMap (default: the "
+        "nearest one in the input or above it in the repository)",
     )
     command.add_argument(
         "--exclude",
         metavar="GLOB",
         action="append",
         default=[],
-        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed; a file "
-        "that is named itself is read always",
+        help="exclude files and folders that match this pattern of .gitignore; repeatable. Files that you pass on the "
+        "command line are always read",
     )
 
 
@@ -78,8 +78,8 @@ def add_crds(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="the CustomResourceDefinitions of your cluster, a file or a folder, as often as needed: objects are then "
-        "validated as its API server does it, by schema and rules; by default those that stand among the input",
+        help="file or folder with the CustomResourceDefinitions of your cluster; repeatable. packwise validates "
+        "objects by their schemas and rules, as the API server does (default: the definitions in the input)",
     )
 
 
@@ -89,8 +89,8 @@ def add_context(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--baseline",
         metavar="PATH|git:COMMIT",
-        help="the objects as they stood before the change, so that the rules for updates hold: a file, a folder, or "
-        "what PATH held in a commit (git:main, git:HEAD~1)",
+        help="the objects before the change, to apply the rules for updates: a file, a folder, or a commit of PATH "
+        "(git:main, git:HEAD~1)",
     )
     add_crds(command)
     add_values(command)
@@ -104,8 +104,8 @@ def add_values(command: argparse.ArgumentParser) -> None:
         action="append",
         type=_assignment,
         default=[],
-        help="the value of a variable in the templates of OSMO's workflows, as often as needed, as `osmo workflow "
-        "submit --set` has it: a whole number, a number, or a text; it counts before their default-values",
+        help="value of a variable in OSMO workflow templates, as in `osmo workflow submit --set`; repeatable. It "
+        "overrides default-values",
     )
 
 
@@ -125,15 +125,15 @@ def add_build(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--build",
         action="store_true",
-        help="Build what controllers would build before they deliver it, and read the result: charts, kustomizations, "
-        "Argo CD Applications and ApplicationSets, Flux HelmReleases and Kustomizations. Runs helm and kustomize from "
-        "PATH, without a network.",
+        help="build the sources that controllers deliver, and read the result: charts, kustomizations, Argo CD "
+        "Applications and ApplicationSets, Flux HelmReleases and Kustomizations. Runs helm and kustomize from PATH, "
+        "without network access",
     )
     command.add_argument(
         "--require-build",
         dest="requires_build",
         action="store_true",
-        help="With --build: exit with 1 if a source cannot be built, for whatever reason.",
+        help="with --build: exit with 1 if a source cannot be built",
     )
 
 
@@ -145,8 +145,8 @@ def add_cluster(command: argparse.ArgumentParser, resources: Sequence[Resource])
         nargs="?",
         const="",
         metavar="CONTEXT",
-        help=f"Read the cluster of this context of kubectl, or of the current one, by `kubectl get`, which only needs "
-        f"the verb list: {names}. Kinds that are absent or forbidden are notes.",
+        help="read the cluster of this kubectl context (default: the current one) with `kubectl get`, which needs "
+        f"only the verb list: {names}. packwise notes absent or forbidden kinds",
     )
 
 
@@ -182,11 +182,11 @@ def _build_all(
 def add_text_or_json(command: argparse.ArgumentParser) -> None:
     """Adds how the answer is printed."""
     command.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+        "-o", "--output", choices=("text", "json"), default="text", help="output format (default: text)"
     )
 
 
-_VERBOSE = "print every finding: also more of the same form, and infos, which ask for nothing; list what is left out"
+_VERBOSE = "print all findings, including infos and repeated ones, and list skipped files"
 
 
 def add_verbosity(command: argparse.ArgumentParser, verbose: str = _VERBOSE, *, has_quiet: bool = True) -> None:
@@ -209,7 +209,7 @@ def add_verbosity(command: argparse.ArgumentParser, verbose: str = _VERBOSE, *, 
         dest="verbosity",
         action="store_const",
         const=int(Verbosity.QUIET),
-        help="print errors and warnings only, without the line at the end",
+        help="print only errors and warnings, without the last line",
     )
 
 

@@ -46,36 +46,34 @@ class CommandEntry(Record):
 
 
 COMMANDS = {
-    "render": CommandEntry("packwise.commands.render", "print or write your objects and what follows from them"),
-    "check": CommandEntry("packwise.commands.check", "say what is wrong"),
-    "diff": CommandEntry("packwise.commands.diff", "say what changes for the scheduler from one state to another"),
+    "render": CommandEntry("packwise.commands.render", "generate the scheduler's objects and print them with yours"),
+    "check": CommandEntry("packwise.commands.check", "check objects and report problems"),
+    "diff": CommandEntry("packwise.commands.diff", "compare two states as the scheduler sees them"),
     "comment": CommandEntry(
         "packwise.commands.comment",
-        "say of a change what check, diff and place say, as one comment on its pull request",
+        "combine check, diff and place in one pull request comment",
     ),
-    "explain": CommandEntry("packwise.commands.explain", "say why a value is there, or missing"),
-    "topologies": CommandEntry("packwise.commands.topologies", "list the topologies and who uses them"),
-    "topology": CommandEntry("packwise.commands.topology", "propose a configuration from the labels of nodes (import)"),
-    "place": CommandEntry("packwise.commands.place", "say where the KAI Scheduler puts the gangs, or why it does not"),
-    "report": CommandEntry(
-        "packwise.commands.report", "draw the gangs on the nodes of a cluster, as a page or a picture"
-    ),
-    "fleet": CommandEntry("packwise.commands.fleet", "render, check, compare or place the packages of many clusters"),
-    "cache": CommandEntry("packwise.commands.cache", "say how large the cache of a fleet is, or prune it"),
-    "migrate": CommandEntry("packwise.commands.migrate", "rewrite your objects for a later release of Grove"),
-    "rules": CommandEntry("packwise.commands.rules", "list the rules, or explain one"),
-    "init": CommandEntry("packwise.commands.init", "write a package to begin with"),
-    "doctor": CommandEntry("packwise.commands.doctor", "say what packwise sees in a folder, and who would run it"),
-    "schema": CommandEntry("packwise.commands.schema", "print a JSON Schema, for editors"),
-    "completion": CommandEntry("packwise.commands.completion", "print the script of a shell's completion"),
+    "explain": CommandEntry("packwise.commands.explain", "explain why a value exists or is missing"),
+    "topologies": CommandEntry("packwise.commands.topologies", "list the topologies and the workloads that use them"),
+    "topology": CommandEntry("packwise.commands.topology", "propose a configuration from node labels (import)"),
+    "place": CommandEntry("packwise.commands.place", "show where the scheduler places gangs, or why they do not fit"),
+    "report": CommandEntry("packwise.commands.report", "draw gangs on the nodes of a cluster, as a page or a picture"),
+    "fleet": CommandEntry("packwise.commands.fleet", "render, check, compare or place packages of many clusters"),
+    "cache": CommandEntry("packwise.commands.cache", "show the size of a fleet's cache, or prune it"),
+    "migrate": CommandEntry("packwise.commands.migrate", "rewrite objects for a later release of Grove"),
+    "rules": CommandEntry("packwise.commands.rules", "list all rules, or explain one"),
+    "init": CommandEntry("packwise.commands.init", "create a package"),
+    "doctor": CommandEntry("packwise.commands.doctor", "show how packwise reads a folder, and which client runs it"),
+    "schema": CommandEntry("packwise.commands.schema", "print a JSON Schema for editors"),
+    "completion": CommandEntry("packwise.commands.completion", "print the completion script of a shell"),
     "version": CommandEntry("packwise.commands.version", "print the version"),
-    "help": CommandEntry("packwise.commands.help", "print this text, or that of a command"),
-    "fn": CommandEntry("packwise.commands.fn", "run as a KRM function, ResourceList in and out"),
+    "help": CommandEntry("packwise.commands.help", "print this help, or the help of a command"),
+    "fn": CommandEntry("packwise.commands.fn", "run as a KRM function"),
 }
 """Every command by its name, in the order of the help."""
 
 _EPILOG = """\
-to begin with:
+getting started:
   packwise init clusters/west --for kustomize
   packwise doctor clusters/west
 

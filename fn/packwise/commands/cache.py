@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from packwise.build.cache import Contents
 
 _DESCRIPTION = """\
-Says how large the cache of a fleet is; `cache prune` removes the entries that were not used for longest. Runs share a
-cache, and prune a folder themselves; a bucket they do not."""
+Shows the size of a fleet's cache. `cache prune` removes the least recently used entries. Runs prune a cache folder
+automatically, but not a bucket."""
 
 
 _EPILOG = """\
@@ -41,11 +41,9 @@ class CacheOptions(Record):
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=("prune",), help="remove entries; without it, they are counted")
-    parser.add_argument(
-        "--cache", metavar="DIR|URL", dest="place", help="which cache it is (default: the user's cache folder)"
-    )
-    add_size(parser, "--max-size", "what to leave with prune")
+    parser.add_argument("action", nargs="?", choices=("prune",), help="remove entries (default: count them)")
+    parser.add_argument("--cache", metavar="DIR|URL", dest="place", help="the cache (default: the user's cache folder)")
+    add_size(parser, "--max-size", "maximum size after prune")
 
 
 _SIZE = re.compile(r"([0-9]{1,15})(|[kMGT]|[KMGT]i)")

@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Says what is wrong, and writes nothing but what --fix mends and the files that options name. Of findings that say the
-same, the text shows the first few; infos, which ask for nothing, are counted. Other formats have every finding."""
+Checks objects and reports problems. It changes files only with --fix. The text format shows the first few of similar
+findings and counts infos. All other formats list every finding."""
 
 _EPILOG = """\
 examples:
   packwise check examples/disaggregated-inference
   packwise check clusters/west --baseline git:origin/main
-  packwise check . --changed-since origin/main      # what a pull request reaches, of many clusters
-  packwise check clusters/west -o github            # shown beside the changed lines of a pull request
+  packwise check . --changed-since origin/main      # only files that a pull request affects
+  packwise check clusters/west -o github            # annotate the changed lines of a pull request
   packwise check clusters/west -o text -o sarif=packwise.sarif -o junit=packwise.xml
   packwise check clusters/west --crds ../grove/operator/api/core/v1alpha1/crds
-  packwise check clusters/west --fix --diff         # what --fix would change
+  packwise check clusters/west --fix --diff         # show the changes of --fix
   packwise check clusters/west --write-findings known.json
-  packwise check clusters/west --known known.json   # what is new since
+  packwise check clusters/west --known known.json   # report only new findings
   packwise check clusters/west --ignore queue-missing --max-warnings 0
   kustomize build overlays/west | packwise check -
-  packwise rules unknown-field                     # explains a finding that ends in [unknown-field]
+  packwise rules unknown-field                      # explain a finding that ends with [unknown-field]
 
 exit codes: 0 no error, 1 errors were found or more warnings than --max-warnings, 2 wrong usage"""
 
@@ -55,15 +55,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT[=FILE]",
         type=_output,
         action="append",
-        help="how to print the findings, and the file to write that to; as often as needed, but for stdout once: text "
-        "for people, json for scripts, github as workflow commands, gitlab as a Code Quality report, sarif as SARIF "
-        "2.1.0, junit as JUnit XML, markdown as a comment on a pull request (default: text)",
+        help="output format and file; repeatable, with at most one format for stdout. Formats: text, json, github "
+        "(workflow commands), gitlab (Code Quality report), sarif (SARIF 2.1.0), junit (JUnit XML), markdown (pull "
+        "request comment) (default: text)",
     )
     parser.add_argument(
         "--changed-since",
         metavar="REF",
-        help="report only what the change since this commit reaches: files that differ from it in the checkout, and "
-        "those that a changed configuration or definition judges; a branch means the commit where HEAD left it",
+        help="check only files that the change since this commit affects: changed files, and files with a changed "
+        "configuration or definition. For a branch, packwise uses the merge base with HEAD",
     )
     _add_fixes(parser)
     _add_choice(parser)
@@ -88,29 +88,28 @@ def _add_fixes(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--fix",
         action="store_true",
-        help="first mend the files where only one thing can be meant: quotes around quantities and words that tools "
-        "read differently, fields by their new names, keys of KAI's where KAI reads them; no other byte changes",
+        help="first fix unambiguous problems in the files: missing quotes, renamed fields, misplaced keys of KAI. No "
+        "other byte changes",
     )
     check.add_argument(
         "--unsafe-fixes",
         action="store_true",
-        help="with --fix: mend also where the change is a decision: labels that topograph renamed, the topology that a "
+        help="with --fix: also make changes that need a decision: labels that topograph renamed, the topology that a "
         "binding lists",
     )
     check.add_argument(
         "--diff",
         action="store_true",
-        help="with --fix: print what would change as a diff, write nothing, and exit with 1 where anything would",
+        help="with --fix: print the changes as a diff, write no file, and exit with 1 if there are changes",
     )
     check.add_argument(
         "--force-exclude",
         action="store_true",
-        help="leave out a file that is named itself as its folder's files are: for pre-commit and others that name "
-        "changed files",
+        help="apply exclusions also to files that are passed on the command line, for example by pre-commit",
     )
     add_nodes(
         check,
-        "a cluster's nodes, as `kubectl get nodes -o json` prints them: topologies are then judged on their labels",
+        "nodes of a cluster, to check topologies against their labels: output of `kubectl get nodes -o json`",
     )
 
 
@@ -120,25 +119,29 @@ def _add_choice(check: argparse.ArgumentParser) -> None:
         metavar="RULE",
         action="append",
         default=[],
-        help="report nothing of this rule, a warning or an info; several with commas, or as often as needed",
+        help="ignore this rule of severity warning or info (comma-separated, repeatable)",
     )
     check.add_argument(
-        "--select", metavar="RULE", action="append", default=[], help="report this rule only; several likewise"
+        "--select",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="report only these rules (comma-separated, repeatable)",
     )
     check.add_argument(
-        "--max-warnings", metavar="N", type=_number, help="exit with 1 where there are more warnings than that"
+        "--max-warnings", metavar="N", type=_number, help="exit with 1 if there are more than N warnings"
     )
     check.add_argument(
         "--require-workloads",
         dest="requires_workloads",
         action="store_true",
-        help="exit with 1 where no workload was judged, whatever the reason",
+        help="exit with 1 if no workload was checked",
     )
     check.add_argument(
-        "--write-findings", metavar="FILE", help="write all findings to this file, for --known; the exit code is 0"
+        "--write-findings", metavar="FILE", help="write all findings to this file for --known, and exit with 0"
     )
     check.add_argument(
-        "--known", metavar="FILE", help="report only findings that are not in this file, which --write-findings wrote"
+        "--known", metavar="FILE", help="report only findings that are not in this file of --write-findings"
     )
 
 
@@ -151,13 +154,13 @@ def _number(text: str) -> int:
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Exit with usage if options of `check` conflict."""
     if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
-        parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} must go with --fix")
+        parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} needs --fix")
     if parsed.fix and parsed.changed_since is not None:
-        parser.error("--fix must not go with --changed-since: it mends every file that is named")
+        parser.error("--fix conflicts with --changed-since: it fixes every file on the command line")
     if parsed.requires_workloads and parsed.changed_since is not None:
-        parser.error("--require-workloads must not go with --changed-since: a change may reach no workload")
+        parser.error("--require-workloads conflicts with --changed-since: a change may affect no workload")
     if parsed.known is not None and parsed.write_findings is not None:
-        parser.error("--write-findings must not go with --known: it writes all findings there are")
+        parser.error("--write-findings conflicts with --known: it writes all findings")
     outputs: list[Output] = parsed.output or []
     refuse_same_file(parser, [output.file for output in outputs], "sarif=packwise.sarif")
 

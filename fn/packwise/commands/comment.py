@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Prints one comment for a pull request, in Markdown: what is wrong (check), what changes for the scheduler (diff, with
---baseline), where it places the gangs and what the change moves (place, with --nodes), in parts that fold. It is
-shorter than what GitHub takes, whatever the change; its first line tells a bot which comment to update."""
+Prints one pull request comment in Markdown, with collapsible sections: problems (check), changes for the scheduler
+(diff, with --baseline), and places of gangs with the pods that move (place, with --nodes). The comment always stays
+below GitHub's limit. A bot finds the comment to update by its first line."""
 
 _EPILOG = """\
 examples:
@@ -24,7 +24,7 @@ exit codes: 0 no error, 1 errors were found, updates are refused or a gang does 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    add_nodes(parser, f"say where the gangs go, and what the change moves, on the nodes of a cluster: {NODES}")
+    add_nodes(parser, f"show the places of gangs, and the pods that move, on the nodes of a cluster: {NODES}")
     add_build(parser)
     add_context(parser)
 

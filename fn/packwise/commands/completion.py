@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Prints the script by which a shell completes commands, options, rules and paths."""
+Prints a script with which a shell completes commands, options, rules and paths."""
 
 
 _EPILOG = """\

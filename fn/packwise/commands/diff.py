@@ -12,18 +12,17 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Says what changes for the scheduler from A to B: topologies, gangs, groups and queues that are added, removed, changed
-or must be re-created; constraints that are lost, and why; updates that the operator or an API server would refuse.
-Sources are rendered first; what a cluster holds already, as in an export of kubectl, is compared as it is. Status and
-what else a server fills in does not count."""
+Compares A and B as the scheduler sees them: topologies, gangs, groups and queues that are added, removed, changed or
+re-created; lost constraints with the reason; updates that the operator or an API server would refuse. packwise renders
+sources first, and compares exports of a cluster as they are. It ignores status and other fields that a server sets."""
 
 _EPILOG = """\
 examples:
-  packwise diff git:origin/main clusters/west            # what a pull request changes
+  packwise diff git:origin/main clusters/west            # changes of a pull request
   packwise diff git:v1.2:clusters/west git:main:clusters/west
-  packwise diff clusters/west --cluster                  # what the cluster has otherwise than Git
+  packwise diff clusters/west --cluster                  # differences between Git and the cluster
   kubectl get clustertopologies,topologies.kai.scheduler,podgangs -A -o yaml | packwise diff - clusters/west
-  packwise diff git:main . --build                       # what a change of a values file does
+  packwise diff git:main . --build                       # effects of a changed values file
   packwise diff git:main clusters/west -o json --exit-code
   packwise diff git:origin/main clusters/west -o markdown | gh pr comment --body-file -
 
@@ -33,12 +32,16 @@ with --exit-code also 1 when anything changes"""
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     about = (
-        'a file, a folder, "-" for stdin, or what a path held in a commit: git:COMMIT:PATH; git:COMMIT alone means the '
-        "path of the other one, or the current folder"
+        'a file, a folder, "-" for stdin, or a path in a commit, git:COMMIT:PATH. git:COMMIT alone uses the other '
+        "path, or the current folder"
     )
     parser.add_argument("before", metavar="A", help=f"the state before: {about}")
     parser.add_argument(
-        "after", metavar="B", nargs="?", default="", help="the state after, named alike; with --cluster, the cluster"
+        "after",
+        metavar="B",
+        nargs="?",
+        default="",
+        help="the state after, in the same forms; with --cluster, the cluster",
     )
     add_cluster(parser, FOR_DIFF)
     parser.add_argument(
@@ -46,10 +49,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         choices=DIFF_FORMATS,
         default="text",
-        help="how to print: text for people, json for scripts, patch for a JSON Patch (RFC 6902) of every object, "
-        "markdown as a comment on a pull request (default: text)",
+        help="output format: text, json, patch (JSON Patch, RFC 6902, for each object), markdown (pull request "
+        "comment) (default: text)",
     )
-    parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if anything changes, like git diff")
     add_build(parser)
     add_config(parser)
     add_crds(parser)
@@ -58,7 +61,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Ends with usage unless there are two states to compare."""
     if bool(parsed.after) is (parsed.cluster is not None):
-        parser.error("name the state after, or --cluster; not both")
+        parser.error("pass either the state after or --cluster")
 
 
 def _read(parsed: argparse.Namespace) -> Diff:

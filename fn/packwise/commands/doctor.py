@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Says what packwise sees: files by kind, those that are left out and why, which configuration counts for which files,
-the release of Grove and what chose it, whether generated objects are applied, which client would run packwise, and why
-kustomize or kpt would pass over it. It judges no workload: that is `packwise check`."""
+Shows how packwise reads a folder: files by kind, skipped files with the reason, the configuration of each file, the
+release of Grove and its source, and the client that would run packwise, or the reason why kustomize or kpt would skip
+it. It does not check workloads; use `packwise check` for that."""
 
 _EPILOG = """\
 examples:

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Says why the scheduler gets what it gets. Without an object: each workload with its gangs, their groups and sets of
-pods, the levels that bound them, and what is missing. With an object: every value in it with the field it comes from,
-the level it is looked up in, and the rule that makes it. With a line of a file: the values that come from it."""
+Explains the objects that the scheduler gets. Without an argument, it shows each workload with its gangs, groups and pod
+sets, their levels, and missing values. For an object, it shows the source field, the level and the rule of each value.
+For a line of a file, it shows the values that come from the line."""
 
 _EPILOG = """\
 examples:
   packwise explain clusters/west
   packwise explain PodGang/inference/llm-0 clusters/west
-  packwise explain PodCliqueSet/llm clusters/west            # its tree, and why something in it is missing
-  packwise explain clusters/west/llm.yaml:27 clusters/west   # what this line causes
-  packwise explain workflow/train pools train.yaml           # a workflow of OSMO
+  packwise explain PodCliqueSet/llm clusters/west            # its tree, and reasons for missing values
+  packwise explain clusters/west/llm.yaml:27 clusters/west   # values that come from this line
+  packwise explain workflow/train pools train.yaml           # an OSMO workflow
   packwise explain PodGang/inference/llm-0 clusters/west -o json
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
@@ -31,8 +31,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "target",
         nargs="?",
         metavar="OBJECT|FILE:LINE",
-        help="a workload or a generated object, as Kind/namespace/name or Kind/name; or a line of a file, which an "
-        "earlier render may have written; without it, the trees of all workloads",
+        help="a workload or a generated object, as Kind/namespace/name or Kind/name; or a line of a source or rendered "
+        "file (default: the trees of all workloads)",
     )
     add_paths(parser, "*")
     add_text_or_json(parser)

@@ -10,10 +10,9 @@ from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
 from packwise.inputs.request import Verbosity
 
 _DESCRIPTION = """\
-Looks for packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. Renders,
-checks, compares or places each one by itself, and says of all together what changes and what fails. Kustomizations are
-built by kustomize, which must be on PATH; no function and no program that a repository names is run, and nothing is
-fetched. Results are kept, so that a package that did not change is not rendered again."""
+Finds packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. It renders,
+checks, compares or places each package, and summarizes changes and failures. kustomize on PATH builds kustomizations.
+packwise runs no function or program that a repository names, and fetches nothing. It caches results by content."""
 
 _EPILOG = """\
 examples:
@@ -27,79 +26,71 @@ exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("verb", choices=FLEET_VERBS, help="what to do with every package")
+    parser.add_argument("verb", choices=FLEET_VERBS, help="the action for every package")
     parser.add_argument("root", metavar="ROOT", help="the folder that holds the packages")
     parser.add_argument(
         "-o",
         "--output",
         metavar="DIR|FORMAT",
-        help="of render: the folder in which every package is written to its own; of the others: how to print, "
-        "text, json or markdown (default: text)",
+        help="for render: the folder for the packages, one subfolder each; for the others: text, json or markdown "
+        "(default: text)",
     )
-    parser.add_argument("--report", choices=FLEET_FORMATS, help="how render prints its summary (default: text)")
+    parser.add_argument("--report", choices=FLEET_FORMATS, help="format of the summary of render (default: text)")
     parser.add_argument(
         "--prune",
         dest="prunes",
         action="store_true",
-        help="of render: remove what an earlier run wrote to DIR for packages that are gone; "
-        "what somebody changed since stays",
+        help="for render: remove files of deleted packages that an earlier run wrote to DIR, unless they were edited",
     )
     _add_scope(parser)
     _add_workers(parser)
-    add_verbosity(parser, "print every group of packages, and every package of it", has_quiet=False)
+    add_verbosity(parser, "list every group with all of its packages", has_quiet=False)
 
 
 def _add_scope(fleet: argparse.ArgumentParser) -> None:
     fleet.add_argument(
         "--changed-since",
         metavar="REF",
-        help="look only at packages that read something which differs from this commit, shared bases included; "
-        "a branch means the commit where HEAD left it",
+        help="only packages with changed input since this commit, including shared bases. For a branch, packwise uses "
+        "the merge base with HEAD",
     )
     fleet.add_argument(
         "--baseline",
         metavar="PATH|git:COMMIT",
-        help="the state before the change: what diff compares with, and what updates are judged by; a folder like "
-        "ROOT, or ROOT in a commit",
+        help="the state before the change, for diff and the rules for updates: a folder like ROOT, or a commit of ROOT",
     )
     fleet.add_argument(
         "--nodes",
         metavar="PATH",
-        help="the nodes of the clusters, for place and diff: a file that holds for all, or a folder with "
-        "PACKAGE.json (or .yaml) for each, named by its path below ROOT",
+        help="the nodes, for place and diff: one file for all clusters, or a folder with PACKAGE.json (or .yaml) for "
+        "each, named by its path below ROOT",
     )
     add_crds(fleet)
     add_values(fleet)
-    fleet.add_argument("--exit-code", action="store_true", help="exit 1 when anything changes, as git diff does")
+    fleet.add_argument("--exit-code", action="store_true", help="exit with 1 if anything changes, like git diff")
     fleet.add_argument(
         "--require-workloads",
         dest="requires_workloads",
         action="store_true",
-        help="exit 1 where a package has no workload that was judged, whatever the reason",
+        help="exit with 1 if no workload of a package was checked",
     )
     fleet.add_argument(
         "--exclude",
         metavar="GLOB",
         action="append",
         default=[],
-        help="leave out the files and folders that this names, spelt as in .gitignore, as often as needed",
+        help="exclude files and folders that match this pattern of .gitignore; repeatable",
     )
 
 
 def _add_workers(fleet: argparse.ArgumentParser) -> None:
     where = fleet.add_mutually_exclusive_group()
-    where.add_argument("--jobs", metavar="N", type=_number, default=1, help="how many processes work (default: 1)")
-    where.add_argument(
-        "--scheduler", metavar="tcp://HOST:PORT", help="the scheduler of a Dask cluster that works in their place"
-    )
+    where.add_argument("--jobs", metavar="N", type=_number, default=1, help="number of worker processes (default: 1)")
+    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="use a Dask cluster with this scheduler instead")
     kept = fleet.add_mutually_exclusive_group()
-    kept.add_argument(
-        "--cache", metavar="DIR|URL", help="where results are kept for the next run (default: the user's cache folder)"
-    )
-    kept.add_argument(
-        "--no-cache", dest="is_cached", action="store_false", help="keep no results, and take none of earlier runs"
-    )
-    add_size(fleet, "--cache-size", "how much a cache in a folder keeps at most")
+    kept.add_argument("--cache", metavar="DIR|URL", help="cache of results (default: the user's cache folder)")
+    kept.add_argument("--no-cache", dest="is_cached", action="store_false", help="do not read or write cached results")
+    add_size(fleet, "--cache-size", "maximum size of a cache folder")
 
 
 def _number(text: str) -> int:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-The KRM function that kustomize and kpt start: a ResourceList on stdin, a ResourceList on stdout. In the functionConfig
-stands the TopologyRender; without one, the TopologyRender among the items counts."""
+Runs as a KRM function for kustomize and kpt: reads a ResourceList from stdin and writes one to stdout. The
+functionConfig is the TopologyRender. Without one, packwise uses the TopologyRender among the items."""
 
 
 _EPILOG = """\
@@ -34,13 +34,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate",
         action="store_true",
-        help="answer with results and without items, as kustomize wants of a validator",
+        help="return only results, without items, as kustomize expects from a validator",
     )
     parser.add_argument(
         "-v",
         "--verbose",
         action="store_true",
-        help="list every finding on stderr, as the results do: also more of the same form, and infos",
+        help="list every finding on stderr, including infos and repeated ones",
     )
 
 

@@ -20,7 +20,7 @@ exit codes: 0 no error, 2 wrong usage"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command; without it, all of them")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command (default: all commands)")
 
 
 def _run(_: None) -> int:

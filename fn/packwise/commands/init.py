@@ -12,10 +12,9 @@ from packwise.inputs.resources import FOR_INIT
 from packwise.revisions.grove import NEWEST, REVISIONS
 
 _DESCRIPTION = """\
-Writes a package to begin with: the configuration, with comments; an example where the folder has no workload; what the
-client named by --for reads. Levels, schedulers and the release are taken from what --from holds of the cluster. Nothing
-that exists is overwritten: where one of the files is there, none is written. On a terminal, init asks for what no
-option says."""
+Creates a package: a configuration with comments, an example if the folder has no workload, and the files of the client
+in --for. packwise reads levels, schedulers and the release from --from. It never overwrites files: if one exists, it
+writes none. In a terminal, init asks for missing options."""
 
 _EPILOG = """\
 examples:
@@ -37,7 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=TARGETS,
-        help="who renders the package, or checks it; as often as needed",
+        help="the client that renders or checks the package; repeatable",
     )
     parser.add_argument(
         "--from",
@@ -45,8 +44,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="what `kubectl get -o yaml` printed of the cluster: the operator's ConfigMap, ClusterTopologies or "
-        'ClusterTopologyBindings, nodes, deployments; "-" is stdin; as often as needed',
+        help="output of `kubectl get -o yaml`: the operator's ConfigMap, ClusterTopologies or ClusterTopologyBindings, "
+        'nodes, deployments; "-" for stdin; repeatable',
     )
     add_cluster(parser, FOR_INIT)
     parser.add_argument(
@@ -56,7 +55,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_level,
         metavar="DOMAIN=LABEL",
-        help="a topology level, broadest first, as often as needed: rack=example.com/rack",
+        help="a topology level such as rack=example.com/rack; repeatable, broadest level first",
     )
     parser.add_argument(
         "--revision",
@@ -67,12 +66,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without-grove",
         action="store_true",
-        help="no Grove runs: KAI groups the pods of workloads itself, and the example is a JobSet",
+        help="for clusters without Grove: KAI groups the pods itself, and the example is a JobSet",
     )
     parser.add_argument(
         "--apply",
         action=argparse.BooleanOptionalAction,
-        help="whether generated objects are applied from Git; by default not where --from shows an operator",
+        help="apply generated objects from Git (default: only if --from shows no operator)",
     )
 
 

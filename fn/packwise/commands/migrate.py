@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Rewrites configuration, topologies and workloads in place for a later release of Grove: each field by its new name at
-its old place, with every comment. What cannot be carried over is told. Where the scheduler would be told something
-else, nothing is written. Without --to only objects of schedulers change, such as Topologies: to the version
-that all known releases serve."""
+Rewrites configuration, topologies and workloads in place for a later release of Grove. It renames fields and keeps all
+comments, and reports values that it drops. It writes no file if the scheduler would get something else. Without --to,
+it rewrites only schedulers' objects, such as Topologies, to the version that all known releases serve."""
 
 _EPILOG = """\
 examples:
@@ -40,15 +39,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="source",
         choices=tuple(REVISIONS),
         metavar="RELEASE",
-        help="the release of PATH, where no configuration among it tells",
+        help="the release of PATH, if no configuration in it names one",
     )
     add_config(parser)
-    parser.add_argument("--dry-run", action="store_true", help="print what would change as a diff, and write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the changes as a diff, and write no file")
     parser.add_argument(
         "--keep-pack-domain",
         action="store_true",
-        help="from alpha.10 on: name the topology, and leave packDomain to a later `packwise check --fix`; the webhook "
-        "refuses both changes at once for a workload that runs",
+        help="from alpha.10 on: name the topology, but keep packDomain for a later `packwise check --fix`. The webhook "
+        "refuses both changes at once for a running workload",
     )
 
 
@@ -57,7 +56,7 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
     order = list(REVISIONS)
     if parsed.to is None:
         if parsed.source is not None or parsed.keep_pack_domain:
-            parser.error("--from and --keep-pack-domain must go with --to, the release of Grove to write")
+            parser.error("--from and --keep-pack-domain need --to, the release of Grove to write")
         return
     if parsed.source is not None and order.index(parsed.source) >= order.index(parsed.to):
         known = ", ".join(order)

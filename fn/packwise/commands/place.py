@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Says where the KAI Scheduler puts each gang on the nodes of a cluster, or what is in its way: the algorithm of its
-allocate action (v0.17), gang after gang in queue order. Then come the jobs that wait in queues for admission, by the
-rules of the scheduler that admits them. Pods in use count; nothing is evicted to make room."""
+Shows where the KAI Scheduler places each gang on the nodes of a cluster, or why a gang does not fit. packwise follows
+KAI's allocate action (v0.17), gang by gang in queue order. It then places jobs that wait in queues, by the rules of
+the scheduler that admits them. Running pods count, and packwise evicts none of them."""
 
 _EPILOG = """\
 examples:
@@ -42,14 +42,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_nodes(
         parser,
-        f"the cluster: {NODES}; only a scenario goes without",
+        f"the cluster: {NODES}. Only a scenario does not need it",
     )
     parser.add_argument(
         "-o",
         "--output",
         choices=PLACE_FORMATS,
         default="text",
-        help="how to print: text for people, json for scripts, markdown as a comment on a pull request (default: text)",
+        help="output format: text, json, markdown (pull request comment) (default: text)",
     )
     add_cluster(parser, FOR_PLACE)
     add_build(parser)
@@ -59,33 +59,31 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|NxLABELS",
         action="append",
         default=[],
-        help="as if these nodes were there too: a file of them, or 4xexample.com/rack=r9 for four copies of the node "
-        "that shares most of these labels",
+        help="add these nodes: a file of nodes, or 4xexample.com/rack=r9 for four copies of the node that shares most "
+        "of these labels",
     )
     parser.add_argument(
         "--drain",
         metavar="DOMAIN",
         action="append",
         default=[],
-        help="as if a node, or all nodes with LABEL=VALUE, were gone, and their pods with them",
+        help="remove a node, or all nodes with LABEL=VALUE, with their pods",
     )
     parser.add_argument(
         "--replicas",
         metavar="GROUP=N",
         action="append",
         default=[],
-        help="as if a workload (llm=2), or a part of it (llm/prefill=4), such as a scaling group, a clique or a "
-        "replicated Job, had N replicas; of a Job, N pods at a time",
+        help="set the replicas of a workload (llm=2) or of a scaling group, clique or replicated Job in it "
+        "(llm/prefill=4); for a Job, its parallelism",
     )
     parser.add_argument(
         "--exact",
         action="store_true",
-        help="for gangs that do not fit, let a solver say whether there is a packing that KAI does not find, for which "
-        "rule, and the smallest change that helps (needs packwise[solver])",
+        help="for gangs that do not fit, search for a packing that KAI does not find, the rule that prevents it, and "
+        "the smallest change that helps (needs packwise[solver])",
     )
-    parser.add_argument(
-        "--further", action="store_true", help="say how many more replicas of each workload fit beside all gangs"
-    )
+    parser.add_argument("--further", action="store_true", help="show how many more replicas of each workload fit")
 
 
 def _read(parsed: argparse.Namespace) -> PlaceGangs:

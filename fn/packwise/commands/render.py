@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Prints the whole result, your objects and the generated ones, or writes it into a folder. Yours keep every byte,
-comments and all, but for the annotations that packwise adds to workloads. With an error nothing is printed or
-written. A folder given with -o changes at once or not at all; its list of files, .packwise.sha256, tells packwise's
-own from those of others, which stay."""
+Generates the scheduler's objects and prints them with yours, or writes both into a folder. Your objects keep every
+byte, including comments, except for the annotations that packwise adds to workloads. If there is an error, packwise
+prints and writes nothing. It changes the folder of -o completely or not at all, and keeps files that are not listed
+in its .packwise.sha256."""
 
 _EPILOG = """\
 examples:
   packwise render examples/disaggregated-inference
   packwise render inference.yaml topology.yaml -o rendered
   packwise render --in-place clusters/west
-  packwise render clusters/west -o rendered/west --check   # in CI: is what was committed what a render gives?
+  packwise render clusters/west -o rendered/west --check   # in CI: check that the committed render is current
   kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
@@ -34,14 +34,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="DIR",
-        help="the folder to write to: your files where they stand in PATH, generated objects below packwise/; "
-        '"-", the default, is stdout',
+        help="the output folder: your files at their paths in PATH, generated objects below packwise/ (default: "
+        '"-", stdout)',
     )
-    output.add_argument("--in-place", action="store_true", help="write to PATH itself, which must be one folder")
+    output.add_argument("--in-place", action="store_true", help="write into PATH, which must be one folder")
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; exit with 1 where a render would change a file of the folder, for CI",
+        help="write no file, and exit with 1 if a render would change one, for CI",
     )
     add_context(parser)
     add_verbosity(parser)

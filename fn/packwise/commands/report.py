@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Draws the gangs of PATH on the nodes of a cluster: one page that needs no network, with domains, nodes and GPUs, where
-the KAI Scheduler puts each gang or why it does not, constraints, findings with links into the files, and with
---baseline both states side by side. Without --nodes it shows gangs, constraints and findings. It is written also where
-there are errors."""
+Draws the gangs of PATH on the nodes of a cluster, as one page that needs no network. It shows domains, nodes and GPUs,
+the place of each gang or the reason why it does not fit, constraints, and findings with links to the files. With
+--baseline, it shows both states side by side. Without --nodes, it shows gangs, constraints and findings. packwise also
+writes the report if there are errors."""
 
 _EPILOG = """\
 examples:
@@ -52,13 +52,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_drawing,
         action="append",
         required=True,
-        help="the file to write, by its ending .html, .svg or .mmd; or a format, html, svg or mermaid, for stdout or "
-        "with a file (mermaid=map.md); as often as needed, but for stdout once",
+        help="the file to write (.html, .svg or .mmd); or a format, html, svg or mermaid, for stdout or with a file "
+        "(mermaid=map.md); repeatable, with at most one format for stdout",
     )
     add_nodes(
         parser,
-        "the cluster: what `kubectl get nodes,pods -A -o json` prints (or yaml), a dump of KAI's snapshot plugin, or a "
-        "folder of such files, as often as needed",
+        "the cluster: output of `kubectl get nodes,pods -A -o json` (or yaml), a dump of KAI's snapshot plugin, or a "
+        "folder of such files; repeatable",
     )
     add_cluster(parser, FOR_PLACE)
     add_build(parser)
@@ -67,8 +67,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--source-url",
         metavar="TEMPLATE",
         type=_template,
-        help="what links into files are made from, with {path} and {line}, as in "
-        "https://github.com/o/r/blob/SHA/{path}#L{line}; by default they are relative to the page",
+        help="template of links to files, with {path} and {line}, such as "
+        "https://github.com/o/r/blob/SHA/{path}#L{line} (default: relative to the page)",
     )
 
 

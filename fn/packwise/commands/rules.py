@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Lists every rule that a finding can name, in the order they run; or explains the one of that name: why there is such a
-rule, what to do, an example that fails and what the operator would say of it, an example that passes. Examples show
-the fields that matter."""
+Lists all rules in the order in which they run, or explains one: what it does, why it matters, an example with the
+answer of the operator, and what to use instead. Examples show only the relevant fields."""
 
 _EPILOG = """\
 examples:
@@ -25,7 +24,7 @@ exit codes: 0 no error, 2 wrong usage"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain; without it, all are listed")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the rule to explain (default: list all rules)")
     add_text_or_json(parser)
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Prints a JSON Schema (draft 2020-12) by which editors check and complete files: of packwise's configuration, or of the
-PodCliqueSets of a release of Grove."""
+Prints a JSON Schema (draft 2020-12) with which editors check and complete packwise's configuration or the PodCliqueSets
+of a release of Grove."""
 
 
 _EPILOG = """\
@@ -32,13 +32,13 @@ exit codes: 0 no error, 2 wrong usage"""
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", nargs="?", metavar="KIND", help="TopologyRender or PodCliqueSet; without it, which there are"
+        "name", nargs="?", metavar="KIND", help="TopologyRender or PodCliqueSet (default: list the schemas)"
     )
     parser.add_argument(
         "--revision",
         choices=tuple(REVISIONS),
         metavar="RELEASE",
-        help="the release of Grove whose PodCliqueSet it is (default: the newest)",
+        help="the release of Grove, for PodCliqueSet (default: the newest)",
     )
 
 
@@ -51,12 +51,12 @@ def _run(command: SchemaOptions) -> int:
     name, revision = command.name, command.revision
     if name is None:
         if revision is not None:
-            raise UsageError("--revision must go with a kind: packwise schema PodCliqueSet --revision …")
+            raise UsageError("--revision needs a kind: packwise schema PodCliqueSet --revision …")
         return 0 if show(_LISTING) else 1
     if name not in SCHEMAS:
         raise UsageError(f'there is no schema "{name}"{known_names(name, SCHEMAS)}')
     if name == "TopologyRender" and revision is not None:
-        raise UsageError("--revision must go with PodCliqueSet: there is one TopologyRender for all releases")
+        raise UsageError("--revision needs PodCliqueSet: TopologyRender is the same for all releases")
     from packwise.schema.run import podcliqueset_schema, schema_text, topologyrender_schema
 
     if name == "TopologyRender":

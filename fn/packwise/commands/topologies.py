@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Lists the topologies, and which workload uses which: by its name, by default, or none. Topologies that nobody uses and
-names that no topology has stand in it too."""
+Lists the topologies and the workloads that use them, by name or by default. It also lists unused topologies, and names
+that no topology has."""
 
 _EPILOG = """\
 examples:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Prints a TopologyRender with the levels that the labels of nodes show: zones, racks, topograph's labels of both
-generations or its graph, any key that ends in such a word. Which of them nest is read from the nodes; those that
-contradict are named. Without nodes, the levels of a scheduler's own Topology count. `packwise topologies` lists the
-topologies that your files have."""
+Proposes a TopologyRender with levels from node labels: zones, racks, topograph's old and new labels or its graph, and
+other keys that end with such a word. packwise derives the order of the levels from the nodes, and names labels that
+contradict it. Without nodes, it uses the levels of a scheduler's own Topology. `packwise topologies` lists the
+topologies of your files."""
 
 _EPILOG = """\
 examples:
@@ -29,12 +29,12 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("import",), help="what to do with the nodes")
+    parser.add_argument("action", choices=("import",), help="the action")
     parser.add_argument(
         "paths",
         nargs="+",
         metavar="NODES",
-        help="what `kubectl get nodes -o json` prints (or yaml), what topograph writes (instances, topology.conf, "
+        help="output of `kubectl get nodes -o json` (or yaml), files of topograph (instances, topology.conf, "
         'topology.yaml), a Topology, a folder of such files, or "-" for stdin',
     )
 
