@@ -9,13 +9,14 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from packwise.build import charts, kustomizations
 from packwise.build.builder import Builder, Built
-from packwise.build.confinement import Bounds
+from packwise.build.confinement import Bounds, run
 from packwise.build.deliveries import deliver, repository_of
 from packwise.build.tree import DiskTree
 from tests.builds.planning import URL, application
@@ -463,6 +464,18 @@ def test_a_hostile_chart_is_stopped_with_a_word(tmp_path: Path, monkeypatch: pyt
     assert expected in unbuilt.reason
     assert any(each in unbuilt.reason for each in ("needs more than", "takes more than", "writes more than", "nested"))
     assert len(unbuilt.reason) < 2100
+
+
+def test_a_kustomization_that_prints_too_much_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kustomizations, "run", partial(run, bounds=Bounds(output=1 << 20)))
+    large = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {'x' * (2 << 20)}}}\n"
+    write(tmp_path, {"k/kustomization.yaml": "resources: [a.yaml]\n", "k/a.yaml": large})
+    tree = DiskTree(str(tmp_path), "")
+
+    delivered = deliver(repository_of(tree, [], []), Builder(tree), lambda _: True)
+
+    (unbuilt,) = delivered.unbuilt
+    assert unbuilt.reason == "kustomize writes more than 1 MiB"
 
 
 class _Asked(http.server.BaseHTTPRequestHandler):
