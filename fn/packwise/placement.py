@@ -380,6 +380,7 @@ class QueuedPods(Record):
 
     `place` is the source in the template. `topologies` names the topologies of the queue's flavors, and is empty if
     unknown. `group` names the sets that are placed together. `flavors` are the queue's, in the order of the scheduler.
+    `origins` are the places of the values that decide, each with its text.
     """
 
     workload: KubeObject
@@ -395,6 +396,7 @@ class QueuedPods(Record):
     group: str | None = None
     topologies: tuple[str, ...] = ()
     flavors: tuple[str, ...] = ()
+    origins: tuple[tuple[str, Place], ...] = ()
 
 
 MAX_GANGS = 200_000

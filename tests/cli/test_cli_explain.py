@@ -61,6 +61,7 @@ def test_an_example(name: str, call: Call, assert_expected: Expect) -> None:
         (f"{GROVE}/inference.yaml:26:9", GROVE, "line-of-a-missing-value"),
         (f"{OSMO}/best-effort.yaml:20", OSMO, "line-of-osmo"),
         ("PodCliqueSet/llm", "dynamo-services", "podcliqueset-of-dynamo"),
+        ("JobSet/pretrain", "kueue", "jobset-of-kueue"),
         ("dynamo-services/llm.yaml:18", "dynamo-services", "line-of-dynamo"),
     ],
 )

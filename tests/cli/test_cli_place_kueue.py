@@ -192,6 +192,21 @@ def test_what_a_change_moves(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert "no longer fits: ml/train: 2 of 2 pods in b0/r0 → does not fit\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("folder", ["fits"], indirect=True)
+@pytest.mark.usefixtures("folder")
+def test_a_job_leads_to_the_lines_of_its_flavor_and_levels(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "Job/train", "jobs.yaml"])
+
+    assert [line[6:] for line in capsys.readouterr().out.splitlines() if line[3:5] in ("├─", "└─")] == [
+        "annotation kueue.x-k8s.io/podset-required-topology  jobs.yaml:39:50",
+        "queue research  jobs.yaml:32:76",
+        "ClusterQueue gpus  jobs.yaml:28:22",
+        "flavor h100  jobs.yaml:23:22",
+        "topology dc  jobs.yaml:14:60",
+        "level example.com/rack of dc  jobs.yaml:9:61",
+    ]
+
+
 def sample() -> list[Any]:
     """Every twentieth golden: all of them are asked for without the command line."""
     with gzip.open(GOLDEN / "placement" / "kueue.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -298,7 +298,7 @@ def _topology(topology: TopologyNode) -> _Node:
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     """Return the tree of a workload. Unless it is the `whole` answer, equal gangs are shown once."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
-    queued = [_queued_nodes(each) for each in tree.queued]
+    queued = [_queued_nodes(each, whole=whole) for each in tree.queued]
     outline = [_outline_nodes(each) for each in tree.outline]
     others = [_Node(each.name) for each in tree.objects]
     missing = [_missing(omission, whole=whole) for omission in tree.missing]
@@ -356,7 +356,7 @@ def _set(tree: SetTree) -> _Node:
     return _Node(f"{kind} {pods.name}", details, tuple(_set(part) for part in tree.parts))
 
 
-def _queued_nodes(tree: QueuedSet) -> _Node:
+def _queued_nodes(tree: QueuedSet, *, whole: bool) -> _Node:
     """Return the node of pods that a scheduler places itself: their requests and scheduler."""
     pods = tree.pods
     details = (
@@ -371,7 +371,8 @@ def _queued_nodes(tree: QueuedSet) -> _Node:
         f"topology {list_first(pods.topologies)}" if pods.topologies else "",
         f"placed by {pods.scheduler}",
     )
-    return _Node(f"pod set {pods.name}", details)
+    origins = [_Node(text, (str(place.location()),)) for text, place in pods.origins] if whole else []
+    return _Node(f"pod set {pods.name}", details, tuple(origins))
 
 
 def _outline_nodes(outline: Outline) -> _Node:
@@ -558,6 +559,7 @@ def _queued_fields(tree: QueuedSet) -> dict[str, Any]:
         "slices": [{"level": _node_label(level), "pods": size} for level, size in tree.slices],
         "group": pods.group,
         "place": _place_fields(pods.place),
+        "origins": [{"what": text, "place": _place_fields(place)} for text, place in pods.origins],
     }
 
 

@@ -21,12 +21,13 @@ from packwise.objects.kinds import (
     TOPOLOGY,
     WORKLOAD_PRIORITY_CLASS,
 )
+from packwise.objects.place import Place
 from packwise.schedulers.node_selection import read_selector, selects_labels
 from packwise.topology.known import node_labels
 from packwise.wording import MOST_COMPARED, near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -141,6 +142,7 @@ class Chain:
         self._queues: dict[tuple[str, str], ClusterQueue | None] = {}
         self._topologies: dict[tuple[str, str, bool], tuple[str, ...]] = {}
         self._flavor_names: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._origins: dict[tuple[str, str], tuple[tuple[str, Place], ...]] = {}
 
     @cached_property
     def topologies_of_kai(self) -> frozenset[str]:
@@ -266,6 +268,30 @@ class Chain:
         if not is_asked and None in names:
             return ()
         return tuple(dict.fromkeys([name for name in names if name is not None]))
+
+    @cached_property
+    def topology_objects(self) -> Mapping[str, KubeObject]:
+        """The input's own Topologies by name."""
+        return {item.name: item for item in self._items.of_kind(*KUEUE_TOPOLOGY.key)}
+
+    def origins(self, queue: str, namespace: str) -> tuple[tuple[str, Place], ...]:
+        """Return the places that lead from a LocalQueue to flavors and topologies, each with its text."""
+        key = queue, namespace
+        if key not in self._origins:
+            self._origins[key] = tuple(self._list_origins(queue, namespace))
+        return self._origins[key]
+
+    def _list_origins(self, queue: str, namespace: str) -> Iterator[tuple[str, Place]]:
+        lead = self.cluster_queue(queue, namespace)
+        for item in self.local_queues_of(queue, namespace):
+            yield f"ClusterQueue {item.get('spec.clusterQueue')}", Place(item, ("spec", "clusterQueue"))
+        if lead is None or len(lead.flavors) > _MOST_FLAVORS:
+            return
+        named = {item.name: item for item in self._items.of_kind(*RESOURCE_FLAVOR.key)}
+        for flavor in lead.flavors:
+            yield f"flavor {flavor.name}", Place(lead.item, flavor.path)
+            if flavor.topology is not None and flavor.name in named:
+                yield f"topology {flavor.topology}", Place(named[flavor.name], ("spec", "topologyName"))
 
     def names_of_flavors(self, queue: str, namespace: str) -> tuple[str, ...]:
         """Return the flavors of a LocalQueue in the order of Kueue's attempts."""

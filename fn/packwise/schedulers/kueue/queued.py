@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.lenient import mappings_by_place
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
@@ -10,10 +11,10 @@ from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.chain import Chain
 from packwise.schedulers.kueue.objects import rendered_values
 from packwise.schedulers.kueue.podsets import jobs_of, owners_of_queued
-from packwise.schedulers.kueue.request import TopologyRequest, read_request, unread_annotation
+from packwise.schedulers.kueue.request import TOPOLOGY_KEYS, TopologyRequest, read_request, unread_annotation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from packwise.objects.index import Inventory
     from packwise.revisions.kueue import KueueRelease
@@ -37,7 +38,7 @@ def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: Top
         requests = [_request(each, release) for each in job.sets]
         if queue or any(request.is_asked for request in requests):
             for each, request in zip(job.sets, requests, strict=True):
-                yield _pods(job, each, request, queue, chain)
+                yield _pods(job, each, request, topologies, chain)
 
 
 def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
@@ -46,7 +47,10 @@ def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
     return request or TopologyRequest()
 
 
-def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str, chain: Chain) -> QueuedPods:
+def _pods(
+    job: KueueJob, each: KueuePodSet, request: TopologyRequest, known: KnownTopologies, chain: Chain
+) -> QueuedPods:
+    queue = job.item.labels.get(QUEUE_NAME, "")
     topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
     part = job.wrapped
     place = Place(job.item, each.template.annotations_path)
@@ -66,4 +70,36 @@ def _pods(job: KueueJob, each: KueuePodSet, request: TopologyRequest, queue: str
         group=request.group,
         topologies=topologies,
         flavors=chain.names_of_flavors(queue, job.item.namespace or "") if queue else (),
+        origins=(
+            *_request_origins(job, each, place, queue),
+            *(chain.origins(queue, job.item.namespace or "") if queue else ()),
+            *_level_origins(request, topologies, known, chain),
+        ),
     )
+
+
+def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str) -> Iterator[tuple[str, Place]]:
+    """Yield the places of the topology annotations and of the queue's label."""
+    for key in TOPOLOGY_KEYS:
+        if key in each.template.annotations:
+            yield f"annotation {key}", place.below(key)
+    if queue and job.wrapped is None:
+        yield f"queue {queue}", Place(job.item, ("metadata", "labels", QUEUE_NAME))
+
+
+def _level_origins(
+    request: TopologyRequest, topologies: Sequence[str], known: KnownTopologies, chain: Chain
+) -> Iterator[tuple[str, Place]]:
+    """Yield the places of the levels that are asked for: in the settings, or in the input's own Topology."""
+    asked = {request.required, request.preferred, *(layer.level for layer in request.layers)}
+    for name in topologies:
+        item, settings = chain.topology_objects.get(name), known.by_name.get(name)
+        if item is not None:
+            levels = mappings_by_place(item.get("spec.levels"))
+            places = [(each.get("nodeLabel"), Place(item, ("spec", "levels", at, "nodeLabel"))) for at, each in levels]
+        elif settings is not None:
+            pairs = zip(settings.topology.levels, settings.places, strict=True)
+            places = [(level.key, place.below("key")) for level, place in pairs]
+        else:
+            continue
+        yield from ((f"level {key} of {name}", place) for key, place in places if key in asked)
