@@ -109,7 +109,7 @@ def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(
         "  8 | metadata: {name: q}\n"
         "  9 | spec: {}\n"
         "    |       ^~\n"
-        "  operator: resources must be specified\n"
+        "  KAI: resources must be specified\n"
         "\n",
         "1 error in 2 files; 1 workload judged; 1 source built\n",
     )
