@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
     from packwise.revisions.grove import Revision
 
+HOSTNAME = "kubernetes.io/hostname"
+"""The label of nodes with the name of the node, the narrowest level."""
+
+KAI_QUEUE = "kai.scheduler/queue"
+"""The label with the queue of KAI."""
+
 _SPELLING = Rule(
     "key-spelling", "The key of a label or annotation is misspelt.", "spec/podgrouper.md#10", Severity.WARNING
 )
@@ -434,10 +440,10 @@ _OF_A_GRAPH = {GRAPH: "of a DynamoGraphDeployment it is the annotation nvidia.co
 
 _ROWS = (
     Key(
-        "kai.scheduler/queue", _KAI, labels=(*_SETS, *_PODS, _PODGROUP), annotations=(*_SETS, *_PODS),
+        KAI_QUEUE, _KAI, labels=(*_SETS, *_PODS, _PODGROUP), annotations=(*_SETS, *_PODS),
         annotation_releases=_FROM_PODGROUPS, instead=_OF_A_GRAPH,
     ),
-    Key("runai/queue", "KAI before v0.6", successor="kai.scheduler/queue"),
+    Key("runai/queue", "KAI before v0.6", successor=KAI_QUEUE),
     Key("kai.scheduler/node-pool", _KAI, labels=(*_SETS, *_PODS, _QUEUE, _PODGROUP)),
     Key(
         "kai.scheduler/preemptibility", _GROUPER, labels=(*_SETS, *_PODS, GRAPH), releases=_POD_GROUPER,

@@ -26,6 +26,7 @@ from packwise.diff.change import (
     workload_of,
 )
 from packwise.findings.finding import Finding
+from packwise.keys import HOSTNAME
 from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in_place, text_at
 from packwise.objects.identity import format_identity, has_epoch, identity, is_generated
 from packwise.objects.index import READABLE
@@ -250,7 +251,6 @@ def _entries(value: Mapping[str, Value], field: str) -> Sequence[Mapping[str, Va
 
 
 _DROPPED = "constraint-dropped"
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 class LossReason(StrEnum):
@@ -346,7 +346,7 @@ def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
     if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
         return change
     lowest = [_lowest_level(each) for each in (change.before, change.after)]
-    if lowest == [_HOSTNAME, _HOSTNAME]:
+    if lowest == [HOSTNAME, HOSTNAME]:
         return change.replace(
             meaning=(
                 f"{fixed.releases} answers {fixed.answer}: delete and create it there; from {fixed.since} on it "

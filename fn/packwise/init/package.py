@@ -14,6 +14,7 @@ from shlex import quote
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext.writer import scalar
+from packwise.keys import HOSTNAME
 from packwise.lenient import mapping_at, mappings, mappings_in_place, texts
 from packwise.objects.index import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
@@ -21,7 +22,7 @@ from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, R
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.select.evidence import deployed_release
 from packwise.settings.configuration import operators_of
-from packwise.settings.topologyrender import DIALECTS
+from packwise.settings.topologyrender import DIALECTS, KAI_PROFILE
 from packwise.topology.known import DOMAINS, Level, new_label
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
 GUESSED = (
     Level("zone", "topology.kubernetes.io/zone"),
     Level("rack", "example.com/rack"),
-    Level("host", "kubernetes.io/hostname"),
+    Level("host", HOSTNAME),
 )
 """The levels that a package begins with where nothing tells them; the label of racks is everybody's own."""
 
 _DOMAIN = {
-    "kubernetes.io/hostname": "host",
+    HOSTNAME: "host",
     "fabric.topograph.run/tier-0": "rack",
     "fabric.topograph.run/tier-1": "block",
     "fabric.topograph.run/tier-2": "datacenter",
@@ -134,7 +135,7 @@ class Facts(Record):
     source: str = ""
     dropped: tuple[str, ...] = ()
     topologies: tuple[Topology, ...] = ()
-    profiles: tuple[str, ...] = ("kai-scheduler",)
+    profiles: tuple[str, ...] = (KAI_PROFILE,)
     revision: str = NEWEST.name
     revision_source: str = "the newest one that packwise knows; name yours"
     has_operator: bool = False

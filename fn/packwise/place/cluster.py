@@ -19,6 +19,7 @@ from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.inputs.paths import find_files, name_of_path
 from packwise.inputs.request import STDIN, UsageError
+from packwise.keys import HOSTNAME
 from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
@@ -179,8 +180,6 @@ MAX_ADDED = 100_000
 
 _COUNTED = re.compile(r"([0-9]{1,6})[x×](.*)", re.DOTALL)
 
-_HOSTNAME = "kubernetes.io/hostname"
-
 
 class WhatIfError(Exception):
     """Raised if an option names an object that does not exist. The text lists valid names."""
@@ -240,7 +239,7 @@ def _copies(text: str) -> tuple[int, dict[str, str]]:
 
 def _copy(model: Mapping[str, Value], name: str, labels: dict[str, str]) -> Mapping[str, Value]:
     before = _labels(model)
-    own = {_HOSTNAME: name} if _HOSTNAME in before else {}
+    own = {HOSTNAME: name} if HOSTNAME in before else {}
     spec = {key: value for key, value in mapping_at(model, "spec").items() if key != "unschedulable"}
     status = {key: value for key, value in mapping_at(model, "status").items() if key in ("allocatable", "capacity")}
     metadata: dict[str, Value] = {"name": name, "labels": {**before, **own, **labels}}

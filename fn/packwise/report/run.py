@@ -20,6 +20,7 @@ from packwise.diff.run import Comparison, changed_kinds, notes
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
+from packwise.keys import HOSTNAME
 from packwise.objects.identity import gang_identities
 from packwise.output.findings_text import stderr_lines
 from packwise.pipeline import render
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 _MOST_LEVELS = 16
 """Levels of a topology that are drawn. Source: KAI's CRD Topology, maxItems of `levels`."""
 
-_HOSTNAME = "kubernetes.io/hostname"
 
 _NUMBER = re.compile("([0-9]+)")
 
@@ -145,7 +145,7 @@ def _map(topology: Levels, side: Side, boxes: Sequence[NodeBox]) -> TopologyMap:
     inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.keys)]
     keys = topology.keys[:_MOST_LEVELS]
     paths = {index: tuple(nodes[index].labels[key] for key in keys) for index in inside}
-    if len(keys) > 1 and (keys[-1] == _HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
+    if len(keys) > 1 and (keys[-1] == HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
         keys = keys[:-1]
     words = tuple(level_word(side.words, key) for key in keys)
     outside = tuple(index for index in range(len(nodes)) if index not in paths)

@@ -15,6 +15,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 from packwise.revisions.dynamo import RELEASES, Known
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,7 +128,7 @@ class _Asked:
             return
         for component in self._graph.components if queue else ():
             named = component.pod_spec.get("schedulerName")
-            if named and named != "kai-scheduler":
+            if named and named != KAI_PROFILE:
                 asked = f'queue "{queue}" of component "{component.name}"'
                 why = f'its pods name the scheduler "{named}"'
                 yield self._omission(path, asked, why, "leave out its schedulerName", "spec/dynamo.md#3.8")

@@ -10,10 +10,12 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written, whole
 from packwise.frontends.dynamo.graph import WORKERS
+from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import natural
 from packwise.lenient import mapping, mappings_in_place, text, texts
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -295,8 +297,8 @@ class _SetBuilder:
             own["nvidia.com/dynamo-component-class"] = "worker"
         queue = self._queue(component)
         if queue is not None:
-            own["kai.scheduler/queue"] = queue
-            self._from((*at, "labels", "kai.scheduler/queue"), ("metadata", "annotations", QUEUE))
+            own[KAI_QUEUE] = queue
+            self._from((*at, "labels", KAI_QUEUE), ("metadata", "annotations", QUEUE))
         pods = texts(self._pod_metadata(component).get("labels"))
         for key in pods:
             self._from((*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), through=True)
@@ -311,7 +313,7 @@ class _SetBuilder:
     def _queue(self, component: Component) -> str | None:
         """Return the queue of a component's pods, or None if KAI does not schedule them. Source: spec/dynamo.md#3.8."""
         named = component.pod_spec.get("schedulerName")
-        if not self._settings.kai_scheduler or (named and named != "kai-scheduler"):
+        if not self._settings.kai_scheduler or (named and named != KAI_PROFILE):
             return None
         return self._graph.annotations.get(QUEUE, "").strip() or DEFAULT_QUEUE
 
@@ -330,7 +332,7 @@ class _SetBuilder:
         if self._queue(component) is not None:
             if not spec.get("schedulerName"):
                 self._from((*here, "schedulerName"), component.path())
-            spec["schedulerName"] = "kai-scheduler"
+            spec["schedulerName"] = KAI_PROFILE
         return spec
 
     def _group(self, component: Component, roles: list[_Role]) -> None:

@@ -11,8 +11,10 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
-from packwise.frontends.grove.podcliqueset import QUEUE, TEMPLATE
+from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, run
+from packwise.keys import KAI_QUEUE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -108,9 +110,6 @@ def _list(value: Value) -> Sequence[Value]:
     return value if isinstance(value, list) else ()
 
 
-_KAI = "kai-scheduler"
-
-
 class _Advised(Record):
     """A workload as written, its pod templates, and its defaulted view."""
 
@@ -141,17 +140,17 @@ def _namespace(at: _Advised, _context: Context) -> Iterator[Problem]:
 def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
     pcs = at.pcs
     # An operator that makes the PodGroups asks for the queue itself.
-    if context.revision.podgroups_by_operator or QUEUE in pcs.labels or QUEUE in pcs.annotations:
+    if context.revision.podgroups_by_operator or KAI_QUEUE in pcs.labels or KAI_QUEUE in pcs.annotations:
         return
     default = context.schedulers.default if context.schedulers is not None else None
     for path, pod_spec in at.pods:
         clique = pcs.cliques[int(path[3])]
         if (
-            (pod_spec.get("schedulerName") or default) == _KAI
-            and QUEUE not in clique.labels
-            and QUEUE not in clique.annotations
+            (pod_spec.get("schedulerName") or default) == KAI_PROFILE
+            and KAI_QUEUE not in clique.labels
+            and KAI_QUEUE not in clique.annotations
         ):
-            message = f"the workload names no queue of the KAI Scheduler; add the label {QUEUE}"
+            message = f"the workload names no queue of the KAI Scheduler; add the label {KAI_QUEUE}"
             yield Problem((*path, "schedulerName"), message)
             return
 

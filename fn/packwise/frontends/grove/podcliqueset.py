@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
+from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import read_nanos
 from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -348,10 +349,6 @@ def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
     return revision.default_topology if pcs.is_constrained or not revision.chooses_topology else None
 
 
-QUEUE = "kai.scheduler/queue"
-"""Label, or else annotation, of a PodCliqueSet and of its cliques."""
-
-
 VOLCANO = "volcano"
 """The name of Volcano in pods and in Grove's scheduler profiles."""
 
@@ -379,7 +376,7 @@ def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
     queues: dict[str, None] = {}
     for owner in (pcs, *pcs.cliques):
         labels, annotations = owner.labels, owner.annotations
-        if QUEUE in labels or QUEUE in annotations:
+        if KAI_QUEUE in labels or KAI_QUEUE in annotations:
             queues[queue_of(labels, annotations)] = None
     queues.pop("", None)
     return tuple(queues)
@@ -387,7 +384,7 @@ def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
 
 def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
     """Return the queue in these labels and annotations, or ""."""
-    return labels.get(QUEUE) or annotations.get(QUEUE, "")
+    return labels.get(KAI_QUEUE) or annotations.get(KAI_QUEUE, "")
 
 
 LPX = "lpx-scheduler"

@@ -10,6 +10,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding
 from packwise.frontends.kubernetes import rules
+from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at
 from packwise.objects.identity import identity
 from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from packwise.objects.scheduling_groups import Group, Pods
     from packwise.revisions.kubernetes import KubernetesRelease
 
-_HOSTNAME = "kubernetes.io/hostname"
-WELL_KNOWN_LEVELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", _HOSTNAME)
+WELL_KNOWN_LEVELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 """The node labels whose order Kubernetes itself says, the broadest first."""
 
 _KAI_KEYS, _KUEUE_KEYS = ("kai.scheduler/",), (QUEUE_NAME, "kueue.x-k8s.io/podset-")
@@ -133,7 +133,7 @@ def _is_broader(key: str, other: str, scene: Scene) -> bool:
 
 def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
     key = group.key
-    if not key or key == _HOSTNAME or not scene.nodes:
+    if not key or key == HOSTNAME or not scene.nodes:
         return
     above = {each.key for each in group.constrained_ancestors}
     for levels in scene.levels:

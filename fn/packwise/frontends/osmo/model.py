@@ -11,6 +11,7 @@ from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import Record
 from packwise.lenient import mapping_at, text_at, value_at
 from packwise.placement import Bounds, GpuShare
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import Level
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.objects.place import Place
 
 
-DEFAULT_SCHEDULER = "kai-scheduler"
+DEFAULT_SCHEDULER = KAI_PROFILE
 
 
 class PoolKey(Record):

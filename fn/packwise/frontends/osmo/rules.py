@@ -14,7 +14,9 @@ from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
 from packwise.frontends.osmo.template import sections
 from packwise.frontends.pod_rules import layer_problems, pod_key_problems
+from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mappings_by_place
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import known_names, list_known
 
 if TYPE_CHECKING:
@@ -202,7 +204,7 @@ NAMES = (LOCAL_FILES, GROUPS_OR_TASKS, NAMES_UNIQUE)
 """The checks of OSMO before it looks at the fields."""
 
 
-_KAI = ("kai", "kai-scheduler")
+_KAI = ("kai", KAI_PROFILE)
 
 _BREADTH = {
     name: breadth
@@ -213,7 +215,7 @@ _BREADTH = {
         ("block",),
         ("spine",),
         ("rack",),
-        ("kubernetes.io/hostname", "hostname"),
+        (HOSTNAME, "hostname"),
     ))
     for name in names
 }  # fmt: skip

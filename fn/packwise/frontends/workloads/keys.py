@@ -14,7 +14,7 @@ from packwise.frontends.candidates import candidates
 from packwise.frontends.workloads.rules import batch_scheduler_findings
 from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
-from packwise.keys import FORMS, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
+from packwise.keys import FORMS, KAI_QUEUE, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
 from packwise.keys import KEYS as ALL_KEYS
 from packwise.keys import PLACE as KEY_PLACE
 from packwise.lenient import mapping
@@ -125,9 +125,9 @@ _GPU_DOMAINS = ("nvidia.com", "run.ai", "runai")
 """Domains that people put before the keys of shared GPUs, which have none."""
 
 _ROWS = (
-    Key("kai.scheduler/queue", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
+    Key(KAI_QUEUE, _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
     Key("kai.scheduler/node-pool", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
-    Key("runai/queue", "KAI before v0.6", successor="kai.scheduler/queue"),
+    Key("runai/queue", "KAI before v0.6", successor=KAI_QUEUE),
     Key("priorityClassName", _GROUPER, labels=_LABELLED, elsewhere=_OF_BOTH),
     Key(
         "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",

@@ -10,6 +10,7 @@ import json
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mappings_by_place, text, texts, value_at
 from packwise.objects.identity import identity
@@ -50,8 +51,6 @@ _PROJECT = "project"
 _DEFAULT_QUEUE = "default-queue"
 _PREEMPTIBILITIES = ("preemptible", "non-preemptible")
 
-QUEUE = "kai.scheduler/queue"
-"""The label that names the queue of a workload."""
 _OWN = ("metadata",)
 SUFFIX = "xxxxx"
 """Stands for the letters that the API server or a controller adds to a name."""
@@ -214,7 +213,7 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
         templates = list(_workflow_templates(value))
     else:
         templates = [each for part in row.templates for each in _templates(value, part.path[:-1], ())]
-    if row.grouping is Grouping.RAY and QUEUE in texts(mapping(value.get("metadata")).get("labels")):
+    if row.grouping is Grouping.RAY and KAI_QUEUE in texts(mapping(value.get("metadata")).get("labels")):
         templates = [_of_ray(each, scheduler) for each in templates]
     # What KAI may not read ends the chain of owners: there each pod is on its own.
     grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
@@ -377,8 +376,8 @@ def queue(owner: Owner, pod: Template) -> FieldRead:
     counts.
     """
     for labels, path in _labels(owner, pod):
-        if QUEUE in labels:
-            return FieldRead(labels[QUEUE], (*path, "labels", QUEUE))
+        if KAI_QUEUE in labels:
+            return FieldRead(labels[KAI_QUEUE], (*path, "labels", KAI_QUEUE))
     for labels, path in _labels(owner, pod):
         if _PROJECT in labels:
             project = labels[_PROJECT]

@@ -23,7 +23,8 @@ from packwise.schedulers.kai.pod_places import queue_place, spec_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
-from packwise.schedulers.kai.versions import NAME, PROFILE
+from packwise.schedulers.kai.versions import NAME
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import levels_of, node_labels
 from packwise.wording import closest, list_known, near_miss
 
@@ -213,7 +214,7 @@ _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
 """The queues that KAI's chart makes."""
 
-_OTHERS = (None, "", PROFILE)
+_OTHERS = (None, "", KAI_PROFILE)
 """The scheduler names of gangs that KAI schedules."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.keys import KAI_QUEUE
 from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import QUEUE, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Queue
@@ -18,6 +19,7 @@ from packwise.schedulers.kai.pods import Manifest, read_pod, texts_at, with_obje
 from packwise.schedulers.kai.snapshot import Priorities, priorities, queue_share
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 from packwise.schedulers.simulation import TooManyPodsError
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,7 +64,7 @@ class GangJob(Record):
 
 def is_of_kai(gang: Gang) -> bool:
     """Return True if KAI schedules the gang. Other schedulers are not simulated."""
-    return gang.scheduler in ("", "kai-scheduler")
+    return gang.scheduler in ("", KAI_PROFILE)
 
 
 def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]:
@@ -185,7 +187,7 @@ def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
         "grove.io/podclique": leaf.name,
         "grove.io/podcliqueset-replica-index": replica,
         "grove.io/podgang": gang.name,
-        "kai.scheduler/queue": gang.queue or DEFAULT_QUEUE,
+        KAI_QUEUE: gang.queue or DEFAULT_QUEUE,
     }
 
 

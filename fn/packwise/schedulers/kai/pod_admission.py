@@ -20,7 +20,7 @@ from packwise.objects.kinds import KAI_CONFIG, POD
 from packwise.placement import Gang, GangPod
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import metadata_place, spec_place
-from packwise.schedulers.kai.versions import PROFILE
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -102,13 +102,13 @@ def _pods(placements: Iterable[Placement]) -> Iterator[PodManifest]:
         node, is_pod = placement.node, placement.subject.kind == POD.name
         if isinstance(node, GangPod):
             spec, metadata = mapping_at(node.value, "spec"), mapping_at(node.value, "metadata")
-            if text_at(spec, "schedulerName") == PROFILE:
+            if text_at(spec, "schedulerName") == KAI_PROFILE:
                 name, namespace = text_at(metadata, "name"), text_at(metadata, "namespace")
                 labels, annotations = texts(metadata.get("labels")), texts(metadata.get("annotations"))
                 yield PodManifest(node.origin.place, namespace, name, labels, annotations, spec, is_pod)
         elif isinstance(node, Gang):
             for leaf in node.leaves:
-                if leaf.pod_spec is not None and (leaf.scheduler or node.scheduler) == PROFILE:
+                if leaf.pod_spec is not None and (leaf.scheduler or node.scheduler) == KAI_PROFILE:
                     yield PodManifest(
                         leaf.origin.place,
                         node.namespace,

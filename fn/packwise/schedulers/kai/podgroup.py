@@ -9,6 +9,7 @@ fields differ by the maker of the PodGroup.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.keys import KAI_QUEUE
 from packwise.objects.kinds import PODGROUP
 from packwise.placement import Grouper
 from packwise.schedulers.kai.versions import SEGMENT_COUNTS, SUBGROUP_COUNTS
@@ -29,7 +30,7 @@ SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
 DEFAULT_QUEUE = "default-queue"
 """The queue of pods that name none."""
 
-QUEUE_LABELS = ("kai.scheduler/queue", "runai/queue")
+QUEUE_LABELS = (KAI_QUEUE, "runai/queue")
 """Labels of pods with their queue: the second is read by KAI before v0.6."""
 
 _LEVELS: Mapping[str, FieldPath] = {"required": ("requiredTopologyLevel",), "preferred": ("preferredTopologyLevel",)}

@@ -24,7 +24,8 @@ from packwise.revisions.kai import release_of
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
-from packwise.schedulers.kai.versions import NAME, PROFILE, SUBGROUP_COUNTS, Versions, versions_for
+from packwise.schedulers.kai.versions import NAME, SUBGROUP_COUNTS, Versions, versions_for
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.validate.crds import judge, no_table
 from packwise.wording import list_known
 
@@ -133,7 +134,7 @@ class _Writer:
             gang = placement.node
             if not isinstance(gang, Gang):
                 continue
-            if gang.scheduler not in ("", PROFILE):
+            if gang.scheduler not in ("", KAI_PROFILE):
                 whole, gang = gang, _part_of_kai(gang)
                 if gang is None:
                     elsewhere.setdefault(whole.scheduler, whole.name)
@@ -209,7 +210,7 @@ class _Writer:
 
 def _part_of_kai(gang: Gang) -> Gang | None:
     """Return the sets with KAI's pods in a gang of another scheduler, or None."""
-    sets = tuple(pods for pods in gang.sets if pods.scheduler == PROFILE)
+    sets = tuple(pods for pods in gang.sets if pods.scheduler == KAI_PROFILE)
     return gang.replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
 
 

@@ -17,7 +17,7 @@ from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers import SchedulerObjects
 from packwise.schedulers.kai.topology import judge_known, users_topologies, value_of
-from packwise.schedulers.kai.versions import PROFILE
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.bindings import REFERENCES
 from packwise.topology.known import Condition, level_origins, node_labels
 
@@ -69,7 +69,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
     findings = list(users_topologies(source))
     bindings = source.topologies.by_name.values()
     conditions: dict[KubeObject, tuple[Condition, ...]] = {binding.item: () for binding in bindings}
-    if PROFILE not in schedulers.names:
+    if KAI_PROFILE not in schedulers.names:
         return SchedulerObjects((), tuple(findings), {}, conditions)
     users = {item.name: item for item in source.inventory.items.of_kind(*TOPOLOGY.key)}
     rendered, is_applied = source.settings.emits(TOPOLOGY.name), _is_applied(schedulers, source.settings)
@@ -77,7 +77,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
     compared: list[tuple[KnownTopology, str]] = []
     keys = {name: node_labels(item.value) for name, item in users.items()}
     for binding in bindings:
-        name, reference = binding.topology.name, binding.references.get(PROFILE)
+        name, reference = binding.topology.name, binding.references.get(KAI_PROFILE)
         if reference is not None and (reference != name or name in users):
             compared.append((binding, reference))
             continue
@@ -122,7 +122,7 @@ def _generate(binding: KnownTopology, *, recreate: bool) -> Generated:
 
 def _is_applied(schedulers: Schedulers, settings: TopologyRender) -> bool:
     """True if KAI's Topologies are rendered to be applied."""
-    return PROFILE in schedulers.names and settings.apply and settings.emits(TOPOLOGY.name)
+    return KAI_PROFILE in schedulers.names and settings.apply and settings.emits(TOPOLOGY.name)
 
 
 def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyRender) -> KubeObject:
@@ -134,18 +134,18 @@ def with_reference(item: KubeObject, schedulers: Schedulers, settings: TopologyR
     if not is_binding or not _is_applied(schedulers, settings) or not isinstance(item.get("spec"), dict):
         return item
     listed = entries(item.get(REFERENCES))
-    if any(mapping(entry).get("schedulerName") == PROFILE for entry in listed):
+    if any(mapping(entry).get("schedulerName") == KAI_PROFILE for entry in listed):
         return item
-    entry: dict[str, Value] = {"schedulerName": PROFILE, "topologyReference": item.name}
+    entry: dict[str, Value] = {"schedulerName": KAI_PROFILE, "topologyReference": item.name}
     return item.set(REFERENCES, [*listed, entry])
 
 
 def _unlisted_finding(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
-        f'the binding lists no topology of {PROFILE}. The operator makes {TOPOLOGY.name} "{name}" itself and reports '
-        "drift from the one that you apply from Git. To let the operator make it, set `apply: false` in the "
-        f'TopologyRender. To keep yours, list it in {REFERENCES[-1]}, with schedulerName "{PROFILE}" and '
+        f'the binding lists no topology of {KAI_PROFILE}. The operator makes {TOPOLOGY.name} "{name}" itself and '
+        "reports drift from the one that you apply from Git. To let the operator make it, set `apply: false` in the "
+        f'TopologyRender. To keep yours, list it in {REFERENCES[-1]}, with schedulerName "{KAI_PROFILE}" and '
         f'topologyReference "{name}"'
     )
     return Finding.of(UNLISTED, binding.item, ("spec",), message, at_key=True)
@@ -154,7 +154,7 @@ def _unlisted_finding(binding: KnownTopology) -> Finding:
 def _topologies_used(source: SchedulerInput) -> set[str]:
     """Return the topologies of constrained gangs with KAI's pods."""
     gangs = [placement.node for placement in source.placements if isinstance(placement.node, Gang)]
-    return {gang.topology for gang in gangs if gang.scheduler in ("", PROFILE) and gang.is_bounded}
+    return {gang.topology for gang in gangs if gang.scheduler in ("", KAI_PROFILE) and gang.is_bounded}
 
 
 def _unfollowed_finding(binding: KnownTopology, reference: str) -> Finding:
@@ -179,7 +179,7 @@ def _missing(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
         f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator does not make it, and no '
-        f"render applies it. Remove the entry of {PROFILE} from {REFERENCES[-1]}, or apply the {TOPOLOGY.name}"
+        f"render applies it. Remove the entry of {KAI_PROFILE} from {REFERENCES[-1]}, or apply the {TOPOLOGY.name}"
     )
     return Finding.of(DRIFT, binding.item, REFERENCES, message)
 

@@ -29,6 +29,7 @@ from packwise.schedulers.simulation import (
     NodeUse,
 )
 from packwise.schedulers.wording import level_word
+from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.gang_jobs import GangJob
     from packwise.schedulers.kai.snapshot import Snapshot
 
-SCHEDULER = "kai-scheduler"
+SCHEDULER = KAI_PROFILE
 
 _MOST = 100
 """Further replicas of a workload that are tried at most."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
+from packwise.keys import KAI_QUEUE
 from packwise.lenient import entries, mapping_at, mappings, text_at
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
@@ -272,7 +273,7 @@ def _pod(
         gang=labels.get("grove.io/podgang") or annotations.get("pod-group-name", ""),
         pod_set=labels.get("grove.io/podclique") or labels.get("kai.scheduler/subgroup-name", ""),
         group=annotations.get("pod-group-name", ""),
-        queue=labels.get("kai.scheduler/queue") or labels.get("runai/queue", ""),
+        queue=labels.get(KAI_QUEUE) or labels.get("runai/queue", ""),
         gpus=(tuple(dict.fromkeys(groups)) or selected) if pod.share is not None else (),
         is_ending=bool(metadata.get("deletionTimestamp")),
     )

@@ -9,12 +9,14 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
+from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
 from packwise.schedulers import SchedulerInput, SchedulerObjects
-from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, PROFILE, minor_of
+from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, minor_of
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
 from packwise.validate.crds import judge as judge_object
 
@@ -78,7 +80,7 @@ def _topology_name(topologies: KnownTopologies, gang: Gang) -> str:
     binding = topologies.by_name.get(name)
     if binding is None:
         raise MissingBindingError(name, annotation)
-    return binding.references.get(PROFILE) or name
+    return binding.references.get(KAI_PROFILE) or name
 
 
 _SPEC, _LEVELS = ("spec",), ("spec", "levels")
@@ -90,10 +92,7 @@ _MAX_LEVELS = 16
 _MAX_LABEL = 316
 
 
-_HOSTNAME = "kubernetes.io/hostname"
-
-
-_LOWEST = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
+_LOWEST = f"the {HOSTNAME} label can only be used at the lowest level of topology"
 
 
 def topology_problems(
@@ -163,7 +162,7 @@ def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, sho
     above = [
         (position, f'"{key}" must be the lowest level, but "{keys[-1]}" is below it')
         for position, key in enumerate(keys[:-1])
-        if key == _HOSTNAME and keys[-1] != key
+        if key == HOSTNAME and keys[-1] != key
     ]
     yield from _told_once(above, _LOWEST, shown)
 

@@ -65,7 +65,3 @@ def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Vers
 
 NAME = "KAI"
 """The scheduler's name in messages."""
-
-
-PROFILE = "kai-scheduler"
-"""The scheduler's name in Grove's scheduler profiles and in pods."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import amounts, container_requests
 from packwise.lenient import entries, mapping_at, mappings, text_at, texts, value_at
-from packwise.schedulers.kueue.allocate.domains import HOSTNAME
 from packwise.schedulers.kueue.allocate.scene import (
     ClusterQueue,
     Cohort,

@@ -12,6 +12,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule, Stage
+from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,
@@ -66,7 +67,6 @@ _MOST_LEVELS = 16
 _LONGEST_LABEL = 316
 _LONGEST_NAME = 253
 _MOST_ENTRIES = 8
-_HOSTNAME = "kubernetes.io/hostname"
 _OLD_VERSION = "kueue.x-k8s.io/v1beta1"
 _NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -194,24 +194,24 @@ def _level_rules(
 ) -> Iterator[Problem]:
     if not is_new and list(labels) != list(before):
         # A release that lets levels change wants the hostname to be the lowest one, before and after.
-        ends = [each[-1:] == [_HOSTNAME] for each in (list(labels), list(before))]
+        ends = [each[-1:] == [HOSTNAME] for each in (list(labels), list(before))]
         if not release.mutable_levels:
             message = (
                 f"the levels are immutable; they were {', '.join(before)}. Delete the Topology and create it again"
             )
             yield _rule(_LEVELS, "spec.levels", message, "field is immutable")
         elif not all(ends):
-            text = f"levels are mutable only when {_HOSTNAME} is the lowest level both before and after the change"
-            message = f"the levels can change only if {_HOSTNAME} is the lowest level before and after"
+            text = f"levels are mutable only when {HOSTNAME} is the lowest level both before and after the change"
+            message = f"the levels can change only if {HOSTNAME} is the lowest level before and after"
             yield _rule(_LEVELS, "spec.levels", message, text)
     again = next((position for position, label in enumerate(labels) if label in labels[:position]), None)
     if again is not None:
         message = f'duplicate level "{labels[again]}"'
         yield _rule((*_LEVELS, again, "nodeLabel"), "spec.levels", message, "must be unique")
-    if _HOSTNAME in labels[:-1] and labels[-1] != _HOSTNAME:
-        position = labels.index(_HOSTNAME)
-        message = f'"{_HOSTNAME}" must be the lowest level, but "{labels[-1]}" is below it'
-        text = f"the {_HOSTNAME} label can only be used at the lowest level of topology"
+    if HOSTNAME in labels[:-1] and labels[-1] != HOSTNAME:
+        position = labels.index(HOSTNAME)
+        message = f'"{HOSTNAME}" must be the lowest level, but "{labels[-1]}" is below it'
+        text = f"the {HOSTNAME} label can only be used at the lowest level of topology"
         yield _rule((*_LEVELS, position, "nodeLabel"), "spec.levels", message, text)
 
 
@@ -410,7 +410,7 @@ def _judge(value: Mapping[str, Value], source: SchedulerInput, release: KueueRel
 
 def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
     """Return True if its levels are immutable, so that it must be deleted and created again."""
-    return not release.mutable_levels or known.topology.levels[-1].key != "kubernetes.io/hostname"
+    return not release.mutable_levels or known.topology.levels[-1].key != HOSTNAME
 
 
 def _finding(known: KnownTopology, problem: Problem) -> Finding:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.keys import HOSTNAME
 from packwise.lenient import mapping_at, mappings, text_at
 from packwise.revisions.kueue import ASSUMED
-from packwise.schedulers.kueue.allocate.domains import HOSTNAME
 from packwise.schedulers.kueue.allocate.scene import ResourceGroup, with_pod
 from packwise.schedulers.kueue.allocate.session import Session
 from packwise.schedulers.kueue.request import SliceLayer

@@ -5,12 +5,14 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings.finding import Rule
-from packwise.frontends.grove.podcliqueset import LPX, QUEUE, TEMPLATE, VOLCANO, VOLCANO_QUEUE, asks_for_lpu, queue_of
+from packwise.frontends.grove.podcliqueset import LPX, TEMPLATE, VOLCANO, VOLCANO_QUEUE, asks_for_lpu, queue_of
 from packwise.frontends.grove.rules.book import Check, Context, invalid, refusal
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
+from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_14, UPSTREAM
+from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
 
-_KAI = "kai-scheduler"
 _VOLCANO_DEFAULT = "default"
 _LPX_UNSUPPORTED = (
     "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
@@ -91,7 +92,7 @@ def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
 
 
 def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    if _scheduler(pcs, context) == _KAI:
+    if _scheduler(pcs, context) == KAI_PROFILE:
         yield from _one_queue(pcs)
 
 
@@ -100,7 +101,7 @@ def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     anyway.
     """
     known = context.schedulers.names if context.schedulers is not None else ()
-    if _scheduler(pcs, context) != LPX or _KAI not in known or pcs.is_constrained:
+    if _scheduler(pcs, context) != LPX or KAI_PROFILE not in known or pcs.is_constrained:
         return
     if not all(asks_for_lpu(clique) for clique in pcs.cliques):
         yield from _one_queue(pcs)
@@ -120,12 +121,12 @@ def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
                     f"KAI queue on PodCliqueSet {who} is {go_quote(own)} but PodClique template {go_quote(clique)} "
                     f"resolves to {go_quote(queue)}"
                 )
-                message = f'the clique is in queue "{queue}", but the workload is in "{own}"; remove {QUEUE} here'
+                message = f'the clique is in queue "{queue}", but the workload is in "{own}"; remove {KAI_QUEUE} here'
                 yield _refusal((*TEMPLATE, "cliques", index), text, message)
                 return
     elif not queues:
         text = f"no KAI queue is configured on PodCliqueSet {who} or its PodClique templates"
-        message = f"the workload names no queue of the KAI Scheduler; add the label {QUEUE}"
+        message = f"the workload names no queue of the KAI Scheduler; add the label {KAI_QUEUE}"
         yield _refusal(("metadata", "labels"), text, message)
     elif len(queues) > 1:
         text = f"conflicting KAI queues on PodCliqueSet {who} PodClique templates: [{' '.join(queues)}]"

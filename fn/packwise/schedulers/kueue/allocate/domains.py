@@ -9,6 +9,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.keys import HOSTNAME
 from packwise.schedulers.node_selection import repelling_taint, selects_node
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from packwise.schedulers.kueue.allocate.scene import Node, NodeRules, Path, PlacedPods, PodRequest
     from packwise.schedulers.node_selection import Toleration
-
-HOSTNAME = "kubernetes.io/hostname"
 
 
 class Excluded(Record):
