@@ -133,6 +133,11 @@ REFUSED = {
     "doctor nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",
     "render nothing": 'error: "nothing" does not exist',
+    "check https://example.com/a.yaml": 'error: "https://example.com/a.yaml" does not exist; packwise opens no URL: '
+    "pass the file on stdin, curl -fsSL https://example.com/a.yaml | packwise COMMAND -",
+    "render empty/*.yaml": 'error: "empty/*.yaml" does not exist; no file matches this glob: name the folder, "empty"',
+    "check *.yml": 'error: "*.yml" does not exist; no file matches this glob: name the folder, "."',
+    "check nothing/[a-z].yaml": 'error: "nothing/[a-z].yaml" does not exist',
     "render in nothing": 'error: "nothing" does not exist',
     "check in --config nothing": 'error: "nothing" does not exist',
     "check in --baseline nothing": 'error: "nothing" does not exist',

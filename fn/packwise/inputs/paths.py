@@ -36,6 +36,8 @@ LINK = Rule(
 RULES = (LINK,)
 """Rules of the files that are named."""
 
+_URL = r"[A-Za-z][A-Za-z0-9+.-]{1,20}://"
+_WILDCARDS = frozenset("*?[")
 _REVISION = r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*"
 """Words that are commits rather than paths."""
 
@@ -151,7 +153,12 @@ def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
 
 
 def _suggestion(path: str) -> str:
-    """Return `; did you mean …?` for a missing path: a commit instead of a path, or a typo."""
+    """Return the advice for a missing path: a URL, a glob that matched no file, a commit, or a typo."""
+    if re.match(_URL, path):
+        return f"; packwise opens no URL: pass the file on stdin, curl -fsSL {path} | packwise COMMAND -"
+    folder = _fixed_folder(path)
+    if folder is not None:
+        return f'; no file matches this glob: name the folder, "{folder}"' if Path(folder).is_dir() else ""
     if path.startswith("git:"):
         return f'; did you mean "--baseline {path}", beside the path that is checked?'
     try:
@@ -165,6 +172,13 @@ def _suggestion(path: str) -> str:
     if "/" not in path and re.fullmatch(_REVISION, path):
         return f'; did you mean "git:{path}"?'
     return ""
+
+
+def _fixed_folder(path: str) -> str | None:
+    """Return the folder above the first wildcard of a glob, or None if the path has no wildcard."""
+    parts = path.split("/")
+    at = next((at for at, part in enumerate(parts) if not _WILDCARDS.isdisjoint(part)), None)
+    return None if at is None else "/".join(parts[:at]) or "."
 
 
 def top_of(start: str) -> str:
