@@ -106,7 +106,7 @@ class DomainTree:
             domain.nodes.append(node)
         self.paths[node.name] = tuple(path)
 
-    def renamed(self, topology: KaiTopology) -> DomainTree:
+    def rename(self, topology: KaiTopology) -> DomainTree:
         """Return the tree of another topology with the same levels. Both have the same domains."""
         tree = copy(self)
         tree.topology = topology
@@ -541,7 +541,7 @@ class ClusterState:
         """Return the tree of a topology. Topologies with equal levels, such as those of OSMO's pools, share one."""
         known = self._trees.get(topology.levels)
         if known is not None:
-            return known.renamed(topology)
+            return known.rename(topology)
         return self._trees.setdefault(topology.levels, DomainTree(topology, self.nodes))
 
     def total(self) -> Mapping[str, int]:
