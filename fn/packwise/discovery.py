@@ -252,12 +252,12 @@ def _last_keys(text: str) -> Mapping[str, Value]:
     return cast("Mapping[str, Value]", value) if isinstance(value, dict) else {}
 
 
-_TWICE = r"must stand once in its mapping$"
+_TWICE = r"^duplicate key "
 _DIRECTIVE = r"\{\{-?\s*[^{}\s]|\{%|%\{~?[ \t]*(?:if|for|else|endif|endfor)\b"
 """The start of a directive of Helm, Jinja or Terraform."""
 _BLOCK = r"^[ \t]*\$\{[^\n{}]+\}[ \t]*$"
 """A line that envsubst or Terraform replaces by others."""
-_ONLY_KYAML = r"must (?:stand once in its mapping|quote a text with \"\?\" within brackets)$"
+_ONLY_KYAML = r"^duplicate key |must quote a text with \"\?\" within brackets$"
 """Errors of texts that kustomize refuses and other tools read."""
 _TYPED = r"""^["']?(?:apiVersion|kind)["']?[ \t]*:"""
 _COMMENT = r"(^|[\s,{\[])(//|/\*)"

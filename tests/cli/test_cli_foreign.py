@@ -12,7 +12,7 @@ from tests.cli.calling import Call
 from tests.places import ROOT
 
 BROKEN = "kind: [\n"
-ADVICE = "--exclude GLOB leaves out a file of another tool [readable]"
+ADVICE = "if the file belongs to another tool, pass --exclude GLOB [readable]"
 COMMANDS = {
     "check .": "1 workload judged",
     "explain .": "PodCliqueSet inference/llm",

@@ -115,6 +115,6 @@ def test_a_file_of_a_commit_that_is_no_text_is_reported(call: Call, repository: 
         (
             "main:in/web/service.yaml",
             "readable",
-            "must be UTF-8; got byte 0xff at offset 3; --exclude GLOB leaves out a file of another tool",
+            "must be UTF-8; got byte 0xff at offset 3; if the file belongs to another tool, pass --exclude GLOB",
         )
     ]

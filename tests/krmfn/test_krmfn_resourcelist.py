@@ -246,7 +246,7 @@ REFUSED: list[tuple[str | bytes, str]] = [
     (HEAD + "items: x\n", '<stdin>:3:8: items must be a list; got "x"'),
     (HEAD + "items: {}\n", "<stdin>:3:8: items must be a list; got a mapping"),
     (HEAD + "items:\n- kind: A\n- x\n", '<stdin>:5:3: items[1] must be a mapping; got "x"'),
-    (HEAD + "items:\n- kind: A\n  kind: B\n", '<stdin>:5:3: key "kind" must stand once in its mapping'),
+    (HEAD + "items:\n- kind: A\n  kind: B\n", '<stdin>:5:3: duplicate key "kind"'),
     (b"kind: ResourceList\na: \xff\n", "<stdin>:2:4: must be UTF-8; got byte 0xff at offset 22"),
     (
         HEAD + "items: []\n---\nkind: X\n",

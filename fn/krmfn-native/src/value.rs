@@ -252,7 +252,7 @@ impl<'py> Builder<'py, '_> {
         };
         *awaited = Some(key);
         match repeated {
-            Some(name) => Err(self.error(node, &format!("key \"{name}\" must stand once in its mapping"))),
+            Some(name) => Err(self.error(node, &format!("duplicate key \"{name}\""))),
             None => Ok(()),
         }
     }

@@ -242,7 +242,7 @@ class _ValueBuilder:
         items = cast("dict[str, Value]", frame.items)
         # To kyaml a key `<<` that merges and one that is a string are the same.
         if key in items or (key == _MERGE and _MERGE_KEY in items) or (key == _MERGE_KEY and _MERGE in items):
-            raise self._error(event, f'key "{key if key != _MERGE_KEY else _MERGE}" must stand once in its mapping')
+            raise self._error(event, f'duplicate key "{key if key != _MERGE_KEY else _MERGE}"')
         items[key] = None
         frame.key = key
 

@@ -319,7 +319,7 @@ def _is_foreign_file(documents: Iterable[Document], error: FieldError, is_kustom
 
     kustomize accepts duplicate keys and uses the last one.
     """
-    if is_kustomization and "must stand once in its mapping" in error.message:
+    if is_kustomization and error.message.startswith("duplicate key "):
         return True
     return is_of_another_tool("".join([document.text for document in documents]))
 
@@ -507,11 +507,11 @@ def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
     return FieldError(error.id, error.path, error.message + _ADVICE, place)
 
 
-_JOINED = r'key "apiVersion" must stand once in its mapping'
+_JOINED = r'duplicate key "apiVersion"'
 _SEPARATE = '; if a second object starts here, separate the two with a line "---": cat joins files without one'
 """Files that are joined without a separator are one mapping."""
 
-_ADVICE = "; --exclude GLOB leaves out a file of another tool"
+_ADVICE = "; if the file belongs to another tool, pass --exclude GLOB"
 
 
 def _is_foreign(result: Result) -> bool:

@@ -180,7 +180,7 @@ def _unreadable(place: Place, filled: Filled, error: YamlError) -> Finding:
 
 
 def _duplicate(place: Place, filled: Filled, duplicate: Duplicate) -> Finding:
-    message = f'key "{duplicate.key}" must stand once in its mapping; OSMO takes the last: take the others out'
+    message = f'duplicate key "{duplicate.key}"; OSMO uses the last one: remove the others'
     finding = place.finding(DUPLICATE_KEY, message)
     return finding.replace(location=place.location_of(_line(filled, duplicate.line), duplicate.column))
 
