@@ -128,6 +128,10 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
     "preemption": ([job("train", 8, {REQUIRED: "example.com/block"}, gpus=4)], [workload("old", ["n0", "n4"])]),
     "slices": ([job("train", 7, {REQUIRED: "example.com/block", **SLICED}, gpus=2)], []),
     "order": ([job(name, 4, {REQUIRED: "example.com/block"}) for name in ("first", "second", "third")], []),
+    "unwritten": (
+        [job("train", 2, {}).replace("name: train, namespace: ml", "generateName: train-")],
+        [],
+    ),
     "priority": (
         [
             job("late", 4, {REQUIRED: "example.com/block"}),

@@ -261,7 +261,8 @@ def _where(gang: GangAnswer) -> str:
 
 
 def _name(gang: GangAnswer) -> str:
-    return f"{visible(gang.gang.namespace)}/{visible(gang.gang.name)}"
+    namespace, name = visible(gang.gang.namespace), visible(gang.gang.name)
+    return f"{namespace}/{name}" if namespace else name
 
 
 def _second(second: Second | None) -> Iterator[str]:

@@ -71,7 +71,7 @@ def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) 
         elif job.kind.integration is Integration.LEADER_WORKER_SET:
             queued += _replicas(job, release, priorities)
         else:
-            queued.append(_queued_job(job, job.item.name, job.sets, release, priorities))
+            queued.append(_queued_job(job, name_of(job.item), job.sets, release, priorities))
     for job in owners_of_queued(index):
         queued += _made_jobs(job, release, priorities)
     queued += [_pod_group(name, pods, release, priorities) for (_, name), pods in groups.items()]
@@ -79,22 +79,27 @@ def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) 
     return sorted(queued, key=lambda each: places.get(id(each.item), 0))
 
 
+def name_of(item: KubeObject) -> str:
+    """Return the name of an object, with xxxxx for the letters that the API server appends to a `generateName`."""
+    return item.name or f"{text_at(item.value, 'metadata', 'generateName')}xxxxx"
+
+
 def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
     """A Workload for each replica of a LeaderWorkerSet."""
     replicas = min(integer(job.item.get("spec.replicas"), 1), _MOST_REPLICAS)
     for number in range(replicas):
-        name = job.item.name if replicas == 1 else f"{job.item.name}-{number}"
+        name = name_of(job.item) if replicas == 1 else f"{name_of(job.item)}-{number}"
         yield _queued_job(job, name, job.sets, release, priorities)
 
 
 def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
     """The Workloads of the pods or the Job that an object makes: the pods of a Deployment are admitted one by one."""
     if job.kind.grouping is not Grouping.EACH_POD:
-        yield _queued_job(job, job.item.name, job.sets, release, priorities)
+        yield _queued_job(job, name_of(job.item), job.sets, release, priorities)
         return
     pods = min(sum([each.count for each in job.sets]), _MOST_REPLICAS)
     for number in range(pods):
-        name = job.item.name if pods == 1 else f"{job.item.name}-{number}"
+        name = name_of(job.item) if pods == 1 else f"{name_of(job.item)}-{number}"
         yield _queued_job(job, name, with_single_pods(job).sets, release, priorities)
 
 

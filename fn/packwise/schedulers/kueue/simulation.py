@@ -12,7 +12,7 @@ from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.allocate.scene import with_pod
 from packwise.schedulers.kueue.allocate.session import admit_jobs
 from packwise.schedulers.kueue.cluster import KueueObjects, is_waiting, objects_by_kind, read_scene
-from packwise.schedulers.kueue.jobs import JobPriorities, queued_jobs, unread_jobs
+from packwise.schedulers.kueue.jobs import JobPriorities, name_of, queued_jobs, unread_jobs
 from packwise.schedulers.kueue.reasons import Advisor, notes_of
 from packwise.schedulers.simulation import (
     ALLOCATED,
@@ -68,8 +68,10 @@ class KueueSimulation:
             for topology in source.topologies.by_name.values()
             for level in topology.topology.levels
         }
-        self.jobs = queued_jobs(items, self._release, _priorities(self._known))
         self.scene = read_scene(self._known)
+        jobs = queued_jobs(items, self._release, _priorities(self._known))
+        self.jobs = [self._with_namespace(job) for job in jobs]
+        self._unwritten = sum(bool(job.job.namespace and not job.item.namespace) for job in self.jobs)
         self._running = {
             index: workload for index, job in enumerate(self.jobs) if (workload := self._workload_of(job)) is not None
         }
@@ -78,6 +80,16 @@ class KueueSimulation:
         self._waiting = [index for index, job in enumerate(self.jobs) if index not in self._running and not job.lacking]
         self.notes = (*self._order_note(), *self._unplaced_notes(items.users.values()))
         self._uses: tuple[NodeUse, ...] = ()
+
+    def _with_namespace(self, job: QueuedJob) -> QueuedJob:
+        """Return the job in the namespace of its LocalQueue if the file has none and only one namespace has the queue.
+
+        `kubectl apply -n` and deliveries set the namespace of such a file.
+        """
+        namespaces = {each.namespace for each in self.scene.local_queues if each.name == job.job.queue}
+        if job.job.namespace or len(namespaces) != 1:
+            return job
+        return job.replace(job=job.job.replace(namespace=namespaces.pop()))
 
     def _workload_of(self, job: QueuedJob) -> Workload | None:
         """Return the cluster's Workload of an already admitted job, or None."""
@@ -117,6 +129,9 @@ class KueueSimulation:
                 f"{count_text(len(waiting), 'other Workload')} of the cluster wait for Kueue; that it may admit them "
                 "first is not counted"
             )
+        if self._unwritten:
+            verb = "is" if self._unwritten == 1 else "are"
+            yield f"{count_text(self._unwritten, 'job')} without a namespace {verb} placed in that of the LocalQueue"
         unread = unread_jobs(items, {id(job.item) for job in self.jobs})
         if unread:
             yield (
@@ -147,7 +162,7 @@ class KueueSimulation:
             scheduler_title="Kueue",
             namespace=job.job.namespace,
             name=job.job.name,
-            workload=job.item.name,
+            workload=name_of(job.item),
             queue=job.job.queue,
             pods=pods,
             gpus=sum(gpus_of(each.request) * each.count for each in job.job.sets),
@@ -275,7 +290,7 @@ class KueueSimulation:
         counts: dict[tuple[str, str], int] = {}
         for index in self._waiting:
             job = self.jobs[index]
-            key = (job.job.namespace, job.item.name)
+            key = (job.job.namespace, name_of(job.item))
             if key not in counts:
                 counts[key] = self._admitted.count_more(job.job, _MOST)
         return counts
