@@ -77,7 +77,7 @@ LIMITS: list[tuple[str, int, str]] = [
         "not all of its rules are checked for each object",
     ),
     ("`optMap` and `optFlatMap` of a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
-    ("characters of a template", MAX_TEMPLATE, "must have at most 1000000 characters to be filled in"),
+    ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),
     ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
     ("seconds of processor time of a template", confined.MAX_SECONDS, "it takes more than 5 seconds of processor time"),
     ("MiB that a template may take", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, goes too deep"),

@@ -99,7 +99,8 @@ REFUSED = {
     "(sarif=packwise.sarif)",
     "check in -o json=a -o sarif=a": 'packwise check: error: -o must name "a" once; give the others a file each '
     "(sarif=packwise.sarif)",
-    "check in --known k --write-findings w": "packwise check: error: --write-findings conflicts with --known: it writes all findings",
+    "check in --known k --write-findings w": "packwise check: error: --write-findings conflicts with --known: it "
+    "writes all findings",
     "check in --diff": "packwise check: error: --diff needs --fix",
     "check in --unsafe-fixes": "packwise check: error: --unsafe-fixes needs --fix",
     "check in --max-warnings -1": "packwise check: error: argument --max-warnings: must be a number from 0 on; "
@@ -128,7 +129,8 @@ REFUSED = {
     "schema Topologyrender": 'error: there is no schema "Topologyrender", known: "TopologyRender", "PodCliqueSet"; '
     'did you mean "TopologyRender"?',
     "schema --revision upstream": "error: --revision needs a kind: packwise schema PodCliqueSet --revision …",
-    "schema TopologyRender --revision upstream": "error: --revision needs PodCliqueSet: TopologyRender is the same for all releases",
+    "schema TopologyRender --revision upstream": "error: --revision needs PodCliqueSet: TopologyRender is the same for "
+    "all releases",
     "fn --validat": 'packwise fn: error: unrecognized arguments: --validat; did you mean "--validate"?',
     "doctor nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",

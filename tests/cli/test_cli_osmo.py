@@ -269,9 +269,14 @@ def test_the_pool_of_a_workflow_is_the_nearest(call: Call, tmp_path: Path) -> No
     rendered = call("render", "in", "-o", "out")
     near = call("render", "in/west", "in/east")
 
-    far = "none of them stands in its folder or above; the same holds for 1 more"
+    far = "no pool is in the folder of the workflow or above it"
     assert [(f["rule"], f["severity"], f["file"], f["message"]) for f in found] == [
-        ("osmo-pool-known", "warning", "in/other/train.yaml", f'must name one of the pools "east", "west": {far}')
+        (
+            "osmo-pool-known",
+            "warning",
+            "in/other/train.yaml",
+            f'{far}; name one of the pools "east", "west"; also for 1 more',
+        )
     ]
     assert (rendered.code, "1 error: nothing was written" in rendered.stderr) == (1, True)
     assert (near.code, "  queue: osmo-pool-osmo-workflows-west\n" in near.stdout) == (0, True)
@@ -286,8 +291,8 @@ def test_of_layers_of_values_the_whole_one_is_taken(call: Call, tmp_path: Path) 
 
     assert [(f["rule"], f["file"], f["path"], f["message"]) for f in found] == [(
         "osmo-pool-values", "in/a.yaml", "services.configs.pools.gpu",
-        'must be the only pool "gpu" in Helm values; the one at in/b.yaml:1:30 configuration.pools.gpu is taken: give '
-        "packwise the values of one release, merged as Helm does it",
+        'duplicate pool "gpu" in Helm values; packwise uses in/b.yaml:1:30 configuration.pools.gpu. '
+        "Pass the merged values of one release",
     )]  # fmt: skip
 
 
@@ -296,7 +301,7 @@ def test_a_template_may_leave_no_workflow(call: Call, tmp_path: Path) -> None:
 
     (found,) = [f for f in call("check", "in", "-o", "json").findings if f["severity"] == "error"]
 
-    message = 'must be a mapping with `workflow`, once it is filled in; got "workflow:a"'
+    message = 'the filled-in template must be a mapping with `workflow`; got "workflow:a"'
     assert (found["rule"], found["line"], found["message"]) == ("osmo-template", 1, message)
 
 

@@ -88,7 +88,7 @@ def missing(folder: Path) -> list[tuple[str, str, str, str]]:
     ]
 
 
-ANYWAY = 'all of the group must be in one "rack" anyway, which is within it'
+ANYWAY = 'the whole group must be in one "rack" anyway, a finer level'
 RESOURCE = "train.yaml workflow.resources.default"
 OSMO: dict[str, tuple[dict[str, str], list[tuple[str, str, str, str]]]] = {
     "one level, and nothing that is missing": ({"train": workflow("key: rack")}, []),
@@ -136,7 +136,7 @@ OSMO: dict[str, tuple[dict[str, str], list[tuple[str, str, str, str]]]] = {
             (
                 f"{RESOURCE}.nodesExcluded",
                 'nodesExcluded of resource "default"',
-                "OSMO keeps pods off these nodes when it submits the workflow; the pods rendered here do not",
+                "OSMO excludes these nodes when it submits the workflow; the rendered pods do not exclude them",
                 "",
             )
         ],
@@ -147,7 +147,7 @@ OSMO: dict[str, tuple[dict[str, str], list[tuple[str, str, str, str]]]] = {
             (
                 "train.yaml workflow.labels[osmo.pool]",
                 "label osmo.pool",
-                "OSMO's own label of that name counts",
+                "OSMO's own label has the same name and wins",
                 "give it another key",
             )
         ],
@@ -158,7 +158,7 @@ OSMO: dict[str, tuple[dict[str, str], list[tuple[str, str, str, str]]]] = {
             (
                 "pool.yaml pools.gpu.common_pod_template",
                 'pod templates "user, ctrl" of the pool',
-                "OSMO lays them over pods when it submits the workflow; what they say is not among the input",
+                "OSMO merges them into pods when it submits the workflow; the input does not contain them",
                 "",
             )
         ],

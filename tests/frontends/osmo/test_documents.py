@@ -167,8 +167,8 @@ BELOW, DROP = "put it below `workflow`", "drop it"
 @pytest.mark.parametrize(("text", "path", "place", "end"), [
     *[(f"{flow()}{key}: []\n", key, (5, 1), BELOW) for key in ("resources", "groups", "tasks", "timeout", "labels")],
     (f"{flow()}pools: []\n", "pools", (5, 1), DROP),
-    (f"{flow()}version: 2\nversion: 2\n", "version", (5, 1), '"version" is there twice: put both together'),
-    ('{"workflow": {name: w}}', "workflow", (1, 2), "OSMO looks for that line"),
+    (f"{flow()}version: 2\nversion: 2\n", "version", (5, 1), 'duplicate section "version"; merge the two'),
+    ('{"workflow": {name: w}}', "workflow", (1, 2), "OSMO searches for that line"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_section_stands_at_its_key(text: str, path: str, place: tuple[int, int], end: str) -> None:
     (found,) = [each for each in rendered(POOL, text).results if each.tags["rule"] == "osmo-sections"]

@@ -187,8 +187,8 @@ def _unnamed_release(settings: TopologyRender, items: Sequence[KubeObject]) -> I
     """Yield the note that no release is named."""
     if settings.dynamo.release is None:
         message = (
-            f"is rendered as Dynamo {NEWEST.name}, the newest release that packwise knows; name yours as "
-            "`dynamo.release` in the TopologyRender"
+            f"Dynamo release not set; assuming {NEWEST.name}, the newest one that packwise knows. Set `dynamo.release` "
+            "in the TopologyRender"
         )
         yield Finding.of(UNNAMED, items[0], (), message)
 
@@ -274,7 +274,7 @@ class _GraphJudge:
             message = f'must be one of {list_known((ALPHA, BETA))}; got "{version}"'
             yield Finding.of(VERSION, item, ("apiVersion",), message)
         elif version == BETA and not self._release.serves_v1beta1:
-            message = f'must be "{ALPHA}": Dynamo {self._release.name} serves no other version; got "{version}"'
+            message = f'Dynamo {self._release.name} serves only "{ALPHA}"; got "{version}"'
             yield Finding.of(VERSION, item, ("apiVersion",), message)
 
     def _subject(self, item: KubeObject, graph: Graph) -> Subject:
@@ -305,11 +305,11 @@ class _GraphJudge:
         annotations = subject.graph.annotations
         provider = annotations.get(PROVIDER, "")
         if provider not in ("", "grove"):
-            return f'becomes no PodCliqueSet: its workloads are of the provider "{provider}"'
+            return f'the operator makes no PodCliqueSet: the provider of the workloads is "{provider}"'
         if annotations.get("nvidia.com/enable-grove", "").lower() == "false":
-            return "becomes no PodCliqueSet: its annotation nvidia.com/enable-grove opts out"
+            return "the operator makes no PodCliqueSet: the annotation nvidia.com/enable-grove opts out"
         if not subject.settings.grove:
-            return "becomes no PodCliqueSet: `dynamo.grove` of the TopologyRender says that Grove is off"
+            return "the operator makes no PodCliqueSet: `dynamo.grove` of the TopologyRender disables Grove"
         return ""
 
     def _excess(self, item: KubeObject, graph: Graph) -> Iterable[Finding]:
@@ -327,7 +327,10 @@ class _GraphJudge:
         derived = derive_set(item, subject.graph, trace, self._release, self._settings, source=source)
         live = self._inventory.items.users.get(identity(derived.item.value))
         if live is not None:
-            message = f'has its PodCliqueSet "{subject.set_name}" in the input ({place_text(live)}); that is rendered'
+            message = (
+                f'packwise renders the PodCliqueSet "{subject.set_name}" of the input ({place_text(live)}) '
+                "instead of a preview"
+            )
             findings.append(Finding.of(LIVE, item, ("metadata", "name"), message))
             return _GraphJudgement(item, tuple(findings))
         return _GraphJudgement(item, tuple(findings), derived)
@@ -357,8 +360,8 @@ def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]
             apart.append(each)
             continue
         message = (
-            f'becomes the PodCliqueSet "{each.derived.item.name}", and so does '
-            f"{before.source} ({before.workload.location()}); rename one of the two"
+            f'{before.source} ({before.workload.location()}) becomes the same PodCliqueSet "{each.derived.item.name}"; '
+            "rename one of the two"
         )
         finding = Finding.of(CLASH, each.item, ("metadata", "name"), message)
         apart.append(_GraphJudgement(each.item, (*each.findings, finding)))
@@ -380,9 +383,7 @@ def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
     for path in paths:
         scalar = item.get(path)
         if isinstance(scalar, str) and is_placeholder(scalar):
-            message = (
-                "holds `${…}`, `{{…}}` or `<…>` where the graph says its shape; render what comes of filling it in"
-            )
+            message = "the graph contains placeholders (`${…}`, `{{…}}` or `<…>`); fill them in, then render the result"
             return Finding.of(TEMPLATED, item, path, message)
     return None
 

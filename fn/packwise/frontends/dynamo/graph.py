@@ -151,7 +151,7 @@ def _unknown_field(path: FieldPath, owner: Object, *, is_alpha: bool) -> Problem
         hint = "; the topology of a component is that of the graph"
     else:
         hint = known_names(key, sorted(owner.fields))
-    message = f'is no field of this version that packwise knows, and the API server drops those; got "{key}"{hint}'
+    message = f'the API server drops the unknown field "{key}"{hint}'
     return Problem(path, message, effect=Effect.UNKNOWN)
 
 

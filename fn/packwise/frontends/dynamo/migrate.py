@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Step
 
 _HOMELESS = {
-    "ingress": "v1beta1 has no such field; write the Ingress as an object of its own, and take this out",
-    "frontendSidecar": "v1beta1 names a container of the pod template instead; write that, and take this out",
+    "ingress": "v1beta1 has no such field; write the Ingress as a separate object, and remove this",
+    "frontendSidecar": "v1beta1 names a container of the pod template instead; write the container, and remove this",
 }
 _SPEC = {"services": "components", "envs": "env"}
 _IN_PLACE = "must be written in block style, an entry on each line, without anchors and aliases, to be moved"
@@ -66,11 +66,11 @@ def _refuse_homeless(item: KubeObject) -> None:
         for key, reason in _HOMELESS.items():
             if mapping(service).get(key) is not None:
                 raise item.error(
-                    ("spec", "services", name, key), f"must go before the rest can move: {reason}", key=True
+                    ("spec", "services", name, key), f"must be removed before the migration: {reason}", key=True
                 )
     for index, claim in enumerate(mappings_in_place(spec.get("pvcs"))):
         if claim.get("create") is True:
-            message = "must go before the rest can move: v1beta1 makes no claims; write a PersistentVolumeClaim"
+            message = "must be removed before the migration: v1beta1 makes no claims; write a PersistentVolumeClaim"
             raise item.error(("spec", "pvcs", index, "create"), message)
     if item.source.root:
         raise item.error((), "must be a document of its own to be moved to v1beta1")
@@ -90,7 +90,7 @@ def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
     after = Graph.read(value, is_alpha=False)
     shapes = [shape_of(graph, NEWEST, Dynamo()).value for graph in (before, after)]
     if not same(shapes[0], shapes[1]):
-        raise item.error(("spec",), "must become the same PodCliqueSet as v1beta1, and does not; move it by hand")
+        raise item.error(("spec",), "the graph becomes another PodCliqueSet as v1beta1; migrate it by hand")
 
 
 class _BlockEntry(Record):

@@ -123,7 +123,7 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
         return None, [*_sections_of_text(place, text), _unreadable(place, filled, error)]
     if not isinstance(read.value, dict) or "workflow" not in read.value:
         line = next((section.line for section in sections(text) if section.key == "workflow"), 1)
-        absent = Unfilled(f"must be a mapping with `workflow`, once it is filled in; got {describe(read.value)}", line)
+        absent = Unfilled(f"the filled-in template must be a mapping with `workflow`; got {describe(read.value)}", line)
         return None, list(_sections_of_text(place, text)) or [_unfilled_finding(place, absent)]
     findings = [_duplicate(place, filled, each) for each in read.duplicates]
     if filled.lines or read.duplicates:
@@ -198,7 +198,7 @@ def _read_embedded(place: Place, fill_in: FillIn) -> tuple[Raw | None, list[Find
         return None, [Finding.of(DOCUMENT, place.item, ("metadata", "labels", LABEL), message)]
     if not place.embedded or not isinstance(text, str):
         count = len(text) if isinstance(text, dict) else 0
-        message = f"must hold the {kind} config under one key, as a text; got {count} keys"
+        message = f"must have one key with the {kind} config as a string; got {count} keys"
         return None, [Finding.of(DOCUMENT, place.item, ("data",), message)]
     return _embedded_workflow(place, text, fill_in) if kind == "workflow" else _embedded_pools(place, text)
 
@@ -243,9 +243,7 @@ def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
             findings += _schema_findings(error, place, value, Stage.CONFIG)
         else:
             if name is None and not model.name:
-                findings.append(
-                    place.below("name").finding(SCHEMA, "must be given: a pool by itself has its name here")
-                )
+                findings.append(place.below("name").finding(SCHEMA, "must be set: it is the name of a single pool"))
                 continue
             pool = read_pool(model.name if name is None else name, place, model, backends)
             pools.append(pool.replace(layered=layered))

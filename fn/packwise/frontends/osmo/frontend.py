@@ -185,7 +185,7 @@ def _tokens(workflow: Workflow) -> Iterator[Finding]:
     """The first of the tokens that the pods of a workflow have."""
     for task in workflow.tasks():
         if any("{{" in text for text in (task.image, *task.command, *task.args, *task.environment.values())):
-            message = "holds `{{…}}`, which OSMO fills in while the workflow runs; its pod has it as it stands"
+            message = "OSMO fills in `{{…}}` only while the workflow runs; the rendered pod contains it unchanged"
             yield workflow.at(task.path).finding(TOKEN, message)
             return
 
@@ -213,7 +213,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
         if reason is not None and not (broken and reason.rule is POOL_KNOWN):
             unsettled.setdefault(reason, []).append(workflow)
     for reason, alike in unsettled.items():
-        others = f"; the same holds for {len(alike) - 1} more" if len(alike) > 1 else ""
+        others = f"; also for {len(alike) - 1} more" if len(alike) > 1 else ""
         finding = alike[0].at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
         # What does not depend on the pool is checked all the same; a render would lack the workflow.
         is_left_out = reason.rule is POOL_KNOWN
@@ -223,15 +223,15 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
 def _unsettled_reason(near: list[OsmoPool], known: list[str]) -> _Unsettled | None:
     """Return the finding about a workflow without a pool name and with the pools `near`, or None if one is near."""
     if not known:
-        message = "must come with the config of its pool: there is no OSMO pool among the input"
+        message = "the input has no OSMO pool; add the config of the workflow's pool"
         return _Unsettled(POOL_KNOWN, message)
     if not near:
-        message = f"must name one of the pools {list_known(known)}: none of them stands in its folder or above"
+        message = f"no pool is in the folder of the workflow or above it; name one of the pools {list_known(known)}"
         return _Unsettled(POOL_KNOWN, message)
     if len(near) == 1:
         return None
     names = list_known([pool.name for pool in near])
-    message = f'must name one of the pools {names}; without `pool` it is rendered for the first, "{near[0].name}"'
+    message = f'the workflow names no pool; packwise uses the first of {names}, "{near[0].name}". Set `pool`'
     return _Unsettled(POOL_CHOSEN, message)
 
 

@@ -56,12 +56,12 @@ def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
             yield from _unused_resource(workflow, resource)
         elif resource.nodes_excluded:
             origin = Origin(workflow.at((*resource.path, "nodesExcluded")), _POD)
-            why = "OSMO keeps pods off these nodes when it submits the workflow; the pods rendered here do not"
+            why = "OSMO excludes these nodes when it submits the workflow; the rendered pods do not exclude them"
             yield Omission(origin, f'nodesExcluded of resource "{name}"', why, "")
     yield from _labels(plan, workflow)
     if pool.templates:
         asked = f'pod template{"" if len(pool.templates) == 1 else "s"} "{", ".join(pool.templates)}" of the pool'
-        why = "OSMO lays them over pods when it submits the workflow; what they say is not among the input"
+        why = "OSMO merges them into pods when it submits the workflow; the input does not contain them"
         yield Omission(Origin(pool.place.below("common_pod_template"), _POD), asked, why, "")
 
 
@@ -83,7 +83,7 @@ def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
         kind = "required" if requirement.required else "preferred"
         finer = bounds.required.domain if bounds.required is not None else ""
         if finer and submission.pool.key_names.index(finer) > step.level:
-            why, remedy = f'all of the group must be in one "{finer}" anyway, which is within it', ""
+            why, remedy = f'the whole group must be in one "{finer}" anyway, a finer level', ""
         else:
             why = f'a constraint of KAI prefers one level, and "{stated[-1]}" is the finest'
             remedy = f'require "{key}", or leave "{stated[-1]}" out'
@@ -115,4 +115,4 @@ def _labels(plan: WorkloadPlan, workflow: Workflow) -> Iterator[Omission]:
     for key, value in workflow.labels.items() if carried else ():
         if carried.get(key) != value:
             origin = Origin(workflow.at(("workflow", "labels", key)), _POD)
-            yield Omission(origin, f"label {key}", "OSMO's own label of that name counts", "give it another key")
+            yield Omission(origin, f"label {key}", "OSMO's own label has the same name and wins", "give it another key")

@@ -84,13 +84,13 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
         elif key in seen:
             yield problem_at(
                 place.below(key),
-                f'must stand once; "{key}" is there twice: put both together',
+                f'duplicate section "{key}"; merge the two',
                 f'Duplicate top-level key "{key}" found in the workflow spec.',
                 at_key=True,
             )
         seen.add(key)
     if "workflow" not in seen:
-        message = "must start a line of its own, without quotes or braces around it: OSMO looks for that line"
+        message = "must start a line, without quotes or braces around it: OSMO searches for that line"
         yield problem_at(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
 
 
@@ -104,9 +104,9 @@ def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
             at = place.below(*path, "files", index, "localpath")
             if "contents" in entry:
                 text = "Files tag dont support contents and localpath together"
-                yield problem_at(at, "must not stand beside `contents`; take one of the two out", text, at_key=True)
+                yield problem_at(at, "conflicts with `contents`; remove one of the two", text, at_key=True)
             elif not isinstance(entry["localpath"], str):
-                yield problem_at(at, "must be the path of a file, from the folder of the workflow's own file on")
+                yield problem_at(at, "must be the path of a file, relative to the folder of the workflow's file")
 
 
 def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
@@ -125,11 +125,11 @@ def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     groups, tasks = bool(workflow.get("groups")), bool(workflow.get("tasks"))
     if groups and tasks:
         text = "Value error, Cannot use both groups and tasks in the same workflow."
-        message = "must not stand beside `groups`; put these tasks into groups of their own"
+        message = "conflicts with `groups`; move these tasks into groups"
         yield problem_at(place.below("workflow", "tasks"), message, text, at_key=True)
     if not groups and not tasks:
         text = "Value error, Workflows need to have at least one group or one task."
-        yield problem_at(place.below("workflow"), "must hold at least one group, or at least one task", text)
+        yield problem_at(place.below("workflow"), "must have at least one group or task", text)
 
 
 def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
@@ -141,8 +141,8 @@ def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
             there = place.below(*first[same], "name").description
             yield problem_at(
                 place.below(*path, "name"),
-                f'must differ from all other names of tasks and groups; got "{name}" again ({there}), '
-                "upper case and - or _ do not count; rename one of them",
+                f'duplicate name "{name}" ({there}); OSMO ignores case, and treats - and _ as equal. Rename one of the '
+                "two",
                 f'Value error, Multiple tasks/groups have the same name: "{same}". Note that names are not case '
                 'sensitive and we consider "-" and "_" the same. For example, "Group_1" and "group-1" are considered '
                 "the same name.",
@@ -234,10 +234,7 @@ def _pool_once(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
     for pool in pools:
         before = first.setdefault(pool.name, pool)
         if before is not pool and not (before.layered and pool.layered):
-            message = (
-                f'must be the only pool "{pool.name}"; it also stands at {before.place.description}; '
-                "remove or rename one"
-            )
+            message = f'duplicate pool "{pool.name}", also in {before.place.description}; remove or rename one'
             yield problem_at(pool.place, message)
 
 
@@ -247,8 +244,8 @@ def _values(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
         other = taken[pool.name]
         if other is not pool and other.layered and pool.layered:
             message = (
-                f'must be the only pool "{pool.name}" in Helm values; the one at '
-                f"{other.place.description} is taken: give packwise the values of one release, merged as Helm does it"
+                f'duplicate pool "{pool.name}" in Helm values; packwise uses {other.place.description}. Pass the '
+                "merged values of one release"
             )
             yield problem_at(pool.place, message)
 
@@ -271,8 +268,8 @@ def _scheduler(at: PoolAt) -> Iterator[ProblemAt]:
     if pool.keys and kind is not None and kind not in _KAI:
         yield problem_at(
             pool.place.below("topology_keys"),
-            f'must be empty: backend "{pool.backend_name}" uses the scheduler "{kind}", and only KAI has topologies; '
-            "take the keys out, or move the pool to a backend with KAI",
+            f'must be empty: backend "{pool.backend_name}" uses the scheduler "{kind}", but only KAI has topologies. '
+            "Remove the keys, or move the pool to a backend with KAI",
             f'Topology keys cannot be set for pool "{pool.name}" because backend "{pool.backend_name}" uses scheduler '
             f'"{kind}" which does not support topology constraints',
             at_key=True,
@@ -284,8 +281,8 @@ def _keys(at: PoolAt) -> Iterator[ProblemAt]:
     for index, key in enumerate(names):
         if key in names[:index]:
             message = (
-                f'must be unique among the topology keys; got "{key}" again (topology_keys[{names.index(key)}]): OSMO '
-                "would take the last label for workflows, and both for the Topology"
+                f'duplicate topology key "{key}" (topology_keys[{names.index(key)}]): OSMO uses the last label for '
+                "workflows, and both for the Topology"
             )
             yield problem_at(at.pool.place.below("topology_keys", index, "key"), message)
 
@@ -299,8 +296,8 @@ def _order(at: PoolAt) -> Iterator[ProblemAt]:
             continue
         if above is not None and breadth < above[0]:
             message = (
-                f'must stand above "{above[1]}": keys go from the broadest level to the finest, and "{key.label}" is '
-                "broader by its name"
+                f'must be above "{above[1]}": keys go from the broadest level to the finest, and the name '
+                f'"{key.label}" is broader'
             )
             yield problem_at(at.pool.place.below("topology_keys", index, "label"), message)
         elif above is None or breadth > above[0]:
@@ -400,8 +397,8 @@ def _name_once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
         before = first.setdefault(workflow.name, workflow)
         if before is not workflow:
             message = (
-                f'must be the only workflow "{workflow.name}"; it also stands at {before.place.description}; '
-                "rename one: in Git there is no number behind the name"
+                f'duplicate workflow "{workflow.name}", also in {before.place.description}; rename one, because Git '
+                "has no workflow numbers"
             )
             yield problem_at(workflow.at(("workflow", "name")), message)
 
@@ -487,8 +484,8 @@ def _gpus(at: Submission) -> Iterator[ProblemAt]:
         if wanted > guarantee:
             yield problem_at(
                 at.workflow.at(group.path),
-                f'must not ask for more than the {guarantee} GPUs that pool "{at.pool.name}" guarantees; it asks for '
-                f"{wanted}: make the group smaller, or submit it with `osmo: {{priority: LOW}}`",
+                f'the group requests {wanted} GPUs, but pool "{at.pool.name}" guarantees {guarantee}. Make the group '
+                f"smaller, or submit it with `osmo: {{priority: LOW}}`",
                 f"Pool {at.pool.name} has {guarantee} GPUs guaranteed for NORMAL/HIGH priority workflows and group "
                 f"{group.name} requires {wanted} GPUs. Higher gpu counts must be submitted with LOW priority",
             )
@@ -507,8 +504,8 @@ def _key_sets(at: Submission) -> Iterator[ProblemAt]:
     (known, task), (other, unlike) = list(first.items())[:2]
     yield problem_at(
         at.workflow.at((*unlike.path, "resource")),
-        f'must ask for the topology keys that task "{task.name}" asks for ({", ".join(known)}); got '
-        f"{', '.join(other)}: ask for the same keys in all tasks, or set `osmo: {{keySets: Pad}}`",
+        f'the topology keys {", ".join(other)} differ from task "{task.name}" ({", ".join(known)}). Request the same '
+        f"keys in all tasks, or set `osmo: {{keySets: Pad}}`",
         "Topology validation failed: All tasks must use the same topology keys. Found different key sets: "
         f"{[', '.join(keys) for keys in sorted(first)]}. Either all tasks should have topology requirements with the "
         "same keys, or no tasks should have topology requirements.",
@@ -544,8 +541,9 @@ def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
         if any(asking) and not all(asking):
             bound, free = tasks[asking.index(True)], tasks[asking.index(False)]
             message = (
-                f'must have topology requirements, as task "{bound.name}" of its group has: OSMO would not say where '
-                "its pod belongs; give it the same keys, move it to another group, or set `osmo: {keySets: Pad}`"
+                f'the task has no topology requirements, but task "{bound.name}" of its group has. OSMO would not '
+                "place its pod in a subgroup. Add the same keys, move it to another group, or set `osmo: "
+                f"{{keySets: Pad}}`"
             )
             yield problem_at(at.workflow.at(free.path), message)
 
@@ -557,10 +555,7 @@ def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
         for index, requirement in enumerate(resource.topology):
             before = first.setdefault(requirement.key, requirement)
             if before != requirement:
-                message = (
-                    f'must stand once among the topology keys of a resource; got "{requirement.key}" again, which says '
-                    "something else; keep one of the two"
-                )
+                message = f'duplicate topology key "{requirement.key}" with another value; keep one of the two'
                 yield problem_at(at.workflow.at((*resource.path, "topology", index, "key")), message)
 
 
@@ -589,8 +584,8 @@ def _conflict(at: Submission, task: Task, other: Task, key: str) -> ProblemAt:
     words = ["required" if each.required else "preferred" for each in at.topology(other) if each.key == key]
     return problem_at(
         at.workflow.at((*path, "requirementType")),
-        f'must be "{words[0]}" as in resource "{other.resource}": tasks "{other.name}" and "{task.name}" share '
-        f"this {key} group, which is one or the other; name another `group`, or make both alike",
+        f'must be "{words[0]}", as in resource "{other.resource}": tasks "{other.name}" and "{task.name}" share this '
+        f"{key} group. Name another `group`, or make both equal",
     )
 
 
@@ -618,8 +613,8 @@ def _clashes(at: Submission) -> Iterator[ProblemAt]:
         index = next(index for index, each in enumerate(at.topology(empty.task)) if each.key == key)
         yield problem_at(
             at.workflow.at((*at.workflow.resources[empty.task.resource].path, "topology", index, "group")),
-            f'must not lead to a name that others lead to: joined by dashes, groups of task "{empty.task.name}" are '
-            "those of another task, and OSMO fails on it; rename the group, or set `osmo: {keySets: Pad}`",
+            f'the group names of task "{empty.task.name}", joined by dashes, equal the group names of another task, '
+            f"and OSMO fails. Rename the group, or set `osmo: {{keySets: Pad}}`",
         )
 
 

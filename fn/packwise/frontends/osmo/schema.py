@@ -411,10 +411,10 @@ def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[
 def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
     """Return the message about a field: the requirement, the value, the fix. `kind` and `text` are pydantic's."""
     if kind == "missing":
-        return f"must be given: `{path[-1]}` is required"
+        return f"`{path[-1]}` is required"
     if kind == "extra_forbidden":
         suggestion = closest(str(path[-1]), _known_fields(path))
-        return f"must be a known field; take it out, or correct its name{suggestion}"
+        return f"unknown field; remove it, or correct its name{suggestion}"
     if kind in _TYPES:
         hint = "; put it in quotes" if kind == "string_type" and isinstance(value, (int, float)) else ""
         return f"must be {_TYPES[kind]}; got {describe(value)}{hint}"

@@ -177,7 +177,7 @@ def fill(text: str, values: Mapping[str, Value], account: Account | None = None)
     if workflow is None or not _has_markers(replace_tokens(workflow.text, lambda _: "")):
         return Filled(text)
     if len(text) > MAX_TEMPLATE:
-        return Unfilled(f"must have at most {MAX_TEMPLATE} characters to be filled in", workflow.line)
+        return Unfilled(f"the template has more than {MAX_TEMPLATE} characters", workflow.line)
     defaults = _default_values(by_key.get("default-values"))
     if isinstance(defaults, Unfilled):
         return defaults
@@ -200,7 +200,9 @@ def _default_values(section: TextSection | None) -> Mapping[str, Value] | Unfill
     try:
         read = read_as_osmo(section.text).value
     except YamlError as error:
-        return Unfilled(f"must be YAML before anything is filled in: {error.message}", section.line + error.line - 1)
+        return Unfilled(
+            f"the template is not YAML before it is filled in: {error.message}", section.line + error.line - 1
+        )
     values = read.get("default-values") if isinstance(read, dict) else None
     if values is None or values == {}:
         return {}
@@ -225,7 +227,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
     try:
         done = call_confined(partial(answer_of, text, {**values, **kept}))
     except ConfinedError as error:
-        return Unfilled(f"must be filled in by a process with limits: {error}", workflow.line)
+        return Unfilled(f"packwise cannot fill in the template in a process with limits: {error}", workflow.line)
     answer = None if done.answer is None else read_answer(done.answer, last)
     account.spend(done.seconds, 0 if answer is None or isinstance(answer, Failure) else len(answer.text))
     if isinstance(answer, Failure):
@@ -233,8 +235,8 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
     # Whichever limit it meets first, on whatever machine: it is one answer.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
-            f"must be a template that can be filled in: it takes more than {MAX_SECONDS} seconds of processor time or "
-            f"{MAX_MEMORY >> 20} MiB of memory, goes too deep, or becomes more than {MAX_TEMPLATE} characters",
+            f"cannot fill in the template: it needs more than {MAX_SECONDS} seconds of processor time or "
+            f"{MAX_MEMORY >> 20} MiB of memory, is nested too deep, or becomes more than {MAX_TEMPLATE} characters",
             workflow.line,
         )
     lines = (*range(1, workflow.line), *(before + line for line in answer.lines))
@@ -242,9 +244,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
 
 
 def _fill_failure(failure: Failure, workflow: TextSection) -> Unfilled:
-    message = (
-        _unset(failure.missing) if failure.missing else f"must be a template that can be filled in: {failure.message}"
-    )
+    message = _unset(failure.missing) if failure.missing else f"cannot fill in the template: {failure.message}"
     own = None if failure.error is None else f"Jinja substitution failure: {failure.error}"
     column = _column(workflow.text, failure.line, failure.missing)
     return Unfilled(message, workflow.line - 1 + failure.line, own, column)
@@ -288,6 +288,6 @@ def _unset(names: tuple[str, ...]) -> str:
     listed = ", ".join([f"`{name}`" for name in names])
     noun, them = ("variable", "it") if len(names) == 1 else ("variables", "them")
     return (
-        f"must have a value for the {noun} {listed}: add {them} to `default-values`, or set {them} with {options}, or "
-        "with `osmo: {values: …}` in a TopologyRender"
+        f"no value for the {noun} {listed}. Add {them} to `default-values`, or set {them} with {options} or with "
+        f"`osmo: {{values: …}}` in a TopologyRender"
     )

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits"),
 ]
 
-START = "must be a template that can be filled in: "
+START = "cannot fill in the template: "
 EXCEEDED = START + (
     "it takes more than 1 seconds of processor time or 128 MiB of memory, goes too deep, or becomes more than "
     "1000000 characters"

@@ -83,23 +83,23 @@ def test_what_osmo_fills_in_while_a_workflow_runs_stays() -> None:
 
 @pytest.mark.parametrize(("text", "line", "column", "message"), [
     ("  name: {{ a }}\n  args: [{{ b }}, {{ a }}]\n", 2, 12,
-     "must have a value for the variables `a`, `b`: add them to `default-values`, or set them with --set a=VALUE "
-     "--set b=VALUE, or with `osmo: {values: …}` in a TopologyRender"),
+     "no value for the variables `a`, `b`. Add them to `default-values`, or set them with --set "
+     "a=VALUE --set b=VALUE or with `osmo: {values: …}` in a TopologyRender"),
     ("  name: {{ d | default('q') }}\n  args: {{ e is defined }} {{ k }}\n", 3, 31,
-     "must have a value for the variable `k`: add it to `default-values`, or set it with --set k=VALUE, "
-     "or with `osmo: {values: …}` in a TopologyRender"),
-    ("  name: {{ v.x }}\n", 2, 1, "must be a template that can be filled in: 'dict object' has no attribute 'x'"),
+     "no value for the variable `k`. Add it to `default-values`, or set it with --set k=VALUE or "
+     "with `osmo: {values: …}` in a TopologyRender"),
+    ("  name: {{ v.x }}\n", 2, 1, "cannot fill in the template: 'dict object' has no attribute 'x'"),
     ("  name: {{ v\n  args: x\n", 3, 1,
-     "must be a template that can be filled in: expected token 'end of print statement', got 'args'"),
-    ("  name: {% if v %}\n", 2, 1, "must be a template that can be filled in: Unexpected end of template. Jinja was "
-     "looking for the following tags: 'elif' or 'else' or 'endif'. The innermost block that needs to be closed is "
-     "'if'."),
-    ("  name: {{ 1 / 0 }}\n", 2, 1, "must be a template that can be filled in: division by zero"),
+     "cannot fill in the template: expected token 'end of print statement', got 'args'"),
+    ("  name: {% if v %}\n", 2, 1, "cannot fill in the template: Unexpected end of template. Jinja was looking for the "
+                                   "following tags: 'elif' or 'else' or 'endif'. The innermost block that needs to be "
+                                   "closed is 'if'."),
+    ("  name: {{ 1 / 0 }}\n", 2, 1, "cannot fill in the template: division by zero"),
     ("  args:\n  - {% include 'x' %}\n", 3, 1,
-     "must be a template that can be filled in: it has `include`, which packwise does not fill in"),
+     "cannot fill in the template: it has `include`, which packwise does not fill in"),
     ("  name: {{ v }}\ndefault-values: [1]\n", 3, 1, "must be a mapping of variables to values"),
     ("  name: {{ v }}\ndefault-values:\n  a: [\n", 5, 1,
-     "must be YAML before anything is filled in: did not find expected node content (while parsing a flow node)"),
+     "the template is not YAML before it is filled in: did not find expected node content (while parsing a flow node)"),
 ])  # fmt: skip
 def test_what_cannot_be_filled_in_is_reported_at_its_line(text: str, line: int, column: int, message: str) -> None:
     unfilled = fill(f"workflow:\n{text}", {"v": {}})
@@ -164,7 +164,7 @@ def test_a_long_template_is_refused() -> None:
     unfilled = fill("workflow:\n  name: {{ a }}\n" + "# x" * 400_000, {"a": 1})
 
     assert isinstance(unfilled, Unfilled)
-    assert unfilled.message == "must have at most 1000000 characters to be filled in"
+    assert unfilled.message == "the template has more than 1000000 characters"
 
 
 def test_values_of_the_command_line_are_read_as_osmo_reads_them() -> None:

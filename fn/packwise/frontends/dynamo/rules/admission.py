@@ -127,21 +127,21 @@ def _names(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         path, name = component.path("name"), component.name
         if len(name) > _NAME_LENGTH or not _NAME.fullmatch(name):
-            message = f'must have 1 to {_NAME_LENGTH} letters, digits and dashes, no dash first or last; got "{name}"'
+            message = (
+                f'must have 1 to {_NAME_LENGTH} letters, digits and dashes, without a dash at either end; got "{name}"'
+            )
             yield Problem(path, message, stage=Stage.SCHEMA)
             continue
         first = names.setdefault(component.lower, component)
         if first is not component:
-            message = (
-                f'must differ from "{first.name}" in more than case: Grove\'s names are in lower case; got "{name}"'
-            )
+            message = f'"{name}" and "{first.name}" become the same name in Grove, which uses lower case'
             text = "component names must be unique case-insensitively"
             yield Problem(path, message) if at.graph.is_alpha else by_api_server(path, message, text)
             continue
         for clique in clique_names(component):
             other = cliques.setdefault(clique, component)
             if other is not component:
-                yield Problem(path, f'becomes a clique "{clique}", and so does "{other.name}"; rename one of the two')
+                yield Problem(path, f'"{other.name}" becomes the same clique, "{clique}"; rename one of the two')
 
 
 def _types(at: Subject) -> Iterator[Problem]:
@@ -161,10 +161,10 @@ def _counts(at: Subject) -> Iterator[Problem]:
             message = f"must be 0 or more; got {component.replicas}"
             yield Problem(component.path("replicas"), message, stage=Stage.SCHEMA)
         if component.value.get("multinode") is not None and component.nodes < 2:
-            message = f"must be 2 or more; got {component.nodes}: a component of one node has no `multinode`"
+            message = f"must be 2 or more; got {component.nodes}. For one node, remove `multinode`"
             yield Problem(component.path("multinode", "nodeCount"), message, stage=Stage.SCHEMA)
         if component.inter_pod and component.nodes > MOST_RANKS:
-            message = f"must be at most {MOST_RANKS} where GPU memory is between pods; got {component.nodes}"
+            message = f"must be at most {MOST_RANKS} if pods share GPU memory; got {component.nodes}"
             yield Problem(component.path("multinode", "nodeCount"), message)
 
 
@@ -177,12 +177,12 @@ def _least(at: Subject) -> Iterator[Problem]:
             yield Problem(path, f"must be 1 or more; got {least}", stage=Stage.SCHEMA)
         elif component.replicas and least > component.replicas:
             text = "minAvailable must be less than or equal to replicas unless replicas is 0"
-            yield by_api_server(path, f"must be at most {component.replicas}, the replicas; got {least}", text)
+            yield by_api_server(path, f"must not be greater than the replicas, {component.replicas}; got {least}", text)
 
 
 def _restart(at: Subject) -> Iterator[Problem]:
     if at.is_new and at.graph.restart:
-        message = "must be left out of a new graph: it asks for a restart of what runs"
+        message = "must not be set in a new graph: it requests a restart of running pods"
         text = "spec.restart must be unset on create; set spec.restart.id after creation to request a restart"
         yield by_api_server(("spec", "restart"), message, text)
 
@@ -190,21 +190,21 @@ def _restart(at: Subject) -> Iterator[Problem]:
 def _epp(at: Subject) -> Iterator[Problem]:
     pickers = [component for component in at.graph.components if component.type == "epp"]
     for component in pickers[1:]:
-        message = f'must be the only one of type epp; "{pickers[0].name}" is one too'
+        message = f'the graph already has a component of type epp, "{pickers[0].name}"'
         text = "at most one component may have type epp"
         yield by_api_server(component.path("type"), message, text)
     for component in at.graph.components:
         if component.value.get("eppConfig") is not None and component.type != "epp":
             text = "eppConfig may only be set when type is epp"
-            yield by_api_server(component.path("eppConfig"), "must be left out unless the type is epp", text)
+            yield by_api_server(component.path("eppConfig"), "must not be set unless the type is epp", text)
     for component in pickers:
         if component.is_multinode:
             yield refusal(
-                component.path("multinode"), "must be left out of an EPP", "EPP component cannot be multinode"
+                component.path("multinode"), "must not be set for an EPP", "EPP component cannot be multinode"
             )
         if component.replicas != 1:
             text = "EPP component must have exactly 1 replica"
-            yield refusal(component.path("replicas"), f"must be 1 of an EPP; got {component.replicas}", text)
+            yield refusal(component.path("replicas"), f"must be 1 for an EPP; got {component.replicas}", text)
 
 
 def _length(at: Subject) -> Iterator[Problem]:
@@ -222,8 +222,8 @@ def _length(at: Subject) -> Iterator[Problem]:
             f'shorten DynamoGraphDeployment name "{at.graph.name}" or component name "{component.name}"'
         )
         message = (
-            f'makes names of {length} characters with "{at.set_name}", the name of the PodCliqueSet; must be at most '
-            f'{MOST}: shorten it, or the name of the graph; got "{component.name}"'
+            f'"{component.name}" and the PodCliqueSet "{at.set_name}" make names of {length} characters, but {MOST} '
+            "are allowed; shorten the name of the component or of the graph"
         )
         yield field_error(component.path("name"), ErrorType.INVALID, component.name, detail, message)
 
@@ -231,7 +231,7 @@ def _length(at: Subject) -> Iterator[Problem]:
 def _provider(at: Subject) -> Iterator[Problem]:
     # A graph that was read from a cluster has it from the operator.
     if PROVIDER in at.graph.annotations and not at.is_export:
-        message = "must be left out: the operator notes there who runs the graph"
+        message = "must not be set: only the operator sets this annotation"
         text = "may only be materialized by the Dynamo operator"
         yield refusal(("metadata", "annotations", PROVIDER), message, text)
 
@@ -240,7 +240,7 @@ def _strategy(at: Subject) -> Iterator[Problem]:
     strategy = at.graph.annotations.get(STRATEGY)
     known = (*_STRATEGIES, _COHERENT) if at.release.coherent is not Known.NO else _STRATEGIES
     if strategy is not None and strategy not in known:
-        message = f'must be one of {list_known(known)}, in this case and without blanks; got "{strategy}"'
+        message = f'must be exactly one of {list_known(known)}; got "{strategy}"'
         text = (
             f'unsupported Grove update strategy annotation "{STRATEGY}"="{strategy}": supported values are '
             '"RollingRecreate" and "OnDelete"'
@@ -258,11 +258,11 @@ def _backend(at: Subject) -> Iterator[Problem]:
             # What the graph says settles it.
             if at.graph.backend:
                 continue
-            message = f"must run one backend; its command runs {list_known(component.backends)}"
+            message = f"the command runs several backends: {list_known(component.backends)}"
             shown = " ".join(component.backends)
             yield refusal(path, message, f"multiple backend frameworks detected from command: [{shown}]")
         elif at.graph.backend and first != at.graph.backend:
-            message = f'runs "{first}", and the graph says "{at.graph.backend}"; mend the one that is wrong'
+            message = f'the command runs "{first}", but the graph names "{at.graph.backend}"; fix one of the two'
             text = f'backend framework mismatch: detected "{first}" from command but explicitly configured as '
             yield refusal(path, message, f'{text}"{at.graph.backend}"')
 
@@ -282,7 +282,7 @@ def _roles(at: Subject) -> Iterator[Problem]:
         if at.release.roles is Known.NO or component.value.get("roles") is None:
             continue
         if sorted(text_of(role.get("name")) for role in roles) != ["leader", "worker"]:
-            yield Problem(component.path("roles"), "must be exactly leader and worker, each once")
+            yield Problem(component.path("roles"), "must be exactly one leader and one worker")
             continue
         for index, role in enumerate(roles):
             wanted = 1 if role["name"] == "leader" else component.nodes - 1
@@ -317,17 +317,18 @@ def _underivable(at: Subject) -> Iterator[Problem]:
     """Report parts that become pods unknown outside Dynamo. Source: spec/dynamo.md#4."""
     for component in at.graph.components:
         message = (
-            "becomes pods that packwise cannot tell; take the graph out of its input, or the component out of the graph"
+            "packwise cannot derive the pods of this component; remove the graph from the input, or the "
+            "component from the graph"
         )
         if component.type == "lpx":
             yield Problem(component.path("type"), f"lpx {message}")
             if component.constraint is not None:
                 text = f"{where(at, component)}: LPX does not support Grove topologyConstraint"
-                yield refusal(component.path("topologyConstraint"), "must be left out of an LPX component", text)
+                yield refusal(component.path("topologyConstraint"), "must not be set for an LPX component", text)
         if component.value.get("engineGroup") is not None:
             yield Problem(component.path("engineGroup"), message)
     if at.graph.experimental.get("componentGroups"):
-        message = "must be left out: no release of Dynamo has it, so packwise cannot tell its pods"
+        message = "must not be set: no release of Dynamo has this field, and packwise cannot derive the pods"
         yield Problem(("spec", "experimental", "componentGroups"), message)
 
 
@@ -396,7 +397,7 @@ def _set(at: Subject) -> Iterator[Problem]:
     for word, names in (("added", added), ("removed", removed)):
         if names:
             shown = ", ".join(f'"{name}"' for name in names)
-            message = f"must keep its components: {shown} {word}; delete the graph and create it anew"
+            message = f"the components are immutable, but {shown} {word}; delete the graph and create it again"
             yield refusal(("spec", "components"), message, f"{text}{word}: [{' '.join(names)}]")
 
 
@@ -405,7 +406,7 @@ def _nodes(at: Subject) -> Iterator[Problem]:
         if old.is_multinode != new.is_multinode:
             text = f"{where(at, new)}: cannot change node topology between single-node and multi-node after creation"
             message = (
-                f"must stay {'multinode' if old.is_multinode else 'of one node'}; delete the graph and create it anew"
+                f"must stay {'multinode' if old.is_multinode else 'single-node'}; delete the graph and create it again"
             )
             yield refusal(new.path("multinode"), message, text)
         if old.inter_pod != new.inter_pod:
@@ -413,7 +414,7 @@ def _nodes(at: Subject) -> Iterator[Problem]:
                 "the inter-pod GMS layout cannot be toggled after creation; delete and recreate the "
                 "DynamoGraphDeployment"
             )
-            message = "must stay as it is: whether GPU memory is shared between pods is decided at creation"
+            message = "GPU memory sharing between pods is immutable after creation"
             yield refusal(new.path("experimental", "gpuMemoryService"), message, text)
 
 
@@ -424,7 +425,7 @@ def _constraints(at: Subject) -> Iterator[Problem]:
         "is immutable and cannot be added, removed, or changed after creation; delete and recreate the "
         "DynamoGraphDeployment to change topology constraints"
     )
-    message = "must stay as it was created; delete the graph and create it anew"
+    message = "the constraint is immutable after creation; delete the graph and create it again"
     if at.before.constraint != at.graph.constraint:
         yield field_error(("spec", "topologyConstraint"), ErrorType.FORBIDDEN, None, detail, message)
     for old, new in _pairs(at):
@@ -447,8 +448,8 @@ def _adapter(at: Subject) -> Iterator[Problem]:
     for old, new in _pairs(at):
         if new.scaling_adapter and old.scaling_adapter and old.replicas != new.replicas:
             message = (
-                f"must stay {old.replicas}: with a scalingAdapter, its DynamoGraphDeploymentScalingAdapter has the "
-                f"replicas; change that, got {new.replicas}"
+                f"must stay {old.replicas}; got {new.replicas}. The DynamoGraphDeploymentScalingAdapter sets the "
+                "replicas; change it instead"
             )
             detail = (
                 "cannot be modified directly when scaling adapter is enabled; scale or update the related "
@@ -462,8 +463,8 @@ def _replica_changes(at: Subject) -> Iterator[Problem]:
         if old.replicas != new.replicas and not (new.scaling_adapter and old.scaling_adapter):
             kind = "PodCliqueScalingGroup" if new.uses_group else "PodClique"
             message = (
-                f"changes {old.replicas} to {new.replicas} at the {kind} alone: the operator leaves the template of "
-                "the PodCliqueSet that is there as it is"
+                f"the operator changes {old.replicas} to {new.replicas} only in the {kind}, and keeps the template of "
+                "the existing PodCliqueSet"
             )
             yield Problem(new.path("replicas"), message)
 

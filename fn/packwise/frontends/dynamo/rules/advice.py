@@ -51,10 +51,10 @@ def _apart(at: Subject) -> Iterator[Problem]:
             continue
         gpus, room = container_requests(component.pod_spec).get(_GPU, 0), _most_gpus(at, component)
         if gpus * 2 <= room:
-            asked = f"asks for {gpus} of the {room} GPUs that a node may have" if gpus else "asks for no GPU"
+            asked = f"requests {gpus} of the {room} GPUs of a node" if gpus else "requests no GPU"
             message = (
-                f"counts pods, {component.nodes} of a replica, and nothing keeps two of them off one node that has "
-                f"room for both: each {asked}; let it ask for all GPUs of a node, or add a podAntiAffinity"
+                f"the {component.nodes} pods of a replica can share a node: each {asked}. Request all GPUs of a node, "
+                "or add a podAntiAffinity"
             )
             yield Problem(component.path("multinode", "nodeCount"), message)
 
@@ -87,8 +87,8 @@ def _partial(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.nodes > 2 and not at.release.multinode_min_available:
             message = (
-                f"is scheduled as a gang of the leader and one worker with Dynamo {at.release.name}: of "
-                f"{component.nodes} nodes the others may never come. Dynamo 1.1 needs all of them"
+                f"the gang of Dynamo {at.release.name} has only the leader and one worker, and the others of "
+                f"{component.nodes} nodes may never start. Dynamo 1.1 waits for all nodes"
             )
             yield Problem(component.path("multinode", "nodeCount"), message)
 
@@ -99,9 +99,9 @@ def _pinned_components(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.type in CPU_TYPES and component.constraint is None and not _has_gpu(component):
             message = (
-                f'stands in the same {at.graph.pack_domain} as the GPUs: "{component.name}" inherits the graph\'s '
-                "constraint and is in its base gang, so that it takes CPUs there, and without a place for it no pod "
-                "starts; constrain the workers instead of the graph"
+                f'"{component.name}" inherits the constraint of the graph and must be in the same '
+                f"{at.graph.pack_domain} as the GPUs. It uses CPUs there, and no pod starts if it does not fit. "
+                "Constrain the workers instead of the graph"
             )
             yield Problem(component.path(), message)
 
@@ -119,8 +119,8 @@ def _narrow(at: Subject) -> Iterator[Problem]:
         domain = component.pack_domain if own else at.graph.pack_domain
         if component.is_multinode and domain == lowest and domain:
             message = (
-                f'wants all {component.nodes} nodes of a replica within one "{domain}", the narrowest domain; take a '
-                "broader one"
+                f'all {component.nodes} nodes of a replica must fit into one "{domain}", the narrowest domain; '
+                "use a broader domain"
             )
             owner: FieldPath = component.path() if own else ("spec",)
             yield Problem((*owner, "topologyConstraint", "packDomain"), message)
@@ -129,9 +129,8 @@ def _narrow(at: Subject) -> Iterator[Problem]:
 def _shortened_name(at: Subject) -> Iterator[Problem]:
     if at.set_name != at.graph.name:
         message = (
-            "is too long for the names of the pods with those of the components: the PodCliqueSet is called "
-            f'"{at.set_name}", and so are its PodGangs and pods; its last four digits are a hash, which another graph '
-            "may have too"
+            f'the name is too long for pods, and the operator shortens it to "{at.set_name}" for the PodCliqueSet, its '
+            "PodGangs and pods. The last four digits are a hash that another graph may share"
         )
         yield Problem(("metadata", "name"), message)
 
@@ -139,14 +138,14 @@ def _shortened_name(at: Subject) -> Iterator[Problem]:
 def _lost_annotations(at: Subject) -> Iterator[Problem]:
     for key in at.graph.annotations:
         if key.startswith(("grove.io/", "scheduling.grove.io/")):
-            message = "does not reach the PodCliqueSet: its annotations are those in spec.annotations; put it there"
+            message = "the operator does not copy this annotation to the PodCliqueSet; move it to spec.annotations"
             yield Problem(("metadata", "annotations", key), message, at_key=True)
 
 
 def _zero(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.replicas_written and component.replicas == 0 and at.revision.name in STUCK_AT_ZERO:
-            message = f'leaves pods gated when it comes back from 0 with Grove "{at.revision.name}" (grove#809)'
+            message = f'pods stay gated after scaling up from 0 with Grove "{at.revision.name}" (grove#809)'
             yield Problem(component.path("replicas"), message)
 
 
@@ -154,7 +153,7 @@ def _failover(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         experimental = mapping(component.value.get("experimental"))
         if experimental.get("failover") is not None and experimental.get("gpuMemoryService") is None:
-            message = "wants `gpuMemoryService` beside it: later releases of Dynamo refuse the one without the other"
+            message = "failover needs `gpuMemoryService`; later releases of Dynamo refuse the graph without it"
             yield Problem(component.path("experimental", "failover"), message)
 
 
@@ -175,14 +174,14 @@ def _unsure(at: Subject) -> Iterator[Problem]:
     if at.graph.override is not None and release.provider_override is not Known.YES:
         yield Problem(("spec", "providerOverride"), _drops(release.name, release.provider_override), at_key=True)
     if release.coherent is Known.UNSURE and at.graph.annotations.get(STRATEGY) == "Coherent":
-        message = f"may be refused by Dynamo {release.name}: 1.6 takes it for sure"
+        message = f"Dynamo {release.name} may refuse this; 1.6 accepts it"
         yield Problem(("metadata", "annotations", STRATEGY), message)
 
 
 def _drops(release: str, known: Known) -> str:
     if known is Known.NO:
-        return f"is no field of Dynamo {release}: its API server drops it"
-    return f"is a field of Dynamo {release} from some patch release on; where it is none, the API server drops it"
+        return f"Dynamo {release} does not have this field, and the API server drops it"
+    return f"only later patch releases of Dynamo {release} have this field; for earlier ones, the API server drops it"
 
 
 def _queue(at: Subject) -> Iterator[Problem]:
@@ -191,8 +190,8 @@ def _queue(at: Subject) -> Iterator[Problem]:
     queue = at.graph.annotations.get(QUEUE, "").strip() or DEFAULT_QUEUE
     if queue not in at.queues:
         message = (
-            f'asks for the queue "{queue}", which is not in the input{known_names(queue, at.queues)}: without it the '
-            "operator makes no PodCliqueSet"
+            f'the queue "{queue}" is not in the input. Without it, the operator makes no PodCliqueSet'
+            f"{known_names(queue, at.queues)}"
         )
         yield Problem(("metadata", "annotations", QUEUE), message)
 
@@ -201,7 +200,9 @@ def _waits(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.waits_for_checkpoint:
             path = component.path("experimental", "checkpoint", "startupPolicy")
-            yield Problem(path, "keeps the replicas at 0 until the checkpoint is ready, and so they are rendered")
+            yield Problem(
+                path, "the operator keeps the replicas at 0 until the checkpoint is ready, and packwise renders 0"
+            )
 
 
 def _rigid(at: Subject) -> Iterator[Problem]:
@@ -209,8 +210,8 @@ def _rigid(at: Subject) -> Iterator[Problem]:
         moves = component.scaling_adapter and component.type in WORKERS
         if moves and at.graph.pack_domain:
             message = (
-                f"adds replicas that must stand in the same {at.graph.pack_domain} as the others, or wait: the graph's "
-                "constraint holds for what an autoscaler adds too"
+                f"an autoscaler adds replicas that must fit into the same {at.graph.pack_domain}, or wait: the "
+                "constraint of the graph also applies to them"
             )
             yield Problem(component.path("scalingAdapter"), message)
 
@@ -297,13 +298,13 @@ def _without_image(at: Subject, component: Component) -> Problem:
         path = (*path, place, "image")
     field = f"{_service(component)}.extraPodSpec.mainContainer.image" if at.graph.is_alpha else format_path(path)
     written = "`extraPodSpec.mainContainer`" if at.graph.is_alpha else f'the container "{MAIN}"'
-    return _required_value(path, f"must be given: {written} of a component names its image", field, "is required")
+    return _required_value(path, f"must be set: {written} of a component names its image", field, "is required")
 
 
 def _without_version(at: Subject, component: Component, image: str) -> Problem:
     path = component.path("podTemplate", "spec", "containers", _main_place(component) or 0, "image")
     owner = _service(component) if at.graph.is_alpha else format_path(component.path())
-    message = f'must have a version as its tag, as in ":1.5.0", or `{_OVERRIDE}` beside it; got "{image}"'
+    message = f'the image "{image}" has no version as its tag (":1.5.0"); change the tag, or set `{_OVERRIDE}`'
     return _required_value(path, message, f"{owner}.{_OVERRIDE}", _UNVERSIONED)
 
 
@@ -336,7 +337,7 @@ def _runtime_warnings(at: Subject) -> Iterator[Problem]:
     refusing = "Dynamo 1.5 and newer refuse it"
     if at.release.runtime_version is Known.UNSURE:
         lacks = (problem for problem in lacks if _UNVERSIONED in (problem.operator_message or ""))
-        refusing = f"Dynamo {at.release.name} refuses it from some patch on"
+        refusing = f"later patch releases of Dynamo {at.release.name} refuse it"
     for problem in islice(lacks, 1):
         yield Problem(problem.path, f"{problem.message}: {refusing} otherwise")
 
@@ -391,10 +392,10 @@ def _constraint(at: Subject) -> Iterator[Problem]:
         return
     dynamo = f"Dynamo {release.name}"
     if at.settings.release is None:
-        dynamo += ", which is taken because no `dynamo.release` is named"
+        dynamo += ", assumed because `dynamo.release` is not set"
     grove = f'Grove "{revision.name}"'
     if not at.revision_is_named:
-        grove += ", which is taken because no `revision` is named,"
+        grove += ", assumed because `revision` is not set,"
     other = [each.name for each in RELEASES if each.constraint != release.constraint]
     fitting = f"{other[0]} to {other[-1]}"
     if is_old:
@@ -434,10 +435,7 @@ def _keys(value: Value) -> set[str]:
 
 def _coherent(at: Subject) -> Iterator[Problem]:
     if at.graph.annotations.get(STRATEGY) == "Coherent" and not at.revision.rolling_updates:
-        message = (
-            f'must not be "Coherent" with Grove "{at.revision.name}": releases before v0.1.0-alpha.14 do not know it; '
-            "take another strategy, or that release"
-        )
+        message = f'Grove "{at.revision.name}" does not know "Coherent"; use another strategy, or v0.1.0-alpha.14'
         yield Problem(("metadata", "annotations", STRATEGY), message)
 
 

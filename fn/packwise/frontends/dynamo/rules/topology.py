@@ -39,7 +39,7 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
     field = "topologyProfile" if texts is Texts.SERVICES else "clusterTopologyName"
     level = "service" if texts is Texts.SERVICES else "component"
     if graph.constraint is None:
-        message = f"must name the topology in the graph's own topologyConstraint: a {level} has a constraint"
+        message = f"a {level} has a constraint, but the topologyConstraint of the graph names no topology"
         path = constrained[0].path("topologyConstraint")
         if texts is Texts.FIELDS:
             problem = field_error(
@@ -54,7 +54,7 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
                 f"(at spec or {level} level)",
             )
     elif not graph.constraint.topology_name:
-        path, message = (*_SPEC, "clusterTopologyName"), "must name the topology that the domains are of"
+        path, message = (*_SPEC, "clusterTopologyName"), "must name the topology of the domains"
         text = f"spec.topologyConstraint.{field} is required when any topology constraint is set"
         newer = texts is Texts.FIELDS
         yield Problem(path, message, stage=Stage.SCHEMA) if newer else refusal(path, message, text)
@@ -69,7 +69,7 @@ def _somewhere(at: Subject) -> Iterator[Problem]:
     if release.component_topology_alone is Known.YES:
         if len(without) == len(graph.components):
             detail = "is required when no component topologyConstraint is set"
-            message = "must say within which domain the graph stands, or a component must"
+            message = "the graph or a component must have a domain"
             yield field_error((*_SPEC, "packDomain"), ErrorType.REQUIRED, None, detail, message)
         return
     if release.component_topology_alone is Known.UNSURE:
@@ -79,8 +79,8 @@ def _somewhere(at: Subject) -> Iterator[Problem]:
         named = "service" if release.texts is Texts.SERVICES else "component"
         yield refusal(
             component.path(),
-            f"must have a topologyConstraint: Dynamo {release.name} wants one of every {named} where the graph has no "
-            "packDomain; add it, or `packDomain` to the graph's own",
+            f"must have a topologyConstraint: the graph has no packDomain, and Dynamo {release.name} then requires a "
+            f"constraint for every {named}. Add it, or set `packDomain` in the graph",
             f"{here} is required because spec.topologyConstraint.packDomain is not set; either set a spec-level "
             f"packDomain or provide a topologyConstraint for every {named}",
         )
@@ -93,8 +93,8 @@ def _alone_unsure(at: Subject) -> Iterator[Problem]:
     for component in graph.components:
         if component.constraint is None:
             message = (
-                f"has no topologyConstraint, and neither has the graph a packDomain: whether Dynamo {at.release.name} "
-                "takes that depends on its patch release; it is rendered as the releases after it do"
+                "the component has no topologyConstraint and the graph no packDomain. Only some patch releases of "
+                f"Dynamo {at.release.name} accept this. packwise renders it as later releases do"
             )
             yield Problem(component.path(), message)
 
@@ -109,7 +109,7 @@ def _pattern(at: Subject) -> Iterator[Problem]:
             yield refusal(path, message, text) if at.release.texts is not Texts.FIELDS else Problem(path, message)
         elif not domain and component is not None:
             text = f"{_holder(at, component)}.packDomain is required"
-            yield refusal(path, "must say within which domain each replica stands", text)
+            yield refusal(path, "must name the domain of each replica", text)
 
 
 def _unknown_topology(at: Subject) -> Iterator[Problem]:
@@ -183,13 +183,13 @@ def _transfer(at: Subject) -> Iterator[Problem]:
     name, weight = policy.get("clusterTopologyName"), policy.get("preferredWeight")
     if (policy.get("labelKey") is None) == (name is None):
         text = "exactly one of labelKey or clusterTopologyName is required"
-        yield by_api_server(path, "must have one of labelKey and clusterTopologyName, and not both", text)
+        yield by_api_server(path, "must have either labelKey or clusterTopologyName", text)
     if policy.get("enforcement") == "preferred" and weight is None:
         text = "preferredWeight is required when enforcement is preferred"
-        yield by_api_server(path, "must have preferredWeight where enforcement is preferred", text)
+        yield by_api_server(path, "must have preferredWeight if enforcement is preferred", text)
     if policy.get("enforcement") != "preferred" and weight is not None:
         text = "preferredWeight may only be set when enforcement is preferred"
-        yield by_api_server((*path, "preferredWeight"), "must be left out unless enforcement is preferred", text)
+        yield by_api_server((*path, "preferredWeight"), "must not be set unless enforcement is preferred", text)
     if isinstance(name, str) and at.topologies and name not in at.topologies:
         text = (
             f'spec.experimental.kvTransferPolicy.clusterTopologyName "{name}" references a ClusterTopologyBinding '
@@ -278,7 +278,7 @@ def _overrides(at: Subject) -> Iterator[Problem]:
                 "cannot be combined with spec.topologyConstraint or components[].topologyConstraint; use either the "
                 "typed topology API or provider-native Grove topology overrides"
             )
-            message = "must not have a topologyConstraint beside those of the graph; keep the one or the other"
+            message = "conflicts with the topologyConstraints of the graph; keep only one of them"
             path = (*override.path, "value", *scope.constraint)
             yield field_error(path, ErrorType.FORBIDDEN, None, detail, message)
     for component in at.graph.components:
@@ -286,7 +286,7 @@ def _overrides(at: Subject) -> Iterator[Problem]:
             for override in at.graph.overrides:
                 if override.path[:4] == component.path("roles"):
                     detail = 'scope "roles.leader" requires a multinode component'
-                    message = "must be left out: the component has one node"
+                    message = "must not be set: the component has one node"
                     yield field_error(override.path, ErrorType.FORBIDDEN, None, detail, message)
 
 
@@ -298,7 +298,7 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
         yield field_error((*path, "apiVersion"), ErrorType.INVALID, override.api_version, detail, message)
     if override.target is not None and override.target != scope.target:
         detail = f'unsupported Grove target "{override.target}"; resolved target is "{scope.target}"'
-        message = f'must be "{scope.target}", or left out; got "{override.target}"'
+        message = f'must be "{scope.target}" or unset; got "{override.target}"'
         yield field_error((*path, "target"), ErrorType.INVALID, override.target, detail, message)
     if not isinstance(value, dict):
         yield field_error((*path, "value"), ErrorType.INVALID, None, "must be a JSON object", "must be a mapping")
@@ -313,11 +313,11 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
                     "minAvailable is supported only at component scope; member cliques use the owning scaling group's "
                     "minimum"
                 )
-            message = "must be left out: an override may not say it here"
+            message = "must not be set: an override cannot change this field here"
             yield field_error((*path, "value", *leaf), ErrorType.FORBIDDEN, None, detail, message)
     if not leaves:
         detail = "topologyConstraint, minAvailable or rollingUpdate is required"
-        message = "must override something: a topologyConstraint, minAvailable or rollingUpdate"
+        message = "must override a topologyConstraint, minAvailable or rollingUpdate"
         yield field_error((*path, "value"), ErrorType.REQUIRED, None, detail, message)
     least = None if scope.least is None else value_at(value, *scope.least)
     if least is not None and not (type(least) is int and 1 <= least <= _LARGEST):
