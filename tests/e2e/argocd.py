@@ -88,6 +88,22 @@ class ArgoCd:
         return (self.cluster.get(_APPLICATION, name, NAMESPACE) or {}).get("status", {})
 
 
+def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
+    """Starts the server that the command line asks, without logins; the command that asks it."""
+    folder = tool.plugins.parent
+    environment = {
+        "KUBECONFIG": str(tool.cluster.kubeconfig),
+        "ARGOCD_BINARY_NAME": "argocd-server",
+        "ARGOCD_FAKE_IN_CLUSTER": "true",
+        "ARGOCD_TLS_DATA_PATH": str(folder / "tls"),
+        "ARGOCD_SSH_DATA_PATH": str(folder / "ssh"),
+    }
+    words = ("--insecure", "--disable-auth", f"--redis={_REDIS}", "--repo-server=127.0.0.1:8081")
+    local = ("--address=127.0.0.1", "--metrics-address=127.0.0.1", "--repo-server-plaintext")
+    servers.start("argocd-server", [built("argocd"), f"--namespace={NAMESPACE}", *words, *local], environment)
+    return [built("argocd"), "--server=127.0.0.1:8080", "--plaintext"]
+
+
 def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path: str) -> ArgoCd:
     """Starts the components, whose ConfigMaps and CRDs are installed already.
 

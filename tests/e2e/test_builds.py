@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ from tests.e2e.apiserver import ApiServer
 from tests.e2e.argocd import ArgoCd
 from tests.e2e.flux import Flux
 from tests.e2e.gitserver import Clone, GitServer
-from tests.e2e.process import Servers
+from tests.e2e.process import Servers, wait_for
 from tests.e2e.tools import manifests_of
 from tests.places import ROOT, TOOLS, missing
 
@@ -52,6 +53,24 @@ data:
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: checked, annotations: {helm.sh/hook: test}}
+""",
+}
+TRAINING = {
+    "charts/train/Chart.yaml": "apiVersion: v2\nname: train\nversion: 0.1.0\n",
+    "charts/train/values.yaml": "queue: research\n",
+    "charts/train/templates/job.yaml": """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  labels: {kai.scheduler/queue: {{ .Values.queue }}}
+spec:
+  template:
+    spec:
+      schedulerName: kai-scheduler
+      restartPolicy: Never
+      containers:
+      - {name: main, image: registry.example.com/train:1}
 """,
 }
 KUSTOMIZATION = {
@@ -105,6 +124,7 @@ APPLICATIONS: Mapping[str, Mapping[str, Any]] = {
         "kustomize": {"namePrefix": "argo-", "commonLabels": {"team": "a"}, "commonAnnotations": {"b": "c"}},
     },
     "folder": {"path": "plain", "directory": {"recurse": True, "exclude": "left*"}},
+    "train": {"path": "charts/train"},
 }
 
 
@@ -167,8 +187,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Clone]:
         "owners/argocd.yaml": yaml.safe_dump_all(apps),
         "owners/flux.yaml": yaml.safe_dump_all([VALUES, source, *KUSTOMIZATIONS]),
     }
-    write(made.folder, CHART | KUSTOMIZATION | PLAIN | VARIABLES | owners)
+    write(made.folder, CHART | TRAINING | KUSTOMIZATION | PLAIN | VARIABLES | owners)
     made.push("Deliver")
+    made.git("switch", "--quiet", "--create", "my-branch")
+    write(made.folder, {"charts/train/values.yaml": "queue: serving\n"})
+    made.push("Train in another queue")
+    made.git("switch", "--quiet", "main")
     yield made
     server.stop()
 
@@ -243,7 +267,42 @@ def test_argocd_applies_what_packwise_builds(
             objects[address(value)] = value
 
     assert applied == {owner: builds[owner] for owner in applied}
-    assert sum(map(len, applied.values())) == 6
+    assert sum(map(len, applied.values())) == 7
+
+
+def test_what_argocd_prints_is_compared_as_the_page_says(
+    tool: ArgoCd, servers: Servers, packwise: Path, tmp_path: Path
+) -> None:
+    """docs/how-to/beside-other-tools.md"""
+    words = argocd.serve(servers, tool)
+    environment = {**os.environ, "HOME": str(tmp_path)}
+
+    def manifests(*options: str) -> str:
+        asked = [*words, "app", "manifests", "train", *options]
+        done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        failures.append(done.stderr)
+        return done.stdout
+
+    failures: list[str] = []
+    before = wait_for("the manifests", lambda: manifests("--source", "git", "--revision", "main"))
+    changed = manifests("--source", "git", "--revision", "my-branch")
+    others = [manifests("--source", "git"), manifests("--source", "live")]
+    (tmp_path / "before.yaml").write_text(before, encoding="utf-8")
+    ran = subprocess.run(
+        [packwise, "diff", "before.yaml", "-"], cwd=tmp_path, input=changed, capture_output=True, text=True, check=False
+    )
+
+    assert changed, failures
+    assert ["namespace: train" in text for text in (before, changed, *others)] == [False, False, True, True]
+    assert (ran.returncode, ran.stdout) == (
+        0,
+        "PodGroup\n"
+        "  ~ default/pg-train-uid-job-train\n"
+        "      metadata.labels[kai.scheduler/queue]: research → serving\n"
+        "      spec.queue: research → serving\n"
+        "\n"
+        "before.yaml → <stdin>: PodGroup 1 changed\n",
+    )
 
 
 def test_flux_applies_what_packwise_builds(
