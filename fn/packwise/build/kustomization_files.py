@@ -10,218 +10,38 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-import unicodedata
 from collections import Counter
-from dataclasses import dataclass
-from enum import Enum, auto
 
 from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
+from packwise.build.kustomization_fields import (
+    BUILTIN,
+    HELM_CHART,
+    HELM_GLOBALS,
+    HELM_PLUGIN,
+    KUSTOMIZATION,
+    OF_PLUGINS,
+    PLUGINS,
+    FieldsShape,
+    LeafShape,
+    ListShape,
+    NamedShape,
+    Shape,
+    near,
+)
 from packwise.build.problems import ClientProblem, is_settings_value, words_of
 from packwise.build.tree import documents_in, mapping_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.wording import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import TypeAlias
+    from collections.abc import Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.build.tree import FileTree
-
-# The fields of kustomizations and of kustomize's own plugins, and what each of them holds.
-#
-# kustomize takes a name of a field in any case, and that by Unicode's folding: `Resources`, `reſources`. A fleet knows
-# each name as it is spelt here, so that no field is read by kustomize which packwise did not look at. Source: kustomize
-# v5.8.2 with api v0.21.2: types.Kustomization and what it is made of, internal/builtins, internal/target.
-
-PLUGINS = ("transformers", "validators", "generators")
-"""Lists of a kustomization whose entries configure plugins and functions."""
-
-BUILTIN = "builtin"
-"""The apiVersion of kustomize's own plugins."""
-
-HELM_PLUGIN = "HelmChartInflationGenerator"
-
-
-class LeafShape(Enum):
-    """A single value. The shapes after NUMBER are texts that name files for kustomize."""
-
-    TEXT = auto()
-    FLAG = auto()
-    NUMBER = auto()
-    FILE = auto()
-    FOLDER = auto()
-    BASE = auto()
-    """A file of objects, or the folder of a kustomization."""
-    MERGE = auto()
-    """A file with a patch, or the patch itself over several lines."""
-    DATA = auto()
-    """A file that becomes data byte for byte, after its key and "=" or alone."""
-    PLUGIN = auto()
-    """A file or folder of plugins' configurations, or one itself over several lines."""
-    HELM = auto()
-    """A field that needs Helm, whatever it holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListShape:
-    """A list."""
-
-    of: Shape
-
-
-@dataclass(frozen=True, slots=True)
-class NamedShape:
-    """A mapping with the user's keys."""
-
-    of: Shape
-
-
-@dataclass(frozen=True, slots=True)
-class FieldsShape:
-    """A mapping with these keys and no others."""
-
-    by_name: Mapping[str, Shape]
-
-
-Shape: TypeAlias = "LeafShape | ListShape | NamedShape | FieldsShape"
-
-TEXT, FLAG, NUMBER, FILE = LeafShape.TEXT, LeafShape.FLAG, LeafShape.NUMBER, LeafShape.FILE
-_TEXTS = ListShape(TEXT)
-_BY_NAME = NamedShape(TEXT)
-
-
-def _texts(*names: str) -> dict[str, Shape]:
-    return dict.fromkeys(names, TEXT)
-
-
-_GVK = _texts("group", "version", "kind")
-_ID = _GVK | _texts("name", "namespace")
-_METADATA = FieldsShape({**_texts("name", "namespace"), "labels": _BY_NAME, "annotations": _BY_NAME})
-_TYPE = _texts("apiVersion", "kind") | {"metadata": _METADATA}
-_SELECTOR = FieldsShape(_ID | _texts("annotationSelector", "labelSelector"))
-_FIELD_SPECS = ListShape(FieldsShape({**_GVK, "path": TEXT, "create": FLAG}))
-_FIELD_OPTIONS = FieldsShape({**_texts("delimiter", "encoding"), "index": NUMBER, "create": FLAG})
-_PATCH_OPTIONS = FieldsShape({"allowNameChange": FLAG, "allowKindChange": FLAG})
-_PATCHES = ListShape(FieldsShape({"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS}))
-_TARGETS = ListShape(
-    FieldsShape({"select": _SELECTOR, "reject": ListShape(_SELECTOR), "fieldPaths": _TEXTS, "options": _FIELD_OPTIONS})
-)
-_SOURCE = FieldsShape({**_ID, "fieldPath": TEXT, "options": _FIELD_OPTIONS})
-_REPLACEMENTS = ListShape(FieldsShape({"path": FILE, "source": _SOURCE, "targets": _TARGETS, "sourceValue": TEXT}))
-_GENERATOR_OPTIONS = FieldsShape(
-    {"labels": _BY_NAME, "annotations": _BY_NAME, "disableNameSuffixHash": FLAG, "immutable": FLAG}
-)
-_MAKER: dict[str, Shape] = {
-    **_texts("name", "namespace", "behavior"),
-    "literals": _TEXTS,
-    "files": ListShape(LeafShape.DATA),
-    "envs": ListShape(LeafShape.DATA),
-    "env": LeafShape.DATA,
-    "options": _GENERATOR_OPTIONS,
-}
-_IMAGE = FieldsShape(_texts("name", "newName", "newTag", "tagSuffix", "digest"))
-_REPLICA = FieldsShape({"name": TEXT, "count": NUMBER})
-_LABELS = FieldsShape(
-    {
-        "pairs": _BY_NAME,
-        "includeSelectors": FLAG,
-        "includeTemplates": FLAG,
-        "includeVolumeClaimTemplates": FLAG,
-        "fields": _FIELD_SPECS,
-    }
-)
-_VAR = FieldsShape(
-    {
-        "name": TEXT,
-        "objref": FieldsShape({**_ID, "apiVersion": TEXT}),
-        # kustomize's own documentation has the second spelling.
-        "fieldref": FieldsShape(_texts("fieldPath", "fieldpath")),
-    }
-)
-_SORT = FieldsShape({"order": TEXT, "legacySortOptions": FieldsShape({"orderFirst": _TEXTS, "orderLast": _TEXTS})})
-
-KUSTOMIZATION = FieldsShape(
-    {
-        **_TYPE,
-        **_texts("namePrefix", "nameSuffix", "namespace"),
-        "openapi": FieldsShape({"path": FILE, "version": TEXT}),
-        "commonLabels": _BY_NAME,
-        "labels": ListShape(_LABELS),
-        "commonAnnotations": _BY_NAME,
-        "patchesStrategicMerge": ListShape(LeafShape.MERGE),
-        "patchesJson6902": _PATCHES,
-        "patches": _PATCHES,
-        "images": ListShape(_IMAGE),
-        "imageTags": ListShape(_IMAGE),
-        "replacements": _REPLACEMENTS,
-        "replicas": ListShape(_REPLICA),
-        "vars": ListShape(_VAR),
-        "sortOptions": _SORT,
-        "resources": ListShape(LeafShape.BASE),
-        "components": ListShape(LeafShape.FOLDER),
-        "crds": ListShape(FILE),
-        "bases": ListShape(LeafShape.BASE),
-        "configMapGenerator": ListShape(FieldsShape(_MAKER)),
-        "secretGenerator": ListShape(FieldsShape({**_MAKER, "type": TEXT})),
-        "generatorOptions": _GENERATOR_OPTIONS,
-        "configurations": ListShape(FILE),
-        **dict.fromkeys(PLUGINS, ListShape(LeafShape.PLUGIN)),
-        "buildMetadata": _TEXTS,
-        **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), LeafShape.HELM),
-    }
-)
-"""Fields of a kustomization. Every field of types.Kustomization is here."""
-
-_TARGETS_OF_VALUES = ListShape(FieldsShape({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
-_WITH_FIELDS = {"fieldSpecs": _FIELD_SPECS}
-_OWN: dict[str, dict[str, Shape]] = {
-    "AnnotationsTransformer": {"annotations": _BY_NAME, **_WITH_FIELDS},
-    "ConfigMapGenerator": _MAKER,
-    "HashTransformer": {},
-    "IAMPolicyGenerator": {
-        "cloud": TEXT,
-        "kubernetesService": FieldsShape(_texts("name", "namespace")),
-        "serviceAccount": FieldsShape(_texts("name", "projectId")),
-    },
-    "ImageTagTransformer": {"imageTag": _IMAGE, **_WITH_FIELDS},
-    "LabelTransformer": {"labels": _BY_NAME, **_WITH_FIELDS},
-    "NamespaceTransformer": {"unsetOnly": FLAG, "setRoleBindingSubjects": TEXT, **_WITH_FIELDS},
-    "PatchJson6902Transformer": {"target": _SELECTOR, "path": FILE, "jsonOp": TEXT},
-    "PatchStrategicMergeTransformer": {"paths": ListShape(LeafShape.MERGE), "patches": TEXT},
-    "PatchTransformer": {"path": FILE, "patch": TEXT, "target": _SELECTOR, "options": _PATCH_OPTIONS},
-    "PrefixSuffixTransformer": {**_texts("prefix", "suffix"), **_WITH_FIELDS},
-    "PrefixTransformer": {"prefix": TEXT, **_WITH_FIELDS},
-    "ReplacementTransformer": {"replacements": _REPLACEMENTS},
-    "ReplicaCountTransformer": {"replica": _REPLICA, **_WITH_FIELDS},
-    "SecretGenerator": {**_MAKER, "type": TEXT},
-    "SuffixTransformer": {"suffix": TEXT, **_WITH_FIELDS},
-    "ValueAddTransformer": {"value": TEXT, "targets": _TARGETS_OF_VALUES, "targetFilePath": FILE},
-}
-OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()}
-"""Fields of the configuration of each of kustomize's own plugins, by its kind; Helm's is not among them."""
-
-
-def near(name: str, known: Collection[str]) -> str:
-    """Return `; did you mean "x"?` for the known name that differs only in case, else for the nearest one, or ""."""
-    same = same_name(name, known)
-    return closest(name, known) if same is None else f'; did you mean "{same}"?'
-
-
-def same_name(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that kustomize matches with `name`, ignoring case."""
-    folded = _fold(name)
-    return next((each for each in known if _fold(each) == folded), None)
-
-
-def _fold(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold()
-
 
 _MOST_BASES = 100
 """Most kustomizations that may build on each other, and most folders that an entry of plugins may lead through."""
@@ -246,18 +66,6 @@ _HELM = "needs Helm, which does not run here"
 FETCHES = "packwise fetches nothing"
 """Part of each problem of what is not in the repository."""
 
-_HELM_CHART = FieldsShape(
-    {
-        **_texts("name", "version", "repo", "releaseName", "namespace", "nameTemplate", "valuesMerge", "kubeVersion"),
-        "valuesFile": FILE,
-        "additionalValuesFiles": ListShape(FILE),
-        **dict.fromkeys(("includeCRDs", "skipHooks", "skipTests", "debug", "devel"), FLAG),
-        "apiVersions": _TEXTS,
-    }
-)
-"""Fields of an entry of helmCharts but for `valuesInline`, which holds any values."""
-
-_HELM_GLOBALS = FieldsShape(_texts("chartHome", "configHome"))
 _CHART_HOME = "charts"
 
 
@@ -695,7 +503,7 @@ class _KustomizationWalk:
     def _helm_field(self, value: Value, path: FieldPath) -> Value:
         """Return the rewritten charts for kustomize and add their files to its reads."""
         if path[0] == "helmGlobals":
-            return self._copy_value(_HELM_GLOBALS, value, path)
+            return self._copy_value(HELM_GLOBALS, value, path)
         copied: list[Value] = []
         for position, entry in enumerate(value if isinstance(value, list) else ()):
             at = (*path, position)
@@ -703,7 +511,7 @@ class _KustomizationWalk:
                 self._refuse(at, f"must be a mapping; got {describe(entry)}")
                 continue
             fields = {key: each for key, each in entry.items() if key != "valuesInline"}
-            chart = self._mapping(_HELM_CHART, fields, at)
+            chart = self._mapping(HELM_CHART, fields, at)
             if isinstance(chart, dict):
                 self._add_chart(chart, at)
                 inline = entry.get("valuesInline")

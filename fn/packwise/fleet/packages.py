@@ -13,14 +13,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
-from packwise.build.kustomization_files import (
-    PLUGINS,
-    Kustomizations,
-    file_of,
-    folders_named_by,
-    plugin_entries,
-    same_name,
-)
+from packwise.build.kustomization_fields import PLUGINS, same_name
+from packwise.build.kustomization_files import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value, words_of
 from packwise.build.tree import SAYING, below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
