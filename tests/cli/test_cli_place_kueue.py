@@ -211,6 +211,44 @@ def test_a_job_leads_to_the_lines_of_its_flavor_and_levels(capsys: pytest.Captur
     ]
 
 
+def running(name: str, host: str, metadata: dict[str, Any]) -> dict[str, Any]:
+    """A pod that has all GPUs of a node."""
+    container = {"name": "c", "resources": {"requests": {"nvidia.com/gpu": "8"}, "limits": {"nvidia.com/gpu": "8"}}}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "ml", **metadata},
+        "spec": {"nodeName": host, "containers": [container]},
+        "status": {"phase": "Running"},
+    }
+
+
+def test_each_scheduler_sees_the_running_pods_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kueue counts the pod of KAI by its node and its own by its Workload. KAI counts both by their nodes."""
+    gang = job("serve", 1, {}).replace("kueue.x-k8s.io/queue-name: research", "kai.scheduler/queue: team")
+    gang = gang.replace("restartPolicy:", "schedulerName: kai-scheduler\n      restartPolicy:")
+    (tmp_path / "jobs.yaml").write_text("---\n".join([QUEUES, gang, job("train", 1, {})]), encoding="utf-8")
+    own = {"annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "true", "kueue.x-k8s.io/workload": "old"}}
+    unlimited = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    queue = {
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": "team"},
+        "spec": {"resources": dict.fromkeys(("gpu", "cpu", "memory"), unlimited)},
+    }
+    pods = [running("of-kai", "n0", {}), running("of-kueue", "n2", own), workload("old", ["n2"])]
+    items = [*map(node, range(4)), *pods, queue]
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    main(["place", ".", "--nodes", "nodes.json", "-o", "json"])
+
+    gangs = json.loads(capsys.readouterr().out)["gangs"]
+    places = {gang["scheduler"]: [each["name"] for pods in gang["podSets"] for each in pods["nodes"]] for gang in gangs}
+    assert places == {"kai-scheduler": ["n1"], "kueue": ["n3"]}
+
+
 def sample() -> list[Any]:
     """Every twentieth golden: all of them are asked for without the command line."""
     with gzip.open(GOLDEN / "placement" / "kueue.jsonl.gz", "rt", encoding="utf-8") as lines:
