@@ -297,3 +297,11 @@ def test_the_schema_of_a_workload_is_of_the_newest_release_by_default(call: Call
 
     assert newest == call("schema", "PodCliqueSet", "--revision", NEWEST.name)
     assert newest != call("schema", "PodCliqueSet", "--revision", "v0.1.0-alpha.13")
+
+
+def test_a_link_to_nothing_names_its_target(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").symlink_to("gone.yaml")
+
+    ran = call("check", "web.yaml")
+
+    assert (ran.code, ran.stderr) == (2, 'error: "web.yaml" does not exist; it is a link to "gone.yaml"\n')

@@ -100,7 +100,7 @@ def find_files(
     if path == STDIN:
         return [InputPath()], []
     if not path or not exists(path):
-        raise UsageError(f'"{path}" does not exist{_suggestion(path)}')
+        raise UsageError(f'"{path}" does not exist{_advice(path)}')
     start = Path(real(path))
     if not start.is_dir():
         name = name_of_path(path)
@@ -152,15 +152,22 @@ def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
     return InputPath(path.name, path.target, left_out, is_named=False)
 
 
-def _suggestion(path: str) -> str:
-    """Return the advice for a missing path: a URL, a glob that matched no file, a commit, or a typo."""
+def _advice(path: str) -> str:
+    """Return the advice for a missing path: a link, a URL, a glob that matched no file, a commit, or a typo."""
+    link, folder = Path(path), _fixed_folder(path)
+    if link.is_symlink():
+        return f'; it is a link to "{link.readlink()}"'
     if re.match(_URL, path):
         return f"; packwise opens no URL: pass the file on stdin, curl -fsSL {path} | packwise COMMAND -"
-    folder = _fixed_folder(path)
-    if folder is not None:
-        return f'; no file matches this glob: name the folder, "{folder}"' if Path(folder).is_dir() else ""
+    if folder is not None and Path(folder).is_dir():
+        return f'; no file matches this glob: name the folder, "{folder}"'
     if path.startswith("git:"):
         return f'; did you mean "--baseline {path}", beside the path that is checked?'
+    return _nearest(path)
+
+
+def _nearest(path: str) -> str:
+    """Return `; did you mean …?` for a typo in a missing path, or for a commit."""
     try:
         names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))
     except OSError:
