@@ -305,6 +305,24 @@ def test_a_function_is_a_verb_or_the_noun_it_returns() -> None:
     assert named == set(PARTICIPLES)
 
 
+_BARE = re.compile(
+    r"_(?:of(?:_.*)?|in|on|at|by|to|from|with|without|within|beside|above|below|behind|around|about|after|before|over"
+    r"|through|along|apart|elsewhere|somewhere|alike|alone|once|twice|otherwise|outside|inside)"
+)
+"""`_of_gangs`, `_beside`: a preposition or an adverb alone names neither what a function does nor what it returns."""
+
+
+def test_a_private_function_is_no_preposition() -> None:
+    named = [
+        f"{name_of(module)}:{line} {name}"
+        for module in MODULES
+        for name, line in code(module).functions.items()
+        if _BARE.fullmatch(name)
+    ]
+
+    assert named == []
+
+
 def test_a_docstring_says_what_the_value_is() -> None:
     """A noun phrase, or `True if` for a predicate: the field's words come first, not a question."""
     asking = [

@@ -62,7 +62,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
         raise item.error(path, f"must be a mapping; got {describe(value)}")
     if same(item.get(path, _ABSENT), value):
         return item.source if item.written else None, item.value
-    changed: Mapping[str, Value] = _with(item, item.value, path, 0, value)
+    changed: Mapping[str, Value] = _set_in(item, item.value, path, 0, value)
     if not item.written:
         return None, changed
     source = item.source
@@ -89,7 +89,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
         return item.source if item.written else None, item.value
     while prune and len(path) > 1 and len(cast("dict[str, Value]", item.get(path[:-1]))) == 1:
         path = path[:-1]
-    changed: Mapping[str, Value] = _without(item.value, path)
+    changed: Mapping[str, Value] = _remove_from(item.value, path)
     if not item.written:
         return None, changed
     source = item.source
@@ -117,7 +117,7 @@ def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
         raise item.error(path, error.message) from None
     parent = cast("Mapping[str, Value]", item.get(path[:-1]))
     nested = {outer if key == path[-1] else key: {key: e} if key == path[-1] else e for key, e in parent.items()}
-    changed = _with(item, item.value, path[:-1], 0, nested) if len(path) > 1 else nested
+    changed = _set_in(item, item.value, path[:-1], 0, nested) if len(path) > 1 else nested
     return _respelt(item, path, text, changed)
 
 
@@ -135,7 +135,7 @@ def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
     quoted = read(text)
     for step in source.root + path:
         quoted = cast("Any", quoted)[step]
-    return _respelt(item, path, text, _with(item, item.value, path, 0, quoted))
+    return _respelt(item, path, text, _set_in(item, item.value, path, 0, quoted))
 
 
 def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
@@ -149,7 +149,7 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
         raise item.error(path, error.message) from None
     parent = cast("Mapping[str, Value]", item.get(path[:-1]))
     renamed = {name if key == path[-1] else key: entry for key, entry in parent.items()}
-    changed = _with(item, item.value, path[:-1], 0, renamed) if len(path) > 1 else renamed
+    changed = _set_in(item, item.value, path[:-1], 0, renamed) if len(path) > 1 else renamed
     return _respelt(item, path, text, changed)
 
 
@@ -189,7 +189,7 @@ def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | 
     except (YamlError, FieldError, LookupError):
         return None
     text = "".join([*parts, source.text[at:]])
-    value: Mapping[str, Value] = _with(item, item.value, path, 0, changed)
+    value: Mapping[str, Value] = _set_in(item, item.value, path, 0, changed)
     return (source.replace(text=text, entry=()), value) if _holds(text, source.root, value) else None
 
 
@@ -258,32 +258,32 @@ def _needs_others(source: Source) -> bool:
     return False
 
 
-def _with(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Value) -> Any:
+def _set_in(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Value) -> Any:
     if depth == len(path):
         return value
     step = path[depth]
     if isinstance(step, str) and (old is None or isinstance(old, dict)):
         mapping = dict(old or {})
-        mapping[step] = _with(item, mapping.get(step), path, depth + 1, value)
+        mapping[step] = _set_in(item, mapping.get(step), path, depth + 1, value)
         return mapping
     if isinstance(step, int) and (old is None or isinstance(old, (list, tuple))):
         entries = list(old or ())
         if not 0 <= step <= len(entries):
             raise item.error(path[: depth + 1], f"must be one of the {len(entries)} entries, or the next one")
-        new = _with(item, entries[step] if step < len(entries) else None, path, depth + 1, value)
+        new = _set_in(item, entries[step] if step < len(entries) else None, path, depth + 1, value)
         entries[step : step + 1] = [new]
         return entries
     wanted = "a mapping" if isinstance(step, str) else "a list"
     raise item.error(path[:depth], f"must be {wanted} for {format_path(path)} to be set; got {describe(old)}")
 
 
-def _without(old: Any, path: FieldPath) -> Any:
+def _remove_from(old: Any, path: FieldPath) -> Any:
     step = path[0]
     copy: Any = dict(cast("dict[str, Value]", old)) if isinstance(old, dict) else list(cast("list[Value]", old))
     if len(path) == 1:
         del copy[step]
     else:
-        copy[step] = _without(copy[step], path[1:])
+        copy[step] = _remove_from(copy[step], path[1:])
     return copy
 
 

@@ -161,7 +161,7 @@ class _Cut(Record):
 
 def _flow(whole: _Whole) -> Envelope:
     text, node = whole.text, whole.nodes[-1]
-    empty = _empty(whole)
+    empty = _empty_list(whole)
     if empty is not None:
         return empty
     start, stop = text.index("[", node.start) + 1, node.mark_end
@@ -203,7 +203,7 @@ def _cut_at(
     return tuple(items), (*seams, text[last : within[1]])
 
 
-def _empty(whole: _Whole) -> Envelope | None:
+def _empty_list(whole: _Whole) -> Envelope | None:
     """Return a list with `[]` after its key, ready for items in block style, or None for any other list."""
     text, node = whole.text, whole.nodes[-1]
     if text[node.start : node.end] != "[]" or "\n" in whole.lined[node.key_end : node.start]:

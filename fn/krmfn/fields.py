@@ -51,7 +51,7 @@ class Fields:
 
     def text(self, name: str, *, known: Sequence[str] = ()) -> str | None:
         """Return a string. With `known`, it must be one of these."""
-        text: str | None = self._of_type(name, str)
+        text: str | None = self._typed_field(name, str)
         if text is not None and known and text not in known:
             quoted = ", ".join(f'"{choice}"' for choice in known)
             self.refuse(name, f"must be one of {quoted}; got {describe(text)}")
@@ -60,24 +60,24 @@ class Fields:
 
     def integer(self, name: str) -> int | None:
         """An integer."""
-        return self._of_type(name, int)
+        return self._typed_field(name, int)
 
     def number(self, name: str) -> float | None:
         """An integer or a float."""
         value = self.value.get(name)
-        return value if type(value) is int else self._of_type(name, float)
+        return value if type(value) is int else self._typed_field(name, float)
 
     def flag(self, name: str) -> bool | None:
         """A boolean."""
-        return self._of_type(name, bool)
+        return self._typed_field(name, bool)
 
     def mapping(self, name: str) -> Fields:
         """Return the view of a mapping within this one, empty if there is none."""
-        return self._view(self._of_type(name, dict) or _EMPTY, name)
+        return self._view(self._typed_field(name, dict) or _EMPTY, name)
 
     def list(self, name: str) -> tuple[Value, ...]:
         """Return the items of a list, of any type."""
-        return tuple(cast("list[Value]", self._of_type(name, list) or ()))
+        return tuple(cast("list[Value]", self._typed_field(name, list) or ()))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The items of a list of strings."""
@@ -133,7 +133,7 @@ class Fields:
     def _view(self, value: Mapping[str, Value], *steps: str | int) -> Fields:
         return Fields(value, (*self.path, *steps), refuse=self._refuse)
 
-    def _of_type(self, name: str, kind: type[Any]) -> Any:
+    def _typed_field(self, name: str, kind: type[Any]) -> Any:
         value = self.value.get(name)
         if value is None or type(value) is kind:
             return value

@@ -138,14 +138,14 @@ class ObjectId(Record):
 
 def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Location:
     """The nearest part of `path` that exists, counted in the file or stdin that `source` was cut from."""
-    line, column = _nearest(source, path, key)
+    line, column = _nearest_place(source, path, key)
     return line_location(source, line, column, None)
 
 
 def line_location(source: Source, line: int, column: int, file: str | None) -> Location:
     """Return a place in `source.text`, counted like `document_location` with a `file`, else like `text_location`."""
     if file is not None:
-        return Location(file, _document_line(source, line, _nearest(source, (), key=False)[0]), column)
+        return Location(file, _document_line(source, line, _nearest_place(source, (), key=False)[0]), column)
     return Location(source.file, source.line + line - 1, column + source.column - 1 if line == 1 else column)
 
 
@@ -154,8 +154,8 @@ def document_location(source: Source, path: FieldPath, file: str, *, key: bool =
 
     The client's additions around the document (the list's indentation, its own annotations) are subtracted.
     """
-    first_line, first_column = _nearest(source, (), key=False)
-    line, column = _nearest(source, path, key)
+    first_line, first_column = _nearest_place(source, (), key=False)
+    line, column = _nearest_place(source, path, key)
     return Location(file, _document_line(source, line, first_line), max(column - first_column + 1, 1))
 
 
@@ -169,7 +169,7 @@ def _document_line(source: Source, line: int, first_line: int) -> int:
     return max(line - start + 1 - added, 1)
 
 
-def _nearest(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
+def _nearest_place(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
     from krmfn.yamltext.places import nearest
 
     try:

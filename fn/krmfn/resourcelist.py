@@ -64,7 +64,7 @@ def _attempt(
 def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool = False) -> str:
     if envelope.indent is None:
         return _joined_flow(envelope, items, results, expand=expand)
-    head, tail = _around(envelope, results)
+    head, tail = _head_and_tail(envelope, results)
     entries = entries_of(envelope, envelope.indent, items, expand=expand)
     if not entries:
         return _with_empty_list(head, envelope.newline) + tail
@@ -72,11 +72,11 @@ def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] 
         head += envelope.newline
     for number, entry in enumerate(entries):
         if not entry.endswith(BREAKS) and (tail or number < len(entries) - 1):
-            entries[number] = _whole(items[number], entry, envelope, envelope.indent)
+            entries[number] = _end_entry(items[number], entry, envelope, envelope.indent)
     return "".join([head, *entries, tail])
 
 
-def _whole(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str:
+def _end_entry(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str:
     """Return `entry` with the missing line break at its end."""
     text = with_last_break(entry, envelope.newline)
     # What an alias brings from another item is seen when the whole is read again.
@@ -149,7 +149,7 @@ def _key_end(head: str) -> int:
     return 0
 
 
-def _around(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
+def _head_and_tail(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
     """Return head and tail of a block list with `results`. None keeps the original ones.
 
     Results are spliced in if possible. Otherwise head and tail are rewritten.

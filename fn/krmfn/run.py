@@ -91,7 +91,7 @@ def run(
     sink = sys.stdout.buffer if stdout is None else stdout
     messages = sys.stderr if stderr is None else stderr
     try:
-        pieces, lines, code = _answer(function, config, source, lines_of or _each, validator=validator)
+        pieces, lines, code = _answer(function, config, source, lines_of or _lines_of_results, validator=validator)
     except MemoryError:
         pieces, lines, code = (), [NO_MEMORY], 1
     # stderr first: a reader that closed stdout early still learns what happened.
@@ -176,10 +176,10 @@ def _call(
         results = getattr(error, "results", None)
         if isinstance(results, tuple) and results and all(isinstance(item, Result) for item in cast("Any", results)):
             return read, cast("tuple[Result, ...]", results)
-        return read, (_internal(error),)
+        return read, (_internal_result(error),)
 
 
-def _internal(error: Exception) -> Result:
+def _internal_result(error: Exception) -> Result:
     return Result(internal_error(error))
 
 
@@ -226,11 +226,11 @@ def _divide(
     """Return the input's results that were passed on, and the function's own, which may repeat some."""
     handed_on = {id(result) for result in answered}
     came = {id(result) for result in read} if keeps_old else set[int]()
-    new = sort_results([_inert(result) for result in answered if id(result) not in came])
+    new = sort_results([_escape_result(result) for result in answered if id(result) not in came])
     return [result for result in read if (not keeps_old or id(result) in handed_on) and result not in new], new
 
 
-def _inert(result: Result) -> Result:
+def _escape_result(result: Result) -> Result:
     """Return `result` with a message that clients such as kpt can print in a log of CI."""
     from krmfn.terminal import inert
 
@@ -244,11 +244,11 @@ def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[
     except MemoryError:
         raise
     except Exception as error:
-        result = error.to_result() if isinstance(error, FieldError) else _internal(error)
+        result = error.to_result() if isinstance(error, FieldError) else _internal_result(error)
         return read.with_results([*read.results, result]).to_text(), [result.line_of_text()], _code([result])
 
 
-def _each(results: Sequence[Result]) -> list[str]:
+def _lines_of_results(results: Sequence[Result]) -> list[str]:
     return [result.line_of_text() for result in results]
 
 

@@ -33,7 +33,7 @@ def render_list(read: ResourceList) -> ResourceList:
     """The list with everything that follows from its items."""
     has_lists = any(_is_list(item) for item in read.items)
     items, rendered = _rendered_lists(read) if has_lists else _render(read.items, read.function_config)
-    return read.with_items(items).with_results((*_of_others(read.results), *rendered.results))
+    return read.with_items(items).with_results((*_remove_own(read.results), *rendered.results))
 
 
 def _is_list(item: KubeObject) -> bool:
@@ -62,7 +62,7 @@ def _render(
     return rendered.items, rendered
 
 
-def _of_others(results: tuple[Result, ...]) -> tuple[Result, ...]:
+def _remove_own(results: tuple[Result, ...]) -> tuple[Result, ...]:
     """Return the results of earlier functions without packwise's own, because these describe an earlier state."""
     if not results:
         return ()

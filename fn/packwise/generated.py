@@ -194,7 +194,7 @@ def render(
         if other is not None:
             findings.append(_clash(each, other))
         elif key in first:
-            findings.append(_twice(each, first[key], key))
+            findings.append(_repeat_finding(each, first[key], key))
         else:
             first[key] = each
             before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
@@ -235,7 +235,7 @@ def _clash(generated: Generated, other: KubeObject) -> Finding:
     return Finding.of(CLASH, other, ("metadata", "name"), message)
 
 
-def _twice(generated: Generated, first: Generated, key: Identity) -> Finding:
+def _repeat_finding(generated: Generated, first: Generated, key: Identity) -> Finding:
     where = format_identity(key)
     message = f"becomes {where}, and so does {_source(first)}; rename one of them, or one of their cliques or groups"
     return Finding.of(TWICE, generated.subject, ("metadata", "name"), message)
@@ -292,7 +292,7 @@ def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tupl
     if not settings.annotate:
         return item, [_notice(item, condition) for condition in status.conditions]
     generation = item.get(("metadata", "generation"))
-    return _with(item, _texts(status, item, generation)), []
+    return _set_annotations(item, _texts(status, item, generation)), []
 
 
 def with_notes(item: KubeObject, notes: Mapping[str, str | None]) -> KubeObject:
@@ -300,10 +300,10 @@ def with_notes(item: KubeObject, notes: Mapping[str, str | None]) -> KubeObject:
 
     Their keys omit the prefix `packwise.dev/`. None removes a note of an earlier render.
     """
-    return _with(item, {f"{_PREFIX}{key}": text for key, text in notes.items()})
+    return _set_annotations(item, {f"{_PREFIX}{key}": text for key, text in notes.items()})
 
 
-def _with(item: KubeObject, annotations: Mapping[str, str | None]) -> KubeObject:
+def _set_annotations(item: KubeObject, annotations: Mapping[str, str | None]) -> KubeObject:
     for key, text in annotations.items():
         if text is not None:
             item = item.with_annotation(key, text)

@@ -547,10 +547,10 @@ def key_findings(index: Index, revision: Revision | None) -> Iterator[Finding]:
     for part in PARTS:
         for item in index.by_kind.get(part.kind, ()):
             for place in key_places(item.value, part):
-                yield from findings_at(item, place, _TABLE, partial(_of_other_releases, revision=revision))
+                yield from findings_at(item, place, _TABLE, partial(_other_releases, revision=revision))
 
 
-def _of_other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
+def _other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str:
     """Return a message if only other releases read the key, else ""."""
     if revision is None:
         return ""

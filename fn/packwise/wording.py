@@ -61,7 +61,7 @@ def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str
 
 def list_known(names: Collection[str]) -> str:
     """Names for a message: `"a", "b"`, or `none`."""
-    shown = ", ".join([f'"{_short(name)}"' for name in islice(names, MOST_LISTED)]) or "none"
+    shown = ", ".join([f'"{_shorten_name(name)}"' for name in islice(names, MOST_LISTED)]) or "none"
     more = len(names) - MOST_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
 
@@ -116,5 +116,5 @@ def letters_apart(left: str, right: str) -> int:
     return row[-1]
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"

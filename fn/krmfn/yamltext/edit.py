@@ -365,7 +365,7 @@ def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, v
         return insert_item(lined, nodes, _nest(path[depth + 1 :], value))
     if node.kind == "alias":
         whole = _value_at(read(text), path[:depth])
-        return replace(lined, nodes, _with(whole, path[depth:], value))
+        return replace(lined, nodes, _set_in(whole, path[depth:], value))
     if node.kind == "scalar" and scalar_value(node.value, node.tag, is_plain=not node.style) is None:
         return replace(lined, nodes, _nest(path[depth:], value))
     raise error_at(text, node.start, _mismatch(path, depth, node))
@@ -386,7 +386,7 @@ def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: Fi
         raise error_at(
             text, node.start, f'"{path[depth]}" comes from a merge (<<); it must be removed where it is written'
         )
-    return replace(lined, nodes, _without(_value_at(whole, path[:depth]), path[depth:]))
+    return replace(lined, nodes, _remove_from(_value_at(whole, path[:depth]), path[depth:]))
 
 
 def _is_already(text: str, node: YamlNode, path: FieldPath, value: Value) -> bool:
@@ -395,21 +395,21 @@ def _is_already(text: str, node: YamlNode, path: FieldPath, value: Value) -> boo
         if is_collection:
             return False
         try:
-            return _same(scalar_value(node.value, node.tag, is_plain=not node.style), value)
+            return _is_same(scalar_value(node.value, node.tag, is_plain=not node.style), value)
         except ValueError:
             return False
     if node.kind != "alias" and not is_collection:
         return False
-    return _same(_value_at(read(text), path), value)
+    return _is_same(_value_at(read(text), path), value)
 
 
-def _same(first: Value, other: Value) -> bool:
+def _is_same(first: Value, other: Value) -> bool:
     """Return True if values and types are equal. 1, 1.0 and true differ. Keys of mappings must have the same order."""
     if isinstance(first, dict) and isinstance(other, dict):
-        return list(first) == list(other) and all(_same(v, other[k]) for k, v in first.items())
+        return list(first) == list(other) and all(_is_same(v, other[k]) for k, v in first.items())
     if isinstance(first, (list, tuple)) and isinstance(other, (list, tuple)):
         pairs = zip(cast("Sequence[Value]", first), cast("Sequence[Value]", other), strict=False)
-        return len(first) == len(other) and all(_same(a, b) for a, b in pairs)
+        return len(first) == len(other) and all(_is_same(a, b) for a, b in pairs)
     return type(first) is type(other) and first == other
 
 
@@ -451,7 +451,7 @@ def _value_at(value: Value, path: FieldPath) -> Value:
     return value
 
 
-def _with(value: Value, path: FieldPath, new: Value) -> Value:
+def _set_in(value: Value, path: FieldPath, new: Value) -> Value:
     """Return `value`, or an empty value for None, with `new` at `path`. Parents are copied."""
     if not path:
         return new
@@ -459,17 +459,17 @@ def _with(value: Value, path: FieldPath, new: Value) -> Value:
     if value is None:
         return _nest(path, new)
     if isinstance(value, dict) and isinstance(step, str):
-        return {**value, step: _with(value.get(step), path[1:], new)}
+        return {**value, step: _set_in(value.get(step), path[1:], new)}
     if isinstance(value, list) and isinstance(step, int) and step <= len(value):
-        return [*value[:step], _with(value[step] if step < len(value) else None, path[1:], new), *value[step + 1 :]]
+        return [*value[:step], _set_in(value[step] if step < len(value) else None, path[1:], new), *value[step + 1 :]]
     raise YamlError(f'"{step}" cannot be set inside {_kind_name(value)}')
 
 
-def _without(value: Value, path: FieldPath) -> Value:
+def _remove_from(value: Value, path: FieldPath) -> Value:
     step = path[0]
     inner = _value_at(value, path[:1])
     if len(path) > 1:
-        return _with(value, path[:1], _without(inner, path[1:]))
+        return _set_in(value, path[:1], _remove_from(inner, path[1:]))
     if isinstance(value, dict):
         return {k: v for k, v in value.items() if k != step}
     return [v for i, v in enumerate(cast("list[Value]", value)) if i != step]
@@ -481,7 +481,7 @@ def _override_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) ->
         merged = _value_at(read(text), at)
     except KeyError:
         merged = None
-    return _with(merged, rest, value)
+    return _set_in(merged, rest, value)
 
 
 def _mismatch(path: FieldPath, depth: int, node: YamlNode) -> str:

@@ -21,13 +21,13 @@ VERSION = 5
 """The number that the core and this module share; each change of what a function takes or answers is another."""
 
 
-def _absent(*_: object) -> None:
+def _return_none(*_: object) -> None:
     return None
 
 
 Tree: Callable[[str, int, str], reader.Tree] | None = None
 if not TYPE_CHECKING:
-    write = _absent
+    write = _return_none
     try:
         import krmfn_native
     except ImportError:

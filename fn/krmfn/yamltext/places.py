@@ -180,7 +180,7 @@ def with_lost_comments(before: str, after: str, line: int) -> str:
     They are put at the place of the entry. Its line begins at offset `line` of `before`. Raise YamlError if that is
     impossible.
     """
-    lost = _missing(comments(before), comments(after))
+    lost = _missing_comments(comments(before), comments(after))
     if not lost:
         return after
     newline = "\r\n" if "\r\n" in before else "\n"
@@ -195,7 +195,7 @@ def with_lost_comments(before: str, after: str, line: int) -> str:
             at = after.rfind("\n", 0, shared) + 1
             indent = _indent(after, at)
         kept = after[:at] + "".join([indent + comment + newline for comment in lost]) + after[at:]
-    if _reads_alike(kept, after) and not _missing(comments(before), comments(kept)):
+    if _reads_alike(kept, after) and not _missing_comments(comments(before), comments(kept)):
         return kept
     raise error_at(before, line, f'"{lost[0]}" within would be lost; move it to a line of its own')
 
@@ -211,7 +211,7 @@ def _reads_alike(first: str, other: str) -> bool:
         return False
 
 
-def _missing(before: list[str], after: list[str]) -> list[str]:
+def _missing_comments(before: list[str], after: list[str]) -> list[str]:
     left = Counter(after)
     missing: list[str] = []
     for comment in before:

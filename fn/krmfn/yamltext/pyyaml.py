@@ -380,14 +380,20 @@ class _EntryNodes:
 
     def __getitem__(self, number: int) -> _EventNode:
         if not number:
-            end = self._alone(self.nodes[self.first].end)
-            return _EventNode("list", "block", "", None, None, self._alone(self.dash), end, self.length, len(self))
+            end = self._place_within(self.nodes[self.first].end)
+            return _EventNode(
+                "list", "block", "", None, None, self._place_within(self.dash), end, self.length, len(self)
+            )
         node = self.nodes[self.first + number - 1]
-        start, end, mark_end = self._alone(node.start), self._alone(node.end), self._alone(node.mark_end)
+        start, end, mark_end = (
+            self._place_within(node.start),
+            self._place_within(node.end),
+            self._place_within(node.mark_end),
+        )
         following = node.next - self.first + 1
         return _EventNode(node.kind, node.style, node.value, node.anchor, node.tag, start, end, mark_end, following)
 
-    def _alone(self, at: int) -> int:
+    def _place_within(self, at: int) -> int:
         """Return the place within the lines alone. libyaml may put an end at the next token behind them."""
         return min(at - self.start, self.length)
 

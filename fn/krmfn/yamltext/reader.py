@@ -96,7 +96,7 @@ def check_nodes(text: str) -> None:
         return
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         # JSON need not be YAML, and can be counted without a reader.
-        if _of_json(text) > MAX_NODES:
+        if _count_json_nodes(text) > MAX_NODES:
             raise YamlError(too_many_nodes())
         return
     if not native.is_installed:
@@ -111,7 +111,7 @@ def most_nodes(text: str) -> int:
     return 1 + sum([text.count(mark) for mark in (",", "[", "{", ":", "\n", "- ", "? ")])
 
 
-def _of_json(text: str) -> int:
+def _count_json_nodes(text: str) -> int:
     bare = re.sub(_SPACE, "", re.sub(_QUOTED, '"', text, flags=re.DOTALL))
     filled = bare.count("{") + bare.count("[") - bare.count("{}") - bare.count("[]")
     return 1 + filled + bare.count(",") + bare.count(":")
@@ -305,8 +305,8 @@ def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
     """Return the `wanted` words that are keys or other scalars of the one YAML document in `text`, after reading
     escapes.
 
-    Return None if only `read` can tell: if the document is unreadable, or neither a mapping nor a list. Also return None
-    for anchors, tags and keys that are not strings, and without the native core.
+    Return None if only `read` can tell: if the document is unreadable, or neither a mapping nor a list. Also return
+    None for anchors, tags and keys that are not strings, and without the native core.
     """
     try:
         _refuse_disputed(text)

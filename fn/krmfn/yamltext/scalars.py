@@ -115,7 +115,7 @@ def _integer(digits: str) -> int | None:
     if match is None:
         # yaml.v3 hands what follows `0b` and `0o` to ParseInt, which takes a sign there.
         odd = re.fullmatch(_SIGN_AFTER_PREFIX, digits)
-        return None if odd is None else _of_64_bits(odd[1] or odd[2], 2 if odd[1] else 8)
+        return None if odd is None else _bounded_number(odd[1] or odd[2], 2 if odd[1] else 8)
     kind = match.lastgroup or "d"
     number = _number(match[kind], _BASES[kind])
     sign = match[1]
@@ -126,7 +126,7 @@ def _integer(digits: str) -> int | None:
     return number if number < 1 << (63 if sign else 64) else None
 
 
-def _of_64_bits(digits: str, base: int) -> int | None:
+def _bounded_number(digits: str, base: int) -> int | None:
     """Return signed digits as ParseInt reads them, or None beyond 64 bits."""
     number = _number(digits[1:], base)
     if number is None:
@@ -156,10 +156,12 @@ def key_text(key: Scalar) -> str | None:
 
 def _float_key(number: float) -> str:
     # sigs.k8s.io/yaml: strconv.FormatFloat(key, 'g', -1, 32), the shortest digits that give the same 32-bit float.
-    number = _single(number)
+    number = _round_to_single(number)
     if math.isinf(number):
         return ".inf" if number > 0 else "-.inf"
-    text = next((t for t in (f"{number:.{p}e}" for p in range(9)) if _single(float(t)) == number), f"{number:e}")
+    text = next(
+        (t for t in (f"{number:.{p}e}" for p in range(9)) if _round_to_single(float(t)) == number), f"{number:e}"
+    )
     mantissa, _, exponent = text.partition("e")
     power = int(exponent)
     if -4 <= power < 6:
@@ -167,7 +169,7 @@ def _float_key(number: float) -> str:
     return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
-def _single(number: float) -> float:
+def _round_to_single(number: float) -> float:
     """Return the nearest 32-bit float, infinite beyond their range."""
     import struct
 

@@ -131,7 +131,7 @@ def write(value: Value) -> str:
     if text is not None:
         return text
     out: list[str] = []
-    place = _at(0)
+    place = _line_start(0)
     if not isinstance(value, (dict, list, tuple)) or not value:
         _append_value(value, place, out, 0, True)
     elif isinstance(value, dict):
@@ -147,7 +147,7 @@ def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
     if text is not None:
         return text
     out: list[str] = []
-    place = _at(len(indent)).after_dash
+    place = _line_start(len(indent)).after_dash
     if value:
         _mapping(value, place, out, 1, True)
     else:
@@ -162,9 +162,9 @@ def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> lis
     """
     out: list[str] = []
     if isinstance(value, dict):
-        _mapping(value, _at(len(indent)), out, 0, literals)
+        _mapping(value, _line_start(len(indent)), out, 0, literals)
     elif isinstance(value, (list, tuple)):
-        _sequence(value, _at(len(indent)), out, 0, literals)
+        _sequence(value, _line_start(len(indent)), out, 0, literals)
     return "".join(out)[1:].split("\n")
 
 
@@ -194,12 +194,12 @@ class _LineStart(dict[str, str]):
     @cached_property
     def below(self) -> _LineStart:
         """The next line of the same mapping or list."""
-        return _at(self.column)
+        return _line_start(self.column)
 
     @cached_property
     def deeper(self) -> _LineStart:
         """The first line of a mapping that a key holds."""
-        return _at(self.column + 2)
+        return _line_start(self.column + 2)
 
     @cached_property
     def dash(self) -> str:
@@ -213,7 +213,7 @@ class _LineStart(dict[str, str]):
 
 
 @cache
-def _at(column: int) -> _LineStart:
+def _line_start(column: int) -> _LineStart:
     return _LineStart("\n" + " " * column, column)
 
 

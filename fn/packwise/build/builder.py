@@ -238,11 +238,11 @@ def reads_of(planned: Planned, tree: FileTree) -> frozenset[str]:
         try:
             return chart_files(tree, source.folder).reads | named
         except SourceError:
-            return frozenset(_below(tree, source.folder)) | named
+            return frozenset(_files_below(tree, source.folder)) | named
     return kustomization_reads(tree, source)
 
 
-def _below(tree: FileTree, folder: str) -> Iterable[str]:
+def _files_below(tree: FileTree, folder: str) -> Iterable[str]:
     return tree.files_below(folder)
 
 

@@ -48,7 +48,7 @@ def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callabl
     for each, place in reversed(list(zip(built, _places(built), strict=True))):
         # Of several sources of an Application that deliver an object, the last one counts: spec/sources.md#2.6.
         passed = later.get(each.delivery.owner.key, frozenset())
-        own = [_without(file, passed) for file in _files_of(each, place, tree, top, shown)]
+        own = [_remove_later(file, passed) for file in _files_of(each, place, tree, top, shown)]
         delivered = {identity(item.value) for file in own for item in file.items if is_readable(item)}
         later[each.delivery.owner.key] = passed | delivered
         files = [*own, *files]
@@ -66,7 +66,7 @@ def _places(built: Sequence[Built]) -> list[str]:
     return places
 
 
-def _without(file: InputFile, passed: frozenset[Identity]) -> InputFile:
+def _remove_later(file: InputFile, passed: frozenset[Identity]) -> InputFile:
     """Return the file without the objects that another source delivers after it."""
     if not passed:
         return file

@@ -257,7 +257,7 @@ class _PluginFiles:
                     f"{key} must not stand in a kustomization of plugins: a fleet reads their configurations as the "
                     f"files that its resources list{near(key, known)}"
                 )
-                self.problems.append(_at(ClientProblem(file, message), text_at(self._tree, file), (key,)))
+                self.problems.append(_locate_problem(ClientProblem(file, message), text_at(self._tree, file), (key,)))
         for entry in words_of(value.get("resources")):
             target, problem = _target(self._tree, file, entry)
             if problem is None:
@@ -579,10 +579,10 @@ class _KustomizationWalk:
         elif not isinstance(kind, str) or kind not in OF_PLUGINS:
             self._problem(f"{field} must name plugins that kustomize has; got {kind}{near(str(kind), OF_PLUGINS)}")
         else:
-            return self._own(item, file, kind)
+            return self._own_configuration(item, file, kind)
         return {}
 
-    def _own(self, item: KubeObject, file: str, kind: str) -> Value:
+    def _own_configuration(self, item: KubeObject, file: str, kind: str) -> Value:
         self._place = (file, item) if file else (self._file, None)
         copied = self._copy_value(OF_PLUGINS[kind], item.value, ())
         metadata = copied.get("metadata") if isinstance(copied, dict) else None
@@ -601,7 +601,7 @@ class _KustomizationWalk:
         named = f"{format_path(path)} {message}" if path else message
         if self._place is None:
             problem = ClientProblem(self._file, named)
-            self.problems.append(_at(problem, text_at(self._tree, self._file), path, key=key))
+            self.problems.append(_locate_problem(problem, text_at(self._tree, self._file), path, key=key))
             return
         file, item = self._place
         # Lines within a text in the kustomization are not those of its file.
@@ -610,7 +610,7 @@ class _KustomizationWalk:
         self.problems.append(problem)
 
 
-def _at(problem: ClientProblem, text: str, path: FieldPath, *, key: bool = True) -> ClientProblem:
+def _locate_problem(problem: ClientProblem, text: str, path: FieldPath, *, key: bool = True) -> ClientProblem:
     """The problem at the place of a field in the text of its file."""
     try:
         line, column = nearest(text, path, key=key)

@@ -156,7 +156,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
     markers = [path for path in base.paths if Path(path).name in MARKERS]
     wanted = [path for path in base.paths if path.endswith(SUFFIXES) or path in own]
     same = base.same({*wanted, *markers})
-    texts = {_below(base.top, path): base.content(path).decode("utf-8", "replace") for path in markers}
+    texts = {_path_below(base.top, path): base.content(path).decode("utf-8", "replace") for path in markers}
     targets = {real(path): path for path in reversed(named.paths)}
     listed: dict[str, list[str]] = {target: [] for target in reversed(targets)}
     contents: dict[InputPath, bytes | InputFile] = {}
@@ -191,7 +191,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
 
 
 def _is_built_alike(before: InputFile, now: InputFile) -> bool:
-    """True for built files of which the objects are the same: owners add namespaces and labels to their text."""
+    """Return True for built files with the same objects: owners add namespaces and labels to their text."""
     values = [[item.value if is_readable(item) else None for item in file.items] for file in (before, now)]
     return before.built is not None and before.text == now.text and values[0] == values[1]
 
@@ -222,7 +222,7 @@ def _target(path: str, targets: Iterable[str]) -> str | None:
 
 
 def _is_hidden(path: str, target: str) -> bool:
-    return any(step.startswith(".") for step in _below(target, path).parts)
+    return any(step.startswith(".") for step in _path_below(target, path).parts)
 
 
 def _inputs(
@@ -233,17 +233,17 @@ def _inputs(
     `texts` are the files below `top` that select others.
     """
     name, at = Path(str(target.name)), target.identity
-    by_part = {str(_below(at, path)): path for path in paths}
+    by_part = {str(_path_below(at, path)): path for path in paths}
     is_file = "." in by_part
     is_named = is_file and not named.force_exclude
     left_out: dict[PurePosixPath, LeftOut] = {}
     if not is_named:
-        start = PurePosixPath() if is_file else _below(top, at)
-        left_out = skip_reasons([_below(top, path) for path in paths], texts, start, list(named.exclude))
+        start = PurePosixPath() if is_file else _path_below(top, at)
+        left_out = skip_reasons([_path_below(top, path) for path in paths], texts, start, list(named.exclude))
     for part, path in sorted(by_part.items()):
         below = name.name if is_file else part
         shown = name if is_file else name / part
-        yield InputPath(shown.as_posix(), below, left_out.get(_below(top, path)), is_named, path)
+        yield InputPath(shown.as_posix(), below, left_out.get(_path_below(top, path)), is_named, path)
 
 
 def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
@@ -271,7 +271,7 @@ def _join(top: str, path: str) -> str:
     return f"{top.rstrip('/')}/{path}"
 
 
-def _below(top: str, path: str) -> PurePosixPath:
+def _path_below(top: str, path: str) -> PurePosixPath:
     return PurePosixPath(path).relative_to(top)
 
 
@@ -407,7 +407,7 @@ def _is_new(name: str, befores: Iterable[Before]) -> bool:
 
 
 def _is_of_a_build(result: Result) -> bool:
-    """True for what a build reports at its owner, which may be a file that did not change."""
+    """Return True for results of a build at its owner, possibly an unchanged file."""
     from packwise.build.summary import RULES
 
     return result.tags.get("rule") in {rule.name for rule in RULES}

@@ -247,11 +247,11 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
     command = f"packwise rules {rule.name}"
     return {
         "id": rule.name,
-        "shortDescription": {"text": _literal(rule.summary)},
-        "fullDescription": {"text": _literal(explained.why)},
+        "shortDescription": {"text": _escape_braces(rule.summary)},
+        "fullDescription": {"text": _escape_braces(explained.why)},
         "help": {
-            "text": _literal(f"{explained.fix}\n\nExamples: {command}".replace("`", "")),
-            "markdown": _literal(f"{explained.fix}\n\nExamples: `{command}`"),
+            "text": _escape_braces(f"{explained.fix}\n\nExamples: {command}".replace("`", "")),
+            "markdown": _escape_braces(f"{explained.fix}\n\nExamples: `{command}`"),
         },
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
@@ -265,7 +265,7 @@ def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str,
     if name in rules:
         fields["ruleIndex"] = rules.index(name)
     fields["level"] = _LEVELS[result.severity]
-    fields["message"] = {"text": _literal(_message(result))}
+    fields["message"] = {"text": _escape_braces(_message(result))}
     location = {**_physical(result), **_logical(result)}
     if location:
         fields["locations"] = [location]
@@ -313,7 +313,7 @@ def _logical(result: Result) -> dict[str, Any]:
     return {"logicalLocations": locations} if locations else {}
 
 
-def _literal(text: str) -> str:
+def _escape_braces(text: str) -> str:
     """Return `text` with escaped braces, because braces mark placeholders (SARIF 3.11.5)."""
     return text.replace("{", "{{").replace("}", "}}")
 

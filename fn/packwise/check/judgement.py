@@ -44,7 +44,7 @@ def is_of_release(result: Result) -> bool:
 class Judgement(Record):
     """The sorted `results` of all groups and their coverage. `is_new` is true if a workload has no status.
 
-    `renders` are those of the groups, if they were asked for with all objects listed.
+    `renders` are the groups' renders, if requested with all objects listed.
     """
 
     results: tuple[Result, ...]

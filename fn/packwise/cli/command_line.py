@@ -227,13 +227,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exits with the reason, and the name that a misspelt one is near to."""
-        super().error(visible(message + self._nearest(message)))
+        super().error(visible(message + self._suggest_nearest(message)))
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write help, or a usage error. It may quote a file name from a pull request."""
         super()._print_message(inert(message), file)
 
-    def _nearest(self, message: str) -> str:
+    def _suggest_nearest(self, message: str) -> str:
         from packwise.wording import closest
 
         unknown = re.match(r"unrecognized arguments: (--[^ =]+)", message)

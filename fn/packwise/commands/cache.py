@@ -97,10 +97,10 @@ def cache(command: CacheOptions) -> int:
 
 
 def _count_text(contents: Contents) -> str:
-    return f"{contents.entries:,} {'entry' if contents.entries == 1 else 'entries'}, {_short(contents.size)}"
+    return f"{contents.entries:,} {'entry' if contents.entries == 1 else 'entries'}, {_size_text(contents.size)}"
 
 
-def _short(size: int) -> str:
+def _size_text(size: int) -> str:
     """Return bytes in the Kubernetes unit that gives a number below 1024."""
     power = min(max(size.bit_length() - 1, 0) // 10, 4)
     return f"{size / 1024**power:.1f}{'KMGT'[power - 1]}i" if power else f"{size} bytes"

@@ -95,7 +95,7 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _A
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
     failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
-    compared = [_without(each, reported) for each in compared]
+    compared = [_remove_reported(each, reported) for each in compared]
     if len(compared) == 1:
         return part_of_comparison(compared[0]), failed, ()
     parts = [(each.after, part_of_comparison(each)) for each in compared]
@@ -115,7 +115,7 @@ def _difference(group: Group, name: str, baseline: str) -> Comparison:
     return Comparison(diff(old, new), baseline, name, old.rendered, new.rendered)
 
 
-def _without(compared: Comparison, reported: frozenset[str]) -> Comparison:
+def _remove_reported(compared: Comparison, reported: frozenset[str]) -> Comparison:
     difference = compared.difference
     refusals = tuple(result for result in difference.refusals if str(result) not in reported)
     return compared.replace(difference=difference.replace(refusals=refusals))

@@ -60,7 +60,7 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
     or the list is one field if its length changed.
     """
     if not (path and isinstance(path[-1], NamedEntry)):
-        before, after = _beside(before, after), _beside(after, before)
+        before, after = _fill_empty(before, after), _fill_empty(after, before)
     if isinstance(before, dict) and isinstance(after, dict):
         for key in _merge_order(list(before), list(after)):
             yield from field_changes(before.get(key), after.get(key), (*path, key))
@@ -79,7 +79,7 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
         yield FieldChange(path, before, after)
 
 
-def _beside(value: Value, other: Value) -> Value:
+def _fill_empty(value: Value, other: Value) -> Value:
     """Return `value`, or an empty one for None beside a mapping or a list of named entries."""
     if value is not None or not other:
         return value
@@ -249,11 +249,11 @@ def _spec(spec: Mapping[str, Value], kind: tuple[str, str]) -> dict[str, Value]:
     for key, part in parts.items():
         field = _FILLED.get((kind, key))
         if field is not None and isinstance(part, list):
-            parts[key] = [_without(entry, field) for entry in part]
+            parts[key] = [_without_field(entry, field) for entry in part]
     return parts
 
 
-def _without(entry: Value, field: str) -> Value:
+def _without_field(entry: Value, field: str) -> Value:
     return {key: part for key, part in entry.items() if key != field} if isinstance(entry, dict) else entry
 
 

@@ -181,7 +181,7 @@ class Constraint(Record):
 def constraints(value: Mapping[str, Value]) -> list[Constraint]:
     """Return all constraints of a gang in its own order, or none for another object."""
     fields = _fields_of(value)
-    return list(_below(value.get("spec"), ("spec",), fields)) if fields.constraint else []
+    return list(_constraints_below(value.get("spec"), ("spec",), fields)) if fields.constraint else []
 
 
 def topologies_named(value: Mapping[str, Value]) -> set[str]:
@@ -197,18 +197,18 @@ def topology_annotation(value: Mapping[str, Value]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _below(value: Value, path: Steps, fields: GangFields) -> Iterator[Constraint]:
+def _constraints_below(value: Value, path: Steps, fields: GangFields) -> Iterator[Constraint]:
     if isinstance(value, dict):
         for key, part in value.items():
             if key == fields.constraint and isinstance(part, dict):
                 yield from _read(part, path, fields)
             else:
-                yield from _below(part, (*path, key), fields)
+                yield from _constraints_below(part, (*path, key), fields)
     elif isinstance(value, list):
         named = entries_by_name(value)
         for at, part in enumerate(value):
             step = at if named is None or not isinstance(part, dict) else NamedEntry(str(part["name"]))
-            yield from _below(part, (*path, step), fields)
+            yield from _constraints_below(part, (*path, step), fields)
 
 
 def _read(value: Mapping[str, Value], holder: Steps, fields: GangFields) -> Iterator[Constraint]:
@@ -466,9 +466,13 @@ class _Judge:
 
     def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
         """Why `subject` has the constraint no more."""
-        return self._of_render(subject, wanted, strength) if self._after.rendered else self._of_objects(wanted)
+        return (
+            self._reason_in_render(subject, wanted, strength)
+            if self._after.rendered
+            else self._reason_in_objects(wanted)
+        )
 
-    def _of_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
+    def _reason_in_render(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
         enabled = self._after.enabled
         dropped = self._dropped.get((identity(subject.value)[2], workload_of(subject) or ""), set())
         is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
@@ -481,7 +485,7 @@ class _Judge:
             return LossReason.DISABLED
         return LossReason.LEVEL_GONE if wanted.topology in self._topologies else LossReason.TOPOLOGY_GONE
 
-    def _of_objects(self, wanted: _Wanted) -> LossReason:
+    def _reason_in_objects(self, wanted: _Wanted) -> LossReason:
         if not self._topologies or wanted.topology is None or wanted.domain is None:
             return LossReason.UNKNOWN
         topology = self._topologies.get(wanted.topology)
@@ -559,7 +563,7 @@ def without_kinds(state: State, kinds: frozenset[str]) -> State:
     """Return the state without the objects of `kinds`."""
     if state.objects is None:
         return state
-    return state.replace(objects=_without(state.objects, kinds), kinds=state.kinds - kinds)
+    return state.replace(objects=_without_kinds(state.objects, kinds), kinds=state.kinds - kinds)
 
 
 def diff(before: State, after: State) -> Difference:
@@ -567,8 +571,8 @@ def diff(before: State, after: State) -> Difference:
     refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
     if before.objects is None or after.objects is None:
         return refused.replace(compared=False)
-    only_before, only_after = _foreign(before, after), _foreign(after, before)
-    old, new = _without(before.objects, only_before), _without(after.objects, only_after)
+    only_before, only_after = _foreign_kinds(before, after), _foreign_kinds(after, before)
+    old, new = _without_kinds(before.objects, only_before), _without_kinds(after.objects, only_after)
     old, new = rekey(old, new), rekey(new, old)
     changed = [with_meaning(change, new.values(), after.results) for change in changes(old, new)]
     dropped = dropped_constraints(changed, before, after)
@@ -577,24 +581,24 @@ def diff(before: State, after: State) -> Difference:
         dropped=tuple(dropped),
         only_before=only_before,
         only_after=only_after,
-        missing_before=_missing(before, after),
-        missing_after=_missing(after, before),
+        missing_before=_missing_kinds(before, after),
+        missing_after=_missing_kinds(after, before),
     )
 
 
-def _foreign(state: State, other: State) -> tuple[str, ...]:
+def _foreign_kinds(state: State, other: State) -> tuple[str, ...]:
     """Return the found state's kinds that the other, rendered state cannot have."""
     return tuple(sorted(state.kinds - other.kinds)) if other.rendered and not state.rendered else ()
 
 
-def _missing(state: State, other: State) -> tuple[str, ...]:
+def _missing_kinds(state: State, other: State) -> tuple[str, ...]:
     """Return kinds that only the other state has. An export may have omitted them."""
     if state.rendered or not state.objects or not other.objects:
         return ()
     return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
 
 
-def _without(objects: Mapping[Identity, KubeObject], kinds: Collection[str]) -> Mapping[Identity, KubeObject]:
+def _without_kinds(objects: Mapping[Identity, KubeObject], kinds: Collection[str]) -> Mapping[Identity, KubeObject]:
     return {key: item for key, item in objects.items() if word_of(key) not in kinds}
 
 

@@ -186,7 +186,7 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
     workload = workload_of(change.subject)
     if workload is None:
         return (id(change),)
-    fields = tuple(_alike(field, workload) for field in change.fields)
+    fields = tuple(_likeness_of_field(field, workload) for field in change.fields)
     dropped = tuple(
         (
             _without_numbers(format_steps(constraint.holder)),
@@ -201,7 +201,7 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
     return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)
 
 
-def _alike(field: FieldChange, workload: str) -> tuple[object, ...]:
+def _likeness_of_field(field: FieldChange, workload: str) -> tuple[object, ...]:
     path = tuple(
         NamedEntry(_without_numbers(step.name)) if isinstance(step, NamedEntry) else step for step in field.path
     )

@@ -390,10 +390,10 @@ def _listed_renders(path: str, documents: Documents) -> Iterator[_Listed]:
     for value in documents[path]:
         for field in ("resources", *_FIELDS):
             for entry in words_of(value.get(field)):
-                yield from _at(path, field, entry, documents)
+                yield from _renders_at(path, field, entry, documents)
 
 
-def _at(path: str, field: str, entry: str, documents: Documents) -> Iterator[_Listed]:
+def _renders_at(path: str, field: str, entry: str, documents: Documents) -> Iterator[_Listed]:
     if "\n" in entry:
         yield from (_Listed(path, field, path, value) for value in _inline(entry) if is_settings_value(value))
         return

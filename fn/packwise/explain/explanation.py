@@ -139,7 +139,7 @@ def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
             through = None if constraints is None else constraints.through(origin, value)
             yield EmittedValue(path, value, ValueCause(origin.rule, place, through))
         else:
-            yield EmittedValue(path, value, _own(str(path[-1]), emitted.before, lookup))
+            yield EmittedValue(path, value, _cause_of_own(str(path[-1]), emitted.before, lookup))
 
 
 def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]:
@@ -147,7 +147,7 @@ def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]
     annotations = item.get(_ANNOTATIONS) if value_of(item) else None
     for key, value in annotations.items() if isinstance(annotations, dict) else ():
         if key in _RULES and key.startswith("packwise.dev/"):
-            yield EmittedValue((*_ANNOTATIONS, key), value, _own(key, None, lookup))
+            yield EmittedValue((*_ANNOTATIONS, key), value, _cause_of_own(key, None, lookup))
 
 
 def value_of(item: KubeObject) -> Mapping[str, Value]:
@@ -247,7 +247,7 @@ def _position(origin: Origin) -> tuple[int, FieldPath]:
     return id(place.item), (*place.path, *place.inner)
 
 
-def _own(key: str, before: KubeObject | None, lookup: Lookup) -> ValueCause:
+def _cause_of_own(key: str, before: KubeObject | None, lookup: Lookup) -> ValueCause:
     """The cause of an annotation that packwise adds, or that clients keep their books in."""
     if is_client_key(key) and key != LOCAL_CONFIG and before is not None:
         return ValueCause(_KEPT, Place(before, (*_ANNOTATIONS, key)), is_own=True)

@@ -297,11 +297,11 @@ def _topology(topology: TopologyNode) -> _Node:
 
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     """Return the tree of a workload. Unless it is the `whole` answer, equal gangs are shown once."""
-    gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_alike(tree.gangs))
+    gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_gang_nodes(tree.gangs))
     queued = [_queued_nodes(each, whole=whole) for each in tree.queued]
     outline = [_outline_nodes(each) for each in tree.outline]
     others = [_Node(each.name) for each in tree.objects]
-    missing = [_missing(omission, whole=whole) for omission in tree.missing]
+    missing = [_omission_node(omission, whole=whole) for omission in tree.missing]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
     place = str(location_of(tree.item))
     idle = [_Node(tree.idle)] if tree.idle else []
@@ -309,7 +309,7 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     return _Node(tree.source, () if place == tree.source else (place,), nodes, _BOLD)
 
 
-def _alike(gangs: Iterable[GangTree]) -> Iterator[_Node]:
+def _gang_nodes(gangs: Iterable[GangTree]) -> Iterator[_Node]:
     for _, group in groupby(gangs, key=_likeness):
         first, *others = group
         yield _gang(first)
@@ -407,7 +407,7 @@ def _pods(members: Sequence[Emitted]) -> Iterator[str]:
         yield f"as Pod {names}{', …' if len(members) > _NAMED else ''}"
 
 
-def _missing(omission: Omission, *, whole: bool = True) -> _Node:
+def _omission_node(omission: Omission, *, whole: bool = True) -> _Node:
     """Return the reason for a missing value, shortened unless it is the `whole` answer."""
     origin = omission.origin
     if not whole:
@@ -433,7 +433,7 @@ def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
         names = tuple(each.name for each in chosen.copies)
         yield _Node("the line says how many there are", (), tuple(_Node(name) for name in names), _BOLD)
     for omission in chosen.missing:
-        yield _missing(omission)
+        yield _omission_node(omission)
     if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.missing):
         yield _Node("no value comes from this line")
 
@@ -471,21 +471,21 @@ _DIFFERENT = {"topologyAwareScheduling": None}
 
 def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
     """Return the answers of all configurations in one object, with each configuration listed."""
-    first, *others = [_whole(each) for each in explanations]
+    first, *others = [_answer_fields(each) for each in explanations]
     for other in others:
         for key, value in other.items():
             # What is said of all of them is said where they agree.
-            first[key] = first[key] + value if isinstance(value, list) else _common(key, first[key], value)
+            first[key] = first[key] + value if isinstance(value, list) else _common_value(key, first[key], value)
     return json_text({**first, "coverage": coverage.fields})
 
 
-def _common(key: str, value: Any, other: Any) -> Any:
+def _common_value(key: str, value: Any, other: Any) -> Any:
     if key == "rendered":
         return value and other
     return value if value == other else _DIFFERENT.get(key, "")
 
 
-def _whole(explained: Explained) -> dict[str, Any]:
+def _answer_fields(explained: Explained) -> dict[str, Any]:
     """Return the answer, or the trees of all workloads for a question about everything."""
     explanation, chosen = explained.explanation, explained.chosen
     revision = explanation.revision
@@ -586,7 +586,7 @@ def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
         "queue": gang.queue,
         "priorityClassName": gang.priority_class,
         "scheduler": gang.scheduler,
-        **_of_owner(gang),
+        **_owner_fields(gang),
         **_bounds_fields(gang.bounds, revision),
         "origin": _origin(gang.origin, revision),
         "copies": [_origin(origin, revision) for origin in gang.copies],
@@ -595,7 +595,7 @@ def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
     }
 
 
-def _of_owner(gang: Gang) -> dict[str, Any]:
+def _owner_fields(gang: Gang) -> dict[str, Any]:
     """Return the fields that only gangs have. The scheduler makes them from the pods' owner."""
     fields = {
         "needed": gang.needed,

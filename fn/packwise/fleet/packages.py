@@ -88,8 +88,8 @@ def function_configuration(tree: FileTree, folder: str, client: PackageClient) -
     YamlError.
     """
     if client is PackageClient.KUSTOMIZE:
-        return _of_kustomization(tree, folder)
-    return _of_kptfile(tree, folder) if client is PackageClient.KPT else None
+        return _configuration_in_kustomization(tree, folder)
+    return _configuration_in_kptfile(tree, folder) if client is PackageClient.KPT else None
 
 
 def configurations_in(tree: FileTree, paths: Iterable[str]) -> tuple[KubeObject, ...]:
@@ -286,34 +286,36 @@ class Packages:
             own = self._unbuilt(folder, self._folders)
             above = nearest_folder(folder, self._configurations.__contains__)
             if above is not None:
-                around = self._around(folder, above, own)
+                around = self._files_around(folder, above, own)
         else:
             own = self._own_files(folder, {other for other in below(self._folders, folder) if other != folder})
         # kpt sends everything along.
         own = [path for path in own if client is PackageClient.KPT or path not in self._samples]
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
-        problems = _unfit_kpt(self._tree, folder, own, self._mentions) if client is PackageClient.KPT else []
+        problems = (
+            _differences_from_pipeline(self._tree, folder, own, self._mentions) if client is PackageClient.KPT else []
+        )
         problems += self._unreadable(around)
-        read = sorted({*files, *around, *_above(self._tree, folder)})
+        read = sorted({*files, *around, *_landmarks_above(self._tree, folder)})
         return FleetPackage(folder, client, tuple(read), tuple(problems), tuple(around))
 
     def _kustomize_package(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
-        files, problems = set(inputs.files), [*inputs.problems, *_unfit(self._tree, folder)]
+        files, problems = set(inputs.files), [*inputs.problems, *_differences_after_build(self._tree, folder)]
         # What the kustomization lists comes out of its build.
         above = folder if folder in self._configurations else self._above.get(folder)
         if above is None:
-            configuring = list(self._configuring(_beside(self._tree, folder)))
+            configuring = list(self._configuring(_yaml_files_in(self._tree, folder)))
             around = [path for path in configuring if path not in files]
         else:
-            configuring, around = self._configurations[above], self._around(folder, above, files)
+            configuring, around = self._configurations[above], self._files_around(folder, above, files)
         files.update([*configuring, *around])
         problems += self._unreadable(configuring)
         return FleetPackage(
             folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)), tuple(around)
         )
 
-    def _around(self, folder: str, above: str, own: Collection[str]) -> list[str]:
+    def _files_around(self, folder: str, above: str, own: Collection[str]) -> list[str]:
         """Return the files that configure the package in `folder` through the configuration in `above`, without its
         `own`.
 
@@ -415,7 +417,7 @@ def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
         folder, inner = posixpath.split(folder)
 
 
-def _beside(tree: FileTree, folder: str) -> list[str]:
+def _yaml_files_in(tree: FileTree, folder: str) -> list[str]:
     """The YAML files directly in a folder."""
     return [
         path
@@ -426,7 +428,7 @@ def _beside(tree: FileTree, folder: str) -> list[str]:
     ]
 
 
-def _above(tree: FileTree, folder: str) -> Iterator[str]:
+def _landmarks_above(tree: FileTree, folder: str) -> Iterator[str]:
     """Yield the files above a folder that describe its content."""
     while folder:
         folder = posixpath.dirname(folder)
@@ -474,7 +476,7 @@ def _has_workloads(tree: FileTree, path: str) -> bool:
         return False
 
 
-def _unfit(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
+def _differences_after_build(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
     """Yield the reasons why packwise after a kustomize build would differ from packwise within the build."""
     file = file_of(tree, folder) or folder
     try:
@@ -500,7 +502,7 @@ def _unfit(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
         yield ClientProblem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
 
 
-def _of_kustomization(tree: FileTree, folder: str) -> FunctionConfiguration | None:
+def _configuration_in_kustomization(tree: FileTree, folder: str) -> FunctionConfiguration | None:
     file = file_of(tree, folder) or folder
     entries = [entry for entry in plugin_entries(tree, folder, mapping_at(tree, file)) if entry.is_packwise]
     for field in PLUGINS:
@@ -519,7 +521,7 @@ def _is_below(folder: str, other: str) -> bool:
     return not other or folder.startswith(f"{other}/")
 
 
-def _of_kptfile(tree: FileTree, folder: str) -> FunctionConfiguration:
+def _configuration_in_kptfile(tree: FileTree, folder: str) -> FunctionConfiguration:
     path = posixpath.join(folder, KPTFILE)
     own = [(role, entry) for role, entry in _functions(tree, path) if _is_packwise(entry)]
     role, entry = min(own, key=lambda each: each[0] != "mutators")
@@ -537,7 +539,9 @@ def _of_kptfile(tree: FileTree, folder: str) -> FunctionConfiguration:
     return FunctionConfiguration(item, validates=role == "validators")
 
 
-def _unfit_kpt(tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]) -> list[ClientProblem]:
+def _differences_from_pipeline(
+    tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]
+) -> list[ClientProblem]:
     """Return the reasons why packwise alone would differ from the pipeline of a Kptfile."""
     path = posixpath.join(folder, KPTFILE)
     unreadable = unreadable_at(tree, path, (b"packwise",))

@@ -219,7 +219,7 @@ def propose(nodes: Sequence[Node]) -> LevelProposal:
         if twin is not None:
             notes.setdefault(twin.key, []).append(f"{label.key} tells the same domains apart")
             continue
-        against = _against(chain[-1], label) if chain else []
+        against = _contradictions(chain[-1], label) if chain else []
         if len(against) > _FEW * len(label.values):
             reason = f"does not nest in {chain[-1].key}: {len(against)} of {len(label.values)} nodes contradict"
             left_out.append(LeftOutLabel(label.key, reason))
@@ -273,7 +273,7 @@ def _is_same(label: _Label, other: _Label) -> bool:
     return len({(value, other.values[name]) for name, value in label.values.items()}) == label.domains
 
 
-def _against(above: _Label, label: _Label) -> list[Contradiction]:
+def _contradictions(above: _Label, label: _Label) -> list[Contradiction]:
     """Return the nodes that put a domain of `label` into a second domain of `above`: the smaller group of each."""
     parents: dict[str, Counter[str]] = {}
     for name, value in label.values.items():

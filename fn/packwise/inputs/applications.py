@@ -146,17 +146,17 @@ def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[st
     spec = value.get("spec")
     generators: tuple[Value, ...] = ()
     if value.get("kind") == "ApplicationSet":
-        listed = _at(spec, "generators")
+        listed = _field_of(spec, "generators")
         generators = tuple(listed) if isinstance(listed, list) else ()
-        path, spec = ("spec", "template", "spec"), _at(_at(spec, "template"), "spec")
-    several = _at(spec, "sources")
+        path, spec = ("spec", "template", "spec"), _field_of(_field_of(spec, "template"), "spec")
+    several = _field_of(spec, "sources")
     if isinstance(several, list) and several:
         # The one source does not count beside them.
         for index, source in enumerate(several):
             if isinstance(source, dict):
                 yield (*path, "sources", index), source, generators
         return
-    source = _at(spec, "source")
+    source = _field_of(spec, "source")
     if isinstance(source, dict):
         yield (*path, "source"), source, generators
 
@@ -183,13 +183,13 @@ _EXPRESSION = re.compile(r"\{\{ *\.?([\w.]+) *\}\}")
 
 def _elements(generator: Value, source: Mapping[str, Value], folders: Folders) -> Iterator[dict[str, str]]:
     """Yield the parameters that a generator fills in from a list or from folders of the same repository."""
-    elements = _at(_at(generator, "list"), "elements")
+    elements = _field_of(_field_of(generator, "list"), "elements")
     for element in elements if isinstance(elements, list) else ():
         if isinstance(element, dict):
             yield {key: text for key, text in element.items() if isinstance(text, str)}
-    git = _at(generator, "git")
-    directories = _at(git, "directories")
-    if not isinstance(directories, list) or _at(git, "repoURL") != source.get("repoURL"):
+    git = _field_of(generator, "git")
+    directories = _field_of(git, "directories")
+    if not isinstance(directories, list) or _field_of(git, "repoURL") != source.get("repoURL"):
         return
     globs = [(each.get("path"), bool(each.get("exclude"))) for each in directories if isinstance(each, dict)]
     above = {parent for path in folders.renders for parent in _parents(path)}
@@ -215,13 +215,13 @@ def _matches(folder: str, glob: str) -> bool:
 
 def _parameter(plugin: Value, name: str) -> str | None:
     """The text of a parameter of the plugin."""
-    parameters = _at(plugin, "parameters")
+    parameters = _field_of(plugin, "parameters")
     for each in parameters if isinstance(parameters, list) else ():
-        if _at(each, "name") == name:
-            text = _at(each, "string")
+        if _field_of(each, "name") == name:
+            text = _field_of(each, "string")
             return text if isinstance(text, str) else None
     return None
 
 
-def _at(value: Value, field: str) -> Value:
+def _field_of(value: Value, field: str) -> Value:
     return value.get(field) if isinstance(value, dict) else None

@@ -162,7 +162,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     at = Path(path)
     top = _top(_nearest_folder(at), path)
     revision = _commit(top, commit)
-    target = PurePosixPath(_within(at, top, path))
+    target = PurePosixPath(_path_within(at, top, path))
     listed = _entries(top, revision, [str(target)])
     markers = [entry for entry in listed if entry.path.name in MARKERS]
     markers += _entries(top, revision, [str(above / name) for above in target.parents for name in sorted(MARKERS)])
@@ -375,7 +375,7 @@ def _nearest_folder(path: Path) -> Path:
     return folder
 
 
-def _within(at: Path, top: Path, path: str) -> str:
+def _path_within(at: Path, top: Path, path: str) -> str:
     try:
         return at.resolve().relative_to(top.resolve()).as_posix()
     except ValueError:

@@ -324,7 +324,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     asked = _read_sources(named, output)
     files, reader = asked.files, asked.reader
     is_unconfigured = _is_unconfigured(named, files, asked.chosen)
-    around = _of_the_same(files, read_around(named.paths, files, reader) if is_unconfigured else ())
+    around = _share_configuration(files, read_around(named.paths, files, reader) if is_unconfigured else ())
     package = package_of(files, around, asked.before, asked.chosen, asked.crds).replace(
         values=read_assignments(named.values),
         configured_before=configuration_before(named, around),
@@ -427,7 +427,7 @@ def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     return tuple(item for file in files for item in readable_items(file))
 
 
-def _of_the_same(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
+def _share_configuration(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
     """Return the surrounding files with the same configuration as the input, without other clusters' files."""
     if not around:
         return ()

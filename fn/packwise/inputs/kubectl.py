@@ -56,7 +56,7 @@ class Listing(Record):
 
     @property
     def notes(self) -> list[str]:
-        """Notes on what the cluster lacks and what it hides."""
+        """Notes on missing and hidden kinds of the cluster."""
         absences = ((_LACKING, self.lacking), (_HIDDEN, self.hidden))
         return [f"{text} {', '.join([each.full_name for each in listed])}" for text, listed in absences if listed]
 

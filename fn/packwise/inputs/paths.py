@@ -140,7 +140,7 @@ def _exclusions(patterns: Iterable[str]) -> Globs | None:
 def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
     """Return a named file as listed by its folder, with the rules of the folders above. `at` is its real path."""
     top = top_of(str(Path(at).parent))
-    below = _below(top, at)
+    below = _path_below(top, at)
     texts, ignoring = landmarks_above(at, top)
     by = ignored_files([below], ignoring, "").get(below)
     if by is not None:
@@ -208,7 +208,7 @@ def landmarks_above(start: str, top: str) -> tuple[dict[str, str], dict[str, str
             text = landmark_text(folder / name)
             if text is None:
                 continue
-            below = _below(top, str(folder))
+            below = _path_below(top, str(folder))
             if name == GITIGNORE:
                 ignoring[below] = text
             else:
@@ -236,7 +236,7 @@ def landmark_text(file: Path) -> str | None:
     return data.decode("utf-8", "replace")
 
 
-def _below(top: str, path: str) -> str:
+def _path_below(top: str, path: str) -> str:
     """Return `path` relative to `top` with slashes, or "" for `top` itself. Both must come from `real`."""
     return path[len(top.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
 
@@ -306,7 +306,7 @@ class _Walk:
         self.files = dict[str, str]()
         self.pruned = dict[str, tuple[str, LeftOut]]()
         self.results = list[Result]()
-        self._walk("", self._root, ignores_above(ignoring, _below(self._top, self._root)))
+        self._walk("", self._root, ignores_above(ignoring, _path_below(self._top, self._root)))
         while self._links:
             self._follow(self._links.popleft())
 
@@ -317,8 +317,8 @@ class _Walk:
     def skip_reason_of(self, file: str) -> LeftOut | None:
         """Return the reason to skip the file with this real path, or None if paths show none."""
         if self._landmarks is None:
-            self._landmarks = Landmarks.of(self._texts, _below(self._top, self._root))
-        return self._landmarks.reason_to_skip(_below(self._top, file))
+            self._landmarks = Landmarks.of(self._texts, _path_below(self._top, self._root))
+        return self._landmarks.reason_to_skip(_path_below(self._top, file))
 
     def _walk(self, root: str, real_root: str, ignored: Ignored) -> None:
         folders = [(root, real_root, ignored)]
@@ -336,7 +336,7 @@ class _Walk:
 
     def _folders_in(self, folder: str, at: str, rules: Ignored) -> list[tuple[str, str, Ignored]]:
         """Return the folders directly in `folder` at the real path `at`. Its files and links are recorded."""
-        below = _below(self._top, at)
+        below = _path_below(self._top, at)
         with os.scandir(self._start / folder) as scanned:
             entries = sorted(scanned, key=_name_of)
         rules = self._with_landmarks(entries, below, rules)

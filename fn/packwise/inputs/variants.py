@@ -143,15 +143,15 @@ def _baseline(
     for item in baseline:
         if is_readable(item) and (key := identity(item.value)) in variants:
             earlier.setdefault(key, []).append(item)
-    chosen = [_before(item, earlier.get(identity(item.value), [])) for item in items]
+    chosen = [_find_before(item, earlier.get(identity(item.value), [])) for item in items]
     others = [item for item in baseline if not is_readable(item) or identity(item.value) not in variants]
     return (*others, *[item for item in chosen if item is not None])
 
 
-def _before(item: KubeObject, baseline: Sequence[KubeObject]) -> KubeObject | None:
+def _find_before(item: KubeObject, baseline: Sequence[KubeObject]) -> KubeObject | None:
     """Return the baseline object of this identity with the longest common path end, or None."""
     path = _steps(item.file)
-    common = [_common(path, _steps(each.file)) for each in baseline]
+    common = [_count_common(path, _steps(each.file)) for each in baseline]
     best = max(common, default=0)
     return baseline[common.index(best)] if best else None
 
@@ -160,7 +160,7 @@ def _steps(file: str | None) -> list[str]:
     return (file or "").rpartition(":")[2].split("/")[::-1]
 
 
-def _common(mine: list[str], other: list[str]) -> int:
+def _count_common(mine: list[str], other: list[str]) -> int:
     """The number of names that two paths have in common, from the last one on."""
     number = 0
     for own, theirs in zip(mine, other, strict=False):

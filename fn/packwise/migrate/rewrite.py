@@ -69,14 +69,14 @@ def added_bounds(old: Value, new: Value) -> Value:
 
     They are empty if the demands are equal in other places, or follow from remaining ones.
     """
-    (rest, demands), (rest_after, demands_after) = _apart(old), _apart(new)
+    (rest, demands), (rest_after, demands_after) = _split_bounds(old), _split_bounds(new)
     if not same(rest, rest_after) or not all(any(same(each, other) for other in demands_after) for each in demands):
         return None
     known = {key for demand in demands for key in demand}
     return {key: level for demand in demands_after for key, level in demand.items() if key not in known}
 
 
-def _apart(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
+def _split_bounds(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
     """Return the spec without bounds of all its pods, and these: the root's constraint and a config's with all pods."""
     if not isinstance(spec, dict):
         return spec, []
@@ -154,10 +154,10 @@ def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
                 f'"{step.target.name}" puts it on every PodGang'
             )
             return [Finding.of(GAINED, None, (), message)]
-    return [_otherwise(name, old, new)]
+    return [_difference_finding(name, old, new)]
 
 
-def _otherwise(name: str, old: Value, new: Value) -> Finding:
+def _difference_finding(name: str, old: Value, new: Value) -> Finding:
     """Return a finding with the first field that differs in two specs, or with all if only the order of entries
     differs.
     """
@@ -558,7 +558,7 @@ class _Rewriting:
         original = configuration.place.item
         place = rename_key(configuration.place.replace(item=self._now[id(original)]), target.configuration_key)
         if configuration.name is not None and not target.named_by_configuration:
-            place = _without(place, "name")
+            place = _remove_key(place, "name")
             if configuration.name != self.step.topology:
                 message = (
                     f'"{configuration.name}" cannot be kept: revision "{target.name}" calls its topology '
@@ -586,7 +586,7 @@ class _Rewriting:
             head = f"{kind}metadata:\n  name: {name}\nspec:\n"
             item = KubeObject.parse(head + levels_text(text, (*path, "levels"), levels, "  "))
             file = f"{target.topology_kind.lower()}-{name}.yaml"
-            self.new.append(NewFile(configuration.place.item, file, self._external(item)))
+            self.new.append(NewFile(configuration.place.item, file, self._mark_external(item)))
         return edit_place(place, lambda item, path: item.remove((*path, "levels")))
 
     def _others_make_topologies(self) -> bool:
@@ -597,7 +597,7 @@ class _Rewriting:
         leaves = self.step.changes_topologies and self.step.source.scheduler_profiles
         return leaves and configuration is not None and configuration.makes_kai_topologies is False
 
-    def _external(self, topology: KubeObject) -> KubeObject:
+    def _mark_external(self, topology: KubeObject) -> KubeObject:
         """Return `topology` with the scheduler's object marked as made by others if the profiles say so."""
         if not self._others_make_topologies():
             return topology
@@ -609,7 +609,7 @@ class _Rewriting:
         if not self.step.changes_topologies:
             return
         settings = self._selection.settings
-        place = _beside(configuration.place, "scheduler")
+        place = _place_beside(configuration.place, "scheduler")
         if settings.item is not None and settings.scheduler is not None:
             place = settings_place(settings).below("scheduler")
         original = place.item
@@ -652,7 +652,7 @@ class _Rewriting:
         item = migrate_workload(self._now[id(original)], self.step)
         if original.kind == source.topology_kind and original.api_version.startswith(f"{CLUSTER_TOPOLOGY.group}/"):
             if self.step.changes_topologies:
-                item = self._external(item.set(("kind",), target.topology_kind))
+                item = self._mark_external(item.set(("kind",), target.topology_kind))
             if source.user_topologies != "Used" and original.name != source.default_topology:
                 message = (
                     f'"{original.name}" was not used by revision "{source.name}"; "{target.name}" makes a KAI Topology '
@@ -702,11 +702,11 @@ def _folder(item: KubeObject) -> str:
     return (item.location().file or "").rpartition("/")[0]
 
 
-def _without(place: Place, key: str) -> Place:
+def _remove_key(place: Place, key: str) -> Place:
     return edit_place(place, lambda item, path: item.remove((*path, key), keep_comments=True))
 
 
-def _beside(place: Place, key: str) -> Place:
+def _place_beside(place: Place, key: str) -> Place:
     """Return the place of the entry `key` beside the section at `place`."""
     if not place.embedded:
         return place.replace(path=(*place.path[:-1], key))

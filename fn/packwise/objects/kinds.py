@@ -428,7 +428,7 @@ def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iter
         if not kind and group in _KINDS_BY_GROUP:
             known = list_known(_KINDS_BY_GROUP[group])
             yield from (Finding.of(SPELLING, item, (), f"must have a kind; {group} has {known}") for item in items)
-        right = None if (group, kind) in defined else _right(group, kind)
+        right = None if (group, kind) in defined else _intended_kind(group, kind)
         versions = () if (group, kind) in defined else _VERSIONS.get((group, kind), ())
         for item in items if right is not None or versions else ():
             version = item.api_version.rpartition("/")[2]
@@ -456,7 +456,7 @@ def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
     return f'"{kind}" of "{group}/{versions[-1]}"'
 
 
-def _right(group: str, kind: str) -> _Right | None:
+def _intended_kind(group: str, kind: str) -> _Right | None:
     """Return the intended kind, or None if the kind is known or has no near miss."""
     if (group, kind) in _VERSIONS or (group in _NEIGHBOURS and group not in _KINDS_BY_GROUP):
         return None
@@ -464,21 +464,21 @@ def _right(group: str, kind: str) -> _Right | None:
         name, since = _RENAMED[kind]
         return _Right(_groups_of(name)[0], name, "kind", since)
     if group in _KINDS_BY_GROUP:
-        near = _nearest(kind, _KINDS_BY_GROUP[group])
+        near = _nearest_name(kind, _KINDS_BY_GROUP[group])
         if near is not None:
             return _Right(group, near, "kind")
-        return _elsewhere(kind, _OWN) or _elsewhere(kind, _SHARED)
-    own = _elsewhere(kind, _OWN)
+        return _kind_in_other_group(kind, _OWN) or _kind_in_other_group(kind, _SHARED)
+    own = _kind_in_other_group(kind, _OWN)
     if own is not None:
         return own
-    name = _nearest(kind, _SHARED)
+    name = _nearest_name(kind, _SHARED)
     groups = [each for each in _groups_of(name) if _is_near_group(group, each)] if name is not None else []
     return _Right(groups[0], str(name), "apiVersion") if groups else None
 
 
-def _elsewhere(kind: str, kinds: tuple[str, ...]) -> _Right | None:
+def _kind_in_other_group(kind: str, kinds: tuple[str, ...]) -> _Right | None:
     """Return the kind of this or a similar name in another group."""
-    name = _nearest(kind, kinds)
+    name = _nearest_name(kind, kinds)
     return None if name is None else _Right(_groups_of(name)[0], name, "apiVersion")
 
 
@@ -491,7 +491,7 @@ def _is_near_group(group: str, right: str) -> bool:
     return any(right in _WORDS.get(word, ()) for word in words) or letters_apart(group, right) <= _FEW
 
 
-def _nearest(name: str, known: tuple[str, ...] | list[str]) -> str | None:
+def _nearest_name(name: str, known: tuple[str, ...] | list[str]) -> str | None:
     """Return the `known` name that differs from `name` in case or a few letters, or None."""
     for each in known:
         if name.casefold() == each.casefold():

@@ -43,7 +43,7 @@ _WORKER: FieldPath = ("spec", "leaderWorkerTemplate", "workerTemplate")
 def objects_of_inference_service(value: Mapping[str, Value]) -> Iterator[Made]:
     """Yield the Deployment of each component; none if Knative or ModelMesh runs it.
 
-    A component's labels and annotations go over those of the service. All are copied to the Deployment and its pods.
+    A component's labels and annotations override the service's. All are copied to the Deployment and its pods.
     """
     outer = mapping_at(value, "metadata")
     if texts(outer.get("annotations")).get(_MODE, "") not in _DEPLOYED:
@@ -100,10 +100,10 @@ def objects_of_llm_service(value: Mapping[str, Value]) -> Iterator[Made]:
     for path in (("spec",), ("spec", "prefill")):
         part = value_at(value, *path)
         if isinstance(part, dict):
-            yield _of_workload(value, part, path)
+            yield _made_workload(value, part, path)
 
 
-def _of_workload(value: Mapping[str, Value], part: Mapping[str, Value], path: FieldPath) -> Made:
+def _made_workload(value: Mapping[str, Value], part: Mapping[str, Value], path: FieldPath) -> Made:
     outer = mapping_at(value, "metadata")
     is_set = isinstance(part.get("worker"), dict)
     templates = {_WORKER: "worker"} if is_set else {_POD: "template"}
@@ -148,7 +148,7 @@ def _of_workload(value: Mapping[str, Value], part: Mapping[str, Value], path: Fi
 
 
 def _size(parallelism: Mapping[str, Value]) -> int:
-    """Return the pods of a group: the data-parallel ranks by those of one pod, else the pipeline stages."""
+    """Return the pods of a group: the data-parallel ranks divided by the ranks of one pod, else the pipeline stages."""
     data, local, pipeline = [_positive(parallelism.get(field)) for field in ("data", "dataLocal", "pipeline")]
     if data or local:
         return max((data or 1) // (local or 1), 1)

@@ -199,11 +199,11 @@ def _replicas(value: Mapping[str, Value], path: FieldPath) -> int | None:
     return count if type(count) is int and path == _TEMPLATE else None
 
 
-def _of_job(value: Mapping[str, Value], path: FieldPath) -> int | None:
+def _count_job_pods(value: Mapping[str, Value], path: FieldPath) -> int | None:
     return job_pods(mapping_at(value, "spec")) if path == _TEMPLATE else None
 
 
-def _of_job_set(value: Mapping[str, Value], path: FieldPath) -> int | None:
+def _count_job_set_pods(value: Mapping[str, Value], path: FieldPath) -> int | None:
     if len(path) != 7 or path[1] != "replicatedJobs" or not isinstance(path[2], int):
         return None
     jobs = dict(mappings_by_place(value_at(value, "spec", "replicatedJobs")))
@@ -217,8 +217,8 @@ _COUNTS: Mapping[tuple[str, str], Callable[[Mapping[str, Value], FieldPath], int
     ("apps", "Deployment"): _replicas,
     ("apps", "ReplicaSet"): _replicas,
     ("apps", "StatefulSet"): _replicas,
-    ("batch", "Job"): _of_job,
-    ("jobset.x-k8s.io", "JobSet"): _of_job_set,
+    ("batch", "Job"): _count_job_pods,
+    ("jobset.x-k8s.io", "JobSet"): _count_job_set_pods,
 }
 """The kinds of which it is known how many pods they make of a template. A DaemonSet's pods depend on nodes."""
 

@@ -253,7 +253,7 @@ _APPS, _BATCH = "apps", "batch"
 _JOBS, _KUBEFLOW, _TRAINER, _RAY = "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "ray.io"
 
 
-def _own(title: str) -> Metadata:
+def _own_metadata(title: str) -> Metadata:
     return Metadata(("metadata",), Role.OWNER, title)
 
 
@@ -261,7 +261,7 @@ def _pods(title: str, *steps: str) -> Metadata:
     return Metadata((*steps, "metadata"), Role.POD, title)
 
 
-def _simple(
+def _kind_with_template(
     group: str,
     name: str,
     versions: tuple[str, ...],
@@ -271,13 +271,13 @@ def _simple(
     integration: Integration | None = None,
 ) -> WorkloadKind:
     """A kind with one pod template, at `spec.template`."""
-    own, pods = _own(_article(name)), _pods(f"pods of {_article(name)}", "spec", "template")
+    own, pods = _own_metadata(_article(name)), _pods(f"pods of {_article(name)}", "spec", "template")
     return WorkloadKind(
         group, name, versions, grouping, (own, pods), priority_class=priority_class, integration=integration
     )
 
 
-def _of_default_rule(
+def _default_kind(
     group: str,
     name: str,
     version: str,
@@ -287,7 +287,7 @@ def _of_default_rule(
     without_members: str = "",
 ) -> WorkloadKind:
     """Return a kind of the default rule with pod templates at any place."""
-    own, pods = _own(_article(name)), _pods(f"pods of {_article(name)}", ANYWHERE)
+    own, pods = _own_metadata(_article(name)), _pods(f"pods of {_article(name)}", ANYWHERE)
     return WorkloadKind(
         group, name, (version,), Grouping.OWNER, (own, pods),
         members=members, without_members=without_members, priority_class=priority_class,
@@ -325,7 +325,7 @@ def _replica_types(
         name=name,
         versions=versions,
         grouping=grouping,
-        metadata=(_own(f"a {name}"), pods),
+        metadata=(_own_metadata(f"a {name}"), pods),
         body=("spec", field),
         types=types,
         required=required,
@@ -344,17 +344,17 @@ def _ray(
     )
     more = (_pods(f"the submitter of a {name}", *submitter),) if submitter else ()
     return WorkloadKind(
-        _RAY, name, ("v1", "v1alpha1"), Grouping.RAY, (_own(f"a {name}"), *groups, *more), body,
+        _RAY, name, ("v1", "v1alpha1"), Grouping.RAY, (_own_metadata(f"a {name}"), *groups, *more), body,
         integration=integration, suspended=suspended or ("spec", "suspend"),
     )  # fmt: skip
 
 
 _KINDS = (
-    _simple(_BATCH, "Job", ("v1",), Grouping.JOB, integration=Integration.JOB),
+    _kind_with_template(_BATCH, "Job", ("v1",), Grouping.JOB, integration=Integration.JOB),
     WorkloadKind(
         _JOBS, "JobSet", ("v1alpha2",), Grouping.JOB_SET,
         (
-            _own("a JobSet"),
+            _own_metadata("a JobSet"),
             Metadata(("spec", "replicatedJobs", "*", "template", "metadata"), Role.JOB, "replicatedJobs of a JobSet"),
             _pods("pods of a JobSet", "spec", "replicatedJobs", "*", "template", "spec", "template"),
         ),
@@ -363,7 +363,7 @@ _KINDS = (
     WorkloadKind(
         "leaderworkerset.x-k8s.io", "LeaderWorkerSet", ("v1",), Grouping.LEADER_WORKER_SET,
         (
-            _own("a LeaderWorkerSet"),
+            _own_metadata("a LeaderWorkerSet"),
             _pods("the leaderTemplate of a LeaderWorkerSet", "spec", "leaderWorkerTemplate", "leaderTemplate"),
             _pods("the workerTemplate of a LeaderWorkerSet", "spec", "leaderWorkerTemplate", "workerTemplate"),
         ),
@@ -398,20 +398,20 @@ _KINDS = (
         "workload.codeflare.dev", "AppWrapper", ("v1beta2",), Grouping.UNREAD,
         (Metadata(("metadata",), Role.ABOVE, "an AppWrapper"),), (), integration=Integration.APP_WRAPPER,
     ),
-    WorkloadKind("", "Pod", ("v1",), Grouping.POD, (_own("a Pod"),), (), integration=Integration.POD),
+    WorkloadKind("", "Pod", ("v1",), Grouping.POD, (_own_metadata("a Pod"),), (), integration=Integration.POD),
     WorkloadKind(
         _TRAINER, "TrainJob", ("v1alpha1",), Grouping.TRAIN_JOB,
         # Trainer copies what stands in the spec to the JobSet.
-        (_own("a TrainJob"), Metadata(("spec",), Role.OWNER, "the spec of a TrainJob")),
+        (_own_metadata("a TrainJob"), Metadata(("spec",), Role.OWNER, "the spec of a TrainJob")),
         integration=Integration.TRAIN_JOB,
     ),
     _runtime("ClusterTrainingRuntime"),
     _runtime("TrainingRuntime"),
-    _simple(
+    _kind_with_template(
         _APPS, "Deployment", ("v1",), Grouping.EACH_POD, priority_class="inference", integration=Integration.PODS
     ),
-    _simple(_APPS, "StatefulSet", ("v1",), integration=Integration.PODS),
-    _simple(_APPS, "ReplicaSet", ("v1",), integration=Integration.PODS),
+    _kind_with_template(_APPS, "StatefulSet", ("v1",), integration=Integration.PODS),
+    _kind_with_template(_APPS, "ReplicaSet", ("v1",), integration=Integration.PODS),
     WorkloadKind(
         _BATCH, "CronJob", ("v1",), Grouping.JOB,
         (
@@ -430,11 +430,11 @@ _KINDS = (
         priority_class="inference",
     ),
     # Of a Notebook's pods only the spec is there.
-    _simple(_KUBEFLOW, "Notebook", ("v1beta1",), priority_class="build"),
+    _kind_with_template(_KUBEFLOW, "Notebook", ("v1beta1",), priority_class="build"),
     WorkloadKind(
         "argoproj.io", "Workflow", ("v1alpha1",), Grouping.WORKFLOW,
         (
-            _own("a Workflow"),
+            _own_metadata("a Workflow"),
             Metadata(("spec", "podMetadata"), Role.POD, "the podMetadata of a Workflow"),
             Metadata(("spec", "templates", "*", "metadata"), Role.POD, "templates of a Workflow"),
         ),
@@ -444,20 +444,22 @@ _KINDS = (
         "argoproj.io", "Rollout", ("v1alpha1",), Grouping.REPLICA_SET,
         (Metadata(("metadata",), Role.ABOVE, "a Rollout"), _pods("pods of a Rollout", "spec", "template")),
     ),
-    WorkloadKind("kubevirt.io", "VirtualMachineInstance", ("v1",), Grouping.POD, (_own("a VirtualMachineInstance"),)),
-    _simple("kubevirt.io", "VirtualMachine", ("v1",)),
-    _simple("run.ai", "RunaiJob", ("v1",)),
-    _of_default_rule("egx.nvidia.io", "SPOTRequest", "v1", priority_class="inference"),
-    _of_default_rule(
+    WorkloadKind(
+        "kubevirt.io", "VirtualMachineInstance", ("v1",), Grouping.POD, (_own_metadata("a VirtualMachineInstance"),)
+    ),
+    _kind_with_template("kubevirt.io", "VirtualMachine", ("v1",)),
+    _kind_with_template("run.ai", "RunaiJob", ("v1",)),
+    _default_kind("egx.nvidia.io", "SPOTRequest", "v1", priority_class="inference"),
+    _default_kind(
         "amlarc.azureml.com", "AmlJob", "v1alpha1",
         members=("spec", "job", "options", "envs", "AZUREML_NODE_COUNT"),
         without_members="azureml envs count not found in spec",
     ),
-    _of_default_rule("machinelearning.seldon.io", "SeldonDeployment", "v1"),
-    _of_default_rule("workspace.devfile.io", "DevWorkspace", "v1alpha2"),
-    _of_default_rule("tekton.dev", "PipelineRun", "v1"),
-    _of_default_rule("tekton.dev", "TaskRun", "v1"),
-    _of_default_rule(_KUBEFLOW, "ScheduledWorkflow", "v1beta1"),
+    _default_kind("machinelearning.seldon.io", "SeldonDeployment", "v1"),
+    _default_kind("workspace.devfile.io", "DevWorkspace", "v1alpha2"),
+    _default_kind("tekton.dev", "PipelineRun", "v1"),
+    _default_kind("tekton.dev", "TaskRun", "v1"),
+    _default_kind(_KUBEFLOW, "ScheduledWorkflow", "v1beta1"),
 )  # fmt: skip
 
 WORKLOAD_KINDS: Mapping[tuple[str, str], WorkloadKind] = {kind.key: kind for kind in _KINDS}

@@ -130,7 +130,7 @@ class _Question:
         due = {pod.sub_group if tree.job.sub_groups else next(iter(tree.leaves)) for kind in kinds for pod in kind.pods}
         for part in dict.fromkeys(part for kind in kinds for part in kind.parts):
             running = [node for leaf in part.leaves() if leaf.name in due for node in leaf.placed]
-            self._bound(cluster, part, running)
+            self._require_domain(cluster, part, running)
 
     def _fill_nodes(self) -> None:
         """No node holds more than it has."""
@@ -144,7 +144,7 @@ class _Question:
                 if len(weighed) > 1:
                     self._model.add(sum(amount * count for amount, count in weighed) <= node.idle.get(name, 0))
 
-    def _bound(self, cluster: ClusterState, part: Part, running: Sequence[str]) -> None:
+    def _require_domain(self, cluster: ClusterState, part: Part, running: Sequence[str]) -> None:
         """Require all pods of the part in one domain of the required level, its running pods' if there are any."""
         constraint = part.constraint
         tree = cluster.trees[constraint.topology] if constraint is not None else None
@@ -250,26 +250,26 @@ def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
     job = turn.jobs[0]
     for name, constraint in job.constraints:
         if constraint.required and not constraint.preferred:
-            change = f"prefer {level_word(words, constraint.required)}{_of(name)} too"
-            yield Cure(change, _with(job, name, constraint.replace(preferred=constraint.required)))
+            change = f"prefer {level_word(words, constraint.required)}{_suffix_for(name)} too"
+            yield Cure(change, _set_constraint(job, name, constraint.replace(preferred=constraint.required)))
     for name, constraint in job.constraints:
         topology = turn.topology(constraint.topology)
         levels = () if topology is None else topology.levels
         depth = levels.index(constraint.required) if constraint.required in levels else 0
         for level in reversed(levels[:depth]):
             broader, old = level_word(words, level), level_word(words, constraint.required)
-            change = f"require {broader} instead of {old}{_of(name)}"
-            yield Cure(change, _with(job, name, constraint.replace(required=level)))
+            change = f"require {broader} instead of {old}{_suffix_for(name)}"
+            yield Cure(change, _set_constraint(job, name, constraint.replace(required=level)))
     for name, constraint in job.constraints:
         if constraint.required:
             level = constraint.preferred or constraint.required
             wish, old = level_word(words, level), level_word(words, constraint.required)
-            change = f"prefer {wish} instead of requiring {old}{_of(name)}"
-            yield Cure(change, _with(job, name, constraint.replace(required="", preferred=level)))
-    yield from _fewer(job)
+            change = f"prefer {wish} instead of requiring {old}{_suffix_for(name)}"
+            yield Cure(change, _set_constraint(job, name, constraint.replace(required="", preferred=level)))
+    yield from _reduce_pods(job)
 
 
-def _fewer(job: Job) -> Iterator[Cure]:
+def _reduce_pods(job: Job) -> Iterator[Cure]:
     """Yield changes with fewer pods of one set, the smallest reduction first."""
     if job.sub_groups:
         least = {group.name: group.min_members or 0 for group in job.sub_groups if group.min_members}
@@ -295,7 +295,7 @@ def _with_members(job: Job, name: str, members: int) -> Job:
     return job.replace(sub_groups=groups, pods=pods)
 
 
-def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
+def _set_constraint(job: Job, name: str, constraint: LevelConstraint) -> Job:
     if not name:
         return job.replace(constraint=constraint)
     groups = tuple(
@@ -304,5 +304,5 @@ def _with(job: Job, name: str, constraint: LevelConstraint) -> Job:
     return job.replace(sub_groups=groups)
 
 
-def _of(name: str) -> str:
+def _suffix_for(name: str) -> str:
     return f" for {name}" if name else ""

@@ -152,7 +152,7 @@ def _move(before: GangAnswer | None, after: GangAnswer) -> Move | None:
         return Move(Fate.FITS_NOW if after.fits else Fate.NO_LONGER_FITS, before, after)
     if after.fits and _waiting(after) > _waiting(before):
         return Move(Fate.LOSES_PODS, before, after, _waiting(after) - _waiting(before))
-    elsewhere = _elsewhere(before, after)
+    elsewhere = _count_moved_pods(before, after)
     return Move(Fate.MOVES, before, after, elsewhere) if elsewhere else None
 
 
@@ -160,7 +160,7 @@ def _waiting(gang: GangAnswer) -> int:
     return gang.gang.pods - gang.placed_pods
 
 
-def _elsewhere(before: GangAnswer, after: GangAnswer) -> int:
+def _count_moved_pods(before: GangAnswer, after: GangAnswer) -> int:
     """Return the number of pods on another node. Added and removed pods do not count.
 
     Pod sets are matched by their names, which are the same in all epochs.

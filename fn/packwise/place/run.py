@@ -431,7 +431,7 @@ def _gang(gang: GangAnswer) -> dict[str, Any]:
         "placedPods": gang.placed_pods,
         "domain": gang.domain,
         "podSets": _podsets(gang.spread, dict(gang.flavors), dict(gang.domains)),
-        "nearest": None if gang.nearest is None else _nearest(gang.nearest),
+        "nearest": None if gang.nearest is None else _nearest_fields(gang.nearest),
         "reasons": list(gang.reasons),
         "message": gang.message,
         "notes": list(gang.notes),
@@ -452,7 +452,7 @@ def _second_value(second: Second | None) -> dict[str, Any]:
     return {"exact": {"verdict": second.verdict.value, "hiddenBy": second.hidden_by, "change": second.change}}
 
 
-def _nearest(nearest: NearestDomain) -> dict[str, Any]:
+def _nearest_fields(nearest: NearestDomain) -> dict[str, Any]:
     return {
         "podSet": nearest.pod_set,
         "level": nearest.level,

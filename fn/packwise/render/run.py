@@ -120,7 +120,7 @@ def _write_outcome(
         plan = plan_folder(outcome, split=split)
         if exit_code(plan.results):
             return report.refuse([*results, *plan.results])
-        with _alone(output, report.command):
+        with _lock_output(output, report.command):
             return _write(plan, output, results, as_read, report)
     except FieldError as error:
         return report.refuse(results, error)
@@ -142,7 +142,7 @@ def _output_of(command: Render) -> str:
 
 
 @contextmanager
-def _alone(folder: Path, command: Render) -> Generator[None]:
+def _lock_output(folder: Path, command: Render) -> Generator[None]:
     """No other render looks at the folder or writes it until the block ends."""
     if command.in_place:
         # What was read is compared once more, under a lock of its own.
@@ -166,7 +166,7 @@ def _write(
         return report.refuse(findings)
     lines = report.findings(findings)
     if command.check and changes:
-        return Answer(before=(*lines, *_stale(changes, folder), *report.end(findings)), code=1)
+        return Answer(before=(*lines, *_stale_lines(changes, folder), *report.end(findings)), code=1)
     one_by_one = None
     if not command.in_place:
         remove_left(folder)
@@ -178,7 +178,7 @@ def _write(
     return Answer(before=(*lines, *report.end(findings, _summary(plan, changes, folder, one_by_one))))
 
 
-def _stale(changes: Changes, folder: Path) -> Iterator[str]:
+def _stale_lines(changes: Changes, folder: Path) -> Iterator[str]:
     """Yield the lines for files that a render would change."""
     for name in changes.contents:
         path = folder / name

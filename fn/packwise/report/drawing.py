@@ -535,7 +535,7 @@ def as_html(drawn: Drawn) -> str:
         ),
         "title": _text(f"packwise report: {' '.join(drawn.picture.paths)}"),
         "headline": _text(drawn.headline),
-        "about": _text(_about(drawn)),
+        "about": _text(_subject_text(drawn)),
         "notes": "".join([f'\n    <p class="about">Note: {_text(note)}</p>' for note in drawn.picture.notes]),
         "style": style,
         "script": script,
@@ -564,7 +564,7 @@ def _script_json(value: Any) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _about(drawn: Drawn) -> str:
+def _subject_text(drawn: Drawn) -> str:
     picture = drawn.picture
     on = f" on {count_text(len(picture.nodes), 'node')}" if picture.nodes else ""
     than = f", compared with {picture.baseline}" if picture.baseline is not None else ""

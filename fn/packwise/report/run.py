@@ -123,7 +123,7 @@ def _maps(side: Side, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
 
 
 def _shown_topologies(side: Side) -> list[Levels]:
-    """Return the topologies that gangs name, or all if they name none; those with the same levels once."""
+    """Return the distinct topologies that gangs name, or all if they name none."""
     known = [topology for each in side.situation.simulations for topology in each.topologies]
     shown = [topology for topology in known if topology.is_named] or known
     by_levels = {topology.keys: topology for topology in reversed(shown)}
@@ -161,7 +161,7 @@ def _domains(
         members: dict[str, list[int]] = {}
         for index in indexes:
             members.setdefault(paths[index][depth], []).append(index)
-        return tuple(domain(name, members[name], depth) for name in sorted(members, key=_natural))
+        return tuple(domain(name, members[name], depth) for name in sorted(members, key=_natural_key))
 
     def domain(name: str, members: list[int], depth: int) -> DomainBox:
         is_innermost = depth == len(levels) - 1
@@ -173,7 +173,7 @@ def _domains(
             level=levels[depth],
             name=name,
             domains=() if is_innermost else below(members, depth + 1),
-            nodes=tuple(sorted(members, key=lambda index: _natural(boxes[index].name))) if is_innermost else (),
+            nodes=tuple(sorted(members, key=lambda index: _natural_key(boxes[index].name))) if is_innermost else (),
             size=len(members),
             gpus=total(lambda box: box.gpus),
             in_use=total(lambda box: box.in_use),
@@ -185,7 +185,7 @@ def _domains(
     return below(inside, 0) if levels else ()
 
 
-def _natural(name: str) -> tuple[tuple[str, int], ...]:
+def _natural_key(name: str) -> tuple[tuple[str, int], ...]:
     """Return the key that sorts names with r2 before r10."""
     parts = _NUMBER.split(name)
     texts, numbers = parts[::2], parts[1::2]

@@ -264,7 +264,7 @@ def _table(known: Iterable[Rule]) -> str:
 
 
 def _page(rule: Rule, explained: RuleExplanation, refused: Refusal | None, columns: int) -> Iterator[str]:
-    """Yield the sections of the page of a rule: what it does, why it matters, an example, what to use instead."""
+    """Yield the sections of a rule's page: its effect, its reason, an example and the replacement."""
     yield f"{rule.name} ({rule.severity.value})\n"
     yield _paragraph("What it does", f"Reports {word_of(rule)}: {rule.summary}", columns)
     yield _paragraph("Why it matters", explained.why, columns)

@@ -385,13 +385,13 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:
         findings.append(_levels_unused(configuration, revision))
-    around = configuration if source is not None else _around(settings, revision, index)
+    around = configuration if source is not None else _sections_around(settings, revision, index)
     schedulers = _schedulers(around, revision, settings, findings, is_assumed=choice.is_assumed)
     findings += _podgroup_race(index, settings, revision, schedulers)
     enabled = configuration.enabled if configuration is not None else _topologies_only(index, revision)
     absent = None
     if source is None and not enabled and not results and not configured_otherwise and not has_errors(findings):
-        absent = _absent(settings, revision)
+        absent = _absent_finding(settings, revision)
     return Selection(
         settings=settings.with_values(package.values),
         revision=revision,
@@ -624,7 +624,7 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     return settings
 
 
-def _around(settings: TopologyRender, revision: Revision, index: Index) -> Configuration | None:
+def _sections_around(settings: TopologyRender, revision: Revision, index: Index) -> Configuration | None:
     """Return the settings' sections beside a topology that is elsewhere, or None without any or without Grove."""
     if (settings.scheduler is None and settings.network is None) or not has_grove_workloads(index):
         return None
@@ -665,7 +665,7 @@ def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:
     return configuration.place.below("levels").finding(LEVELS_UNUSED, message, at_key=True)
 
 
-def _absent(settings: TopologyRender, revision: Revision) -> Finding:
+def _absent_finding(settings: TopologyRender, revision: Revision) -> Finding:
     where = f"a {KIND}" if settings.item is None else f"the {KIND}"
     message = (
         "no topology configuration was given, so topology-aware scheduling counts as disabled; give "

@@ -212,7 +212,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
             for name, own in labels.items()
         ]
         return (*listed, *unknown)
-    if not any(_own(node, labels) for node in nodes):
+    if not any(_labels_of_node(node, labels) for node in nodes):
         raise TopographError(
             f'topograph\'s output must name nodes of the cluster; got "{next(iter(labels))}", which is the name, '
             f"{_INSTANCE} and providerID of none"
@@ -224,16 +224,16 @@ def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, s
     """Yield the labels of each node in a document of topograph. Other documents are skipped."""
     try:
         if value.get("kind") == CONFIG_MAP:
-            yield from _of_config_map(value)
+            yield from _labels_in_config_map(value)
         elif "kind" not in value and isinstance(value.get("instances"), list):
-            yield from _of_instances(cast("list[Value]", value["instances"]))
+            yield from _labels_in_instances(cast("list[Value]", value["instances"]))
         elif "kind" not in value and isinstance(value.get("topology"), str):
-            yield from _of_slurm(read_unit(value))
+            yield from _labels_in_slurm(read_unit(value))
     except SlurmError as error:
         raise TopographError(f"topograph's output {error}") from None
 
 
-def _of_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _labels_in_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
     for number, instance in enumerate(instances):
         fields = mapping(instance)
         name, layers, labels = fields.get("id"), fields.get("network_layers") or [], fields.get("labels") or {}
@@ -244,16 +244,16 @@ def _of_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapping[str
         yield name, {**_tiers([str(layer) for layer in layers]), **{key: str(text) for key, text in labels.items()}}
 
 
-def _of_config_map(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _labels_in_config_map(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
     is_topographs = _ENGINE in mapping_at(value, "metadata", "annotations")
     for text in texts(value.get("data")).values():
         if is_conf(text):
-            yield from _of_slurm(read_conf(text))
+            yield from _labels_in_slurm(read_conf(text))
         elif is_topographs:
-            yield from _of_yaml(text)
+            yield from _labels_in_yaml(text)
 
 
-def _of_yaml(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _labels_in_yaml(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     try:
         units = read(text)
     except YamlError as error:
@@ -262,7 +262,7 @@ def _of_yaml(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield from _labels_of(unit)
 
 
-def _of_slurm(topology: SlurmTopology) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _labels_in_slurm(topology: SlurmTopology) -> Iterator[tuple[str, Mapping[str, str]]]:
     for node, switches in topology.switches.items():
         yield node, _tiers(switches)
     for node, block in topology.blocks.items():
@@ -286,10 +286,13 @@ def _label(text: str) -> str:
 
 def _with_labels(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, Value]:
     carried = mapping_at(node, "metadata", "labels")
-    return {**node, "metadata": {**mapping_at(node, "metadata"), "labels": {**_own(node, labels), **carried}}}
+    return {
+        **node,
+        "metadata": {**mapping_at(node, "metadata"), "labels": {**_labels_of_node(node, labels), **carried}},
+    }
 
 
-def _own(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+def _labels_of_node(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
     """Return the labels of a node: by its name, by topograph's instance, or by the end of its provider's id."""
     instance = text_at(node, "metadata", "annotations", _INSTANCE)
     provider = text_at(node, "spec", "providerID").rpartition("/")[2]

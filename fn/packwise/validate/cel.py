@@ -245,7 +245,7 @@ class CelRules:
     def violations(self, value: Value, old: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
         """Yield violations of the rules of `schema` and below in an object. `old` is its earlier value, or None."""
         self._left = MAX_COST_OF_OBJECT
-        yield from self._below(value, old, schema, at, is_object=True)
+        yield from self._violations_below(value, old, schema, at, is_object=True)
         if self._left < 0 and _SPENT not in self._reported:
             self._reported.add(_SPENT)
             # The same text whichever object it is, and whichever rule would be next.
@@ -258,27 +258,27 @@ class CelRules:
                 self._reported.add(problem.path)
                 yield problem
 
-    def _below(
+    def _violations_below(
         self, value: Value, old: Value, schema: Schema, at: ValuePath, *, is_object: bool = False
     ) -> Iterator[Problem]:
         if value is None or self._left < 0:
             return
         if schema.rules:
-            yield from self._of_node(value, old, schema, at, is_object=is_object)
+            yield from self._node_violations(value, old, schema, at, is_object=is_object)
         if isinstance(value, dict):
             before: Mapping[str, Value] = old if isinstance(old, dict) else {}
             for name, entry in value.items():
                 inner = schema.of_key(name)
                 if inner is not None:
                     place = at.field(name) if name in schema.properties else at.key(name)
-                    yield from self._below(entry, before.get(name), inner, place)
+                    yield from self._violations_below(entry, before.get(name), inner, place)
         elif isinstance(value, list) and schema.items is not None:
             by_key = _by_key(old, schema)
             for index, entry in enumerate(value):
                 earlier = by_key.get(key_of(entry, schema)) if by_key else None
-                yield from self._below(entry, earlier, schema.items, at.entry(index))
+                yield from self._violations_below(entry, earlier, schema.items, at.entry(index))
 
-    def _of_node(
+    def _node_violations(
         self, value: Value, old: Value, schema: Schema, at: ValuePath, *, is_object: bool
     ) -> Iterator[Problem]:
         now = cel_value(value, schema, is_object=is_object)

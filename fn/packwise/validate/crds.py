@@ -161,7 +161,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
         if definition is None:
             definition = other
         elif definition.schemas != other.schemas:
-            findings.append(_different(other, definition))
+            findings.append(_difference_finding(other, definition))
             is_wrong = True
     if definition is None or is_wrong:
         return None
@@ -176,7 +176,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
     return definition
 
 
-def _different(other: Definition, first: Definition) -> Finding:
+def _difference_finding(other: Definition, first: Definition) -> Finding:
     message = (
         f"must stand in the input once, or say the same; it also stands at {place_text(first.item)} with another "
         f"schema, so that no {first.kind} is judged by either: remove one, leave it out with --exclude GLOB, or name "
@@ -220,11 +220,11 @@ def check_objects(
         )
         if verdict.problems:
             refused.add((kind, rendered.source))
-        yield from (_about(rendered, problem, order, unknown) for order, problem in enumerate(verdict.problems))
+        yield from (_crd_finding(rendered, problem, order, unknown) for order, problem in enumerate(verdict.problems))
         yield from verdict.unchecked
 
 
-def _about(rendered: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
+def _crd_finding(rendered: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
     where = format_identity(identity(rendered.value))
     message = f"becomes {where}, which its CRD refuses: {format_path(problem.path)} {problem.message}"
     severity = unknown if problem.effect is Effect.UNKNOWN else None

@@ -198,7 +198,7 @@ class ObjectTable:
         self.struct, self.rules = kind.struct, kind.rules
         self.fields = {name: _PreparedField(field) for name, field in kind.fields.items()}
         self.order = _FieldOrder({name: place for place, name in enumerate(kind.fields)})
-        self.right = {name: right for name, field in kind.fields.items() if (right := _right(field.kind))}
+        self.right = {name: right for name, field in kind.fields.items() if (right := _valid_type(field.kind))}
         needed = [name for name, field in self.fields.items() if field.required or field.zero is not None]
         self.needed = frozenset(needed)
         self.is_ready = True
@@ -227,7 +227,7 @@ class _List:
         self.kind = kind
         self.check = _CHECKS[type(kind.item)]
         self.prepared = _prepare(kind.item)
-        self.right = _right(kind.item)
+        self.right = _valid_type(kind.item)
         self.zero = _zero(kind.item)
         self.refuses_null = kind.go.startswith("[]*")
         self.absent: dict[str, str | int] = {}
@@ -241,7 +241,7 @@ def _prepare(kind: Kind) -> Any:
     return _List(kind) if isinstance(kind, Array) else kind
 
 
-def _right(kind: Kind) -> type | None:
+def _valid_type(kind: Kind) -> type | None:
     """Return the type that makes every value valid, or None if values must be checked."""
     if isinstance(kind, Text):
         return None if kind.enum or kind.pattern or kind.min_length or kind.max_length else str

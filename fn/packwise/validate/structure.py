@@ -572,7 +572,7 @@ def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]
         if schema.list_type == "set":
             yield from _duplicates(value, value, at)
         elif schema.list_type == "map":
-            yield from _of_map(value, schema, at)
+            yield from _map_problems(value, schema, at)
         if schema.items is not None:
             for index, entry in enumerate(value):
                 yield from duplicates(entry, schema.items, at.entry(index))
@@ -583,7 +583,7 @@ def identity(value: Value) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _of_map(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:
+def _map_problems(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:
     keys: list[Value] = []
     for index, entry in enumerate(value):
         if entry is not None and not isinstance(entry, dict):

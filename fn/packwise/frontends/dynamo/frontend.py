@@ -261,7 +261,7 @@ class _GraphJudge:
             )
             for plan in sets.plans(inventory, self._cluster, settings, definitions):
                 origin = derived[identity(plan.workload.value)]
-                plans[origin.workload] = _of_graph(plan, origin)
+                plans[origin.workload] = _graph_plan(plan, origin)
         return [
             plan.replace(findings=(*each.findings, *plan.findings))
             if (plan := plans.get(each.item)) is not None
@@ -394,7 +394,7 @@ def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
     return index.replace(by_kind=by_kind)
 
 
-def _of_graph(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
+def _graph_plan(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
     """Return the plan of a graph from the plan of its derived PodCliqueSet."""
     distinct: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in map(derived.finding, _without_echoes(plan.findings, derived)):

@@ -141,7 +141,7 @@ class _GraphRewriting:
         return written
 
     def _components(self, owner: _BlockEntry) -> list[str]:
-        entries = self._within(("spec", "services"), owner)
+        entries = self._entries_within(("spec", "services"), owner)
         components = mappings_in_place(mapping(self._converted["spec"]).get("components"))
         written: list[str] = []
         for key, entry in entries.items():
@@ -160,8 +160,8 @@ class _GraphRewriting:
         path: FieldPath = ("spec", "services", owner.key)
         name = write({"name": component["name"]}).strip()
         indent = column + _STEP
-        entries = self._within(path, owner)
-        written = [*self._above(owner, column), f"{' ' * column}- {name}{self._trailing(owner)}"]
+        entries = self._entries_within(path, owner)
+        written = [*self._lines_above(owner, column), f"{' ' * column}- {name}{self._trailing(owner)}"]
         template: list[str] = []
         for key, value in component.items():
             if key == "name":
@@ -192,7 +192,7 @@ class _GraphRewriting:
         written.append(f"{' ' * inner}spec:")
         spec, inner = mapping(value["spec"]), inner + _STEP
         extra = entries.get("extraPodSpec")
-        old = {} if extra is None else self._within((*path, "extraPodSpec"), extra)
+        old = {} if extra is None else self._entries_within((*path, "extraPodSpec"), extra)
         for key, part in spec.items():
             if key == "containers":
                 written += self._containers((*path, "extraPodSpec"), old, mappings_in_place(part), inner)
@@ -208,9 +208,13 @@ class _GraphRewriting:
         main = entries.get("mainContainer")
         if main is None:
             return self._anew({"containers": list(containers)}, indent)
-        old = self._within((*path, "mainContainer"), main)
+        old = self._entries_within((*path, "mainContainer"), main)
         blank = " " * indent
-        written = [*self._above(main, indent), f"{blank}containers:{self._trailing(main)}", f"{blank}- name: main"]
+        written = [
+            *self._lines_above(main, indent),
+            f"{blank}containers:{self._trailing(main)}",
+            f"{blank}- name: main",
+        ]
         for key, part in containers[0].items():
             if key == "name":
                 continue
@@ -221,7 +225,7 @@ class _GraphRewriting:
         others = list(containers[1:])
         return written + (self._anew(others, indent) if others else [])
 
-    def _within(self, path: FieldPath, owner: _BlockEntry) -> dict[str, _BlockEntry]:
+    def _entries_within(self, path: FieldPath, owner: _BlockEntry) -> dict[str, _BlockEntry]:
         """The entries of the mapping that is the value of `owner`, by key."""
         return {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
 
@@ -275,7 +279,7 @@ class _GraphRewriting:
             *self._lines[entry.line + 1 : entry.end],
         ]  # fmt: skip
 
-    def _above(self, entry: _BlockEntry, column: int) -> list[str]:
+    def _lines_above(self, entry: _BlockEntry, column: int) -> list[str]:
         return [self._shift(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
 
     def _trailing(self, entry: _BlockEntry) -> str:

@@ -137,7 +137,7 @@ class _SetBuilder:
         template["terminationDelay"] = self._settings.termination_delay
         if graph.priority_class:
             template["priorityClassName"] = graph.priority_class
-            self._from((*_TEMPLATE, "priorityClassName"), ("spec", "priorityClassName"))
+            self._record_origin((*_TEMPLATE, "priorityClassName"), ("spec", "priorityClassName"))
         if graph.pack_domain and graph.constraint is not None:
             template["topologyConstraint"] = self._constraint(graph.constraint, _TEMPLATE, ("spec",), whole=True)
         template["cliques"] = self._cliques
@@ -149,7 +149,7 @@ class _SetBuilder:
         strategy = graph.annotations.get(STRATEGY)
         if strategy is not None:
             spec["updateStrategy"] = {"type": strategy}
-            self._from(("spec", "updateStrategy"), ("metadata", "annotations", STRATEGY))
+            self._record_origin(("spec", "updateStrategy"), ("metadata", "annotations", STRATEGY))
         value = {
             "apiVersion": POD_CLIQUE_SET.api_version,
             "kind": POD_CLIQUE_SET.name,
@@ -157,27 +157,27 @@ class _SetBuilder:
             "spec": {**spec, "template": template},
         }
         self._override(value)
-        self._from(("spec", "template", "cliques"), ("spec", "components"))
-        self._from(("spec", "template", "podCliqueScalingGroups"), ("spec", "components"))
+        self._record_origin(("spec", "template", "cliques"), ("spec", "components"))
+        self._record_origin(("spec", "template", "podCliqueScalingGroups"), ("spec", "components"))
         return Shape(value, Trace(self._entries))
 
-    def _from(self, path: FieldPath, written: FieldPath, *, through: bool = False) -> None:
+    def _record_origin(self, path: FieldPath, written: FieldPath, *, through: bool = False) -> None:
         self._entries.setdefault(path, Written(written, through=through))
 
     def _metadata(self) -> dict[str, Any]:
         graph = self._graph
         metadata: dict[str, Any] = {"name": self._name}
-        self._from(("metadata", "name"), ("metadata", "name"))
-        self._from(("metadata", "namespace"), ("metadata", "namespace"))
-        self._from(("metadata", "labels"), ("spec", "labels"), through=True)
-        self._from(("metadata", "annotations"), ("spec", "annotations"), through=True)
-        self._from(("metadata",), ("metadata",))
+        self._record_origin(("metadata", "name"), ("metadata", "name"))
+        self._record_origin(("metadata", "namespace"), ("metadata", "namespace"))
+        self._record_origin(("metadata", "labels"), ("spec", "labels"), through=True)
+        self._record_origin(("metadata", "annotations"), ("spec", "annotations"), through=True)
+        self._record_origin(("metadata",), ("metadata",))
         if graph.namespace:
             metadata["namespace"] = graph.namespace
         labels = dict(graph.own_labels)
         if self._release.names_graph:
             labels["nvidia.com/dynamo-graph-deployment-name"] = graph.name
-            self._from(("metadata", "labels", "nvidia.com/dynamo-graph-deployment-name"), ("metadata", "name"))
+            self._record_origin(("metadata", "labels", "nvidia.com/dynamo-graph-deployment-name"), ("metadata", "name"))
         if labels:
             metadata["labels"] = labels
         if graph.own_annotations:
@@ -199,7 +199,7 @@ class _SetBuilder:
         if not component.is_multinode:
             if component.forced_group:
                 return [_Role(names[0], 1, 1, ("experimental",))]
-            return [_Role(names[0], replicas, self._least(component), ("replicas",))]
+            return [_Role(names[0], replicas, self._min_available(component), ("replicas",))]
         leader, worker = names
         workers = component.nodes - 1
         after = (worker,) if self._graph.backend_of(component) == "trtllm" else ()
@@ -225,7 +225,7 @@ class _SetBuilder:
         # A checkpoint that pods wait for is not there in a preview.
         return 0 if component.waits_for_checkpoint else component.replicas
 
-    def _least(self, component: Component) -> int:
+    def _min_available(self, component: Component) -> int:
         """Return the component's minAvailable: its own value, then the override's, then 1. Source:
         spec/dynamo.md#2.5.
         """
@@ -246,13 +246,15 @@ class _SetBuilder:
 
     def _clique(self, component: Component, role: _Role) -> None:
         at: FieldPath = (*_TEMPLATE, "cliques", len(self._cliques))
-        self._from(at, component.path())
-        self._from((*at, "name"), component.path("name"))
-        self._from((*at, "spec", "replicas"), component.path(*role.written))
+        self._record_origin(at, component.path())
+        self._record_origin((*at, "name"), component.path("name"))
+        self._record_origin((*at, "spec", "replicas"), component.path(*role.written))
         least = component.path(*role.written) if component.uses_group else self._least_path(component)
-        self._from((*at, "spec", "minAvailable"), least)
-        self._from((*at, "labels"), component.path())
-        self._from((*at, "annotations"), component.path("podTemplate", "metadata", "annotations"), through=True)
+        self._record_origin((*at, "spec", "minAvailable"), least)
+        self._record_origin((*at, "labels"), component.path())
+        self._record_origin(
+            (*at, "annotations"), component.path("podTemplate", "metadata", "annotations"), through=True
+        )
         spec: dict[str, Any] = {
             "roleName": role.name,
             "replicas": role.replicas,
@@ -266,7 +268,7 @@ class _SetBuilder:
         if annotations:
             clique["annotations"] = annotations
             for key in self._graph.own_annotations:
-                self._from((*at, "annotations", key), ("spec", "annotations", key))
+                self._record_origin((*at, "annotations", key), ("spec", "annotations", key))
         if component.constraint is not None and not component.uses_group:
             clique["topologyConstraint"] = self._constraint(component.constraint, at, component.path())
         self._cliques.append({**clique, "spec": spec})
@@ -285,12 +287,12 @@ class _SetBuilder:
             "nvidia.com/dynamo-component": component.name,
             "nvidia.com/dynamo-namespace": "dynamo" if is_global else namespace,
         }
-        self._from((*at, "labels", "nvidia.com/dynamo-component"), component.path("name"))
+        self._record_origin((*at, "labels", "nvidia.com/dynamo-component"), component.path("name"))
         if component.type:
             is_alpha = graph.is_alpha and not self._release.stores_v1beta1
             is_sub = is_alpha and component.type in ("prefill", "decode")
             own["nvidia.com/dynamo-component-type"] = "worker" if is_sub else component.type
-            self._from((*at, "labels", "nvidia.com/dynamo-component-type"), component.path("type"))
+            self._record_origin((*at, "labels", "nvidia.com/dynamo-component-type"), component.path("type"))
             if is_sub:
                 own["nvidia.com/dynamo-sub-component-type"] = component.type
         if self._has_epp and component.type in WORKERS:
@@ -298,12 +300,14 @@ class _SetBuilder:
         queue = self._queue(component)
         if queue is not None:
             own[KAI_QUEUE] = queue
-            self._from((*at, "labels", KAI_QUEUE), ("metadata", "annotations", QUEUE))
+            self._record_origin((*at, "labels", KAI_QUEUE), ("metadata", "annotations", QUEUE))
         pods = texts(self._pod_metadata(component).get("labels"))
         for key in pods:
-            self._from((*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), through=True)
+            self._record_origin(
+                (*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), through=True
+            )
         for key in graph.own_labels:
-            self._from((*at, "labels", key), ("spec", "labels", key), through=True)
+            self._record_origin((*at, "labels", key), ("spec", "labels", key), through=True)
         users = {**graph.own_labels, **pods}
         if graph.annotations.get("nvidia.com/enable-metrics") != "false":
             # The one label of the operator that others win over.
@@ -320,32 +324,32 @@ class _SetBuilder:
     def _pod_spec(self, component: Component, at: FieldPath) -> dict[str, Any]:
         spec = dict(component.pod_spec)
         here = (*at, "spec", "podSpec")
-        self._from(here, component.path("podTemplate", "spec"), through=True)
+        self._record_origin(here, component.path("podTemplate", "spec"), through=True)
         containers = mappings_in_place(spec.get("containers"))
         if all(container.get("name") != MAIN for container in containers):
             # The operator brings the container, image and all.
             spec["containers"] = [{"name": MAIN}, *containers]
-            self._from((*here, "containers", 0), component.path())
+            self._record_origin((*here, "containers", 0), component.path())
             for index in range(len(containers)):
                 written = component.path("podTemplate", "spec", "containers", index)
-                self._from((*here, "containers", index + 1), written, through=True)
+                self._record_origin((*here, "containers", index + 1), written, through=True)
         if self._queue(component) is not None:
             if not spec.get("schedulerName"):
-                self._from((*here, "schedulerName"), component.path())
+                self._record_origin((*here, "schedulerName"), component.path())
             spec["schedulerName"] = KAI_PROFILE
         return spec
 
     def _group(self, component: Component, roles: list[_Role]) -> None:
         at: FieldPath = (*_TEMPLATE, "podCliqueScalingGroups", len(self._groups))
-        self._from(at, component.path())
-        self._from((*at, "name"), component.path("name"))
-        self._from((*at, "replicas"), component.path("replicas"))
-        self._from((*at, "minAvailable"), self._least_path(component))
+        self._record_origin(at, component.path())
+        self._record_origin((*at, "name"), component.path("name"))
+        self._record_origin((*at, "replicas"), component.path("replicas"))
+        self._record_origin((*at, "minAvailable"), self._least_path(component))
         group: dict[str, Any] = {
             "name": component.lower,
             "cliqueNames": [role.name for role in roles],
             "replicas": self._replicas(component),
-            "minAvailable": self._least(component),
+            "minAvailable": self._min_available(component),
         }
         if component.constraint is not None:
             group["topologyConstraint"] = self._constraint(component.constraint, at, component.path())
@@ -366,7 +370,9 @@ class _SetBuilder:
             exactly = {"deviceClassName": device, "allocationMode": "ExactCount", "count": count}
             requests = [{"name": "gpu", "exactly": exactly}]
             spec: dict[str, Any] = {"devices": {"requests": requests}}
-            self._from((*_TEMPLATE, "resourceClaimTemplates", len(self._claims)), component.path("experimental"))
+            self._record_origin(
+                (*_TEMPLATE, "resourceClaimTemplates", len(self._claims)), component.path("experimental")
+            )
             self._claims.append({"name": name, "templateSpec": {"spec": spec}})
             children = [role.name for role in roles[2 * rank : 2 * rank + 2]]
             sharing.append({"name": name, "scope": "PerReplica", "filter": {"childCliqueNames": children}})
@@ -377,16 +383,16 @@ class _SetBuilder:
     ) -> dict[str, Any]:
         """A typed constraint as the release spells it. Source: spec/dynamo.md#3.7."""
         here, domain = (*at, "topologyConstraint"), (*owner, "topologyConstraint", "packDomain")
-        self._from(here, (*owner, "topologyConstraint"))
+        self._record_origin(here, (*owner, "topologyConstraint"))
         if self._release.constraint == "packDomain":
-            self._from((*here, "packDomain"), domain)
+            self._record_origin((*here, "packDomain"), domain)
             return {"packDomain": constraint.pack_domain}
-        self._from((*here, "pack"), domain)
+        self._record_origin((*here, "pack"), domain)
         spelt: dict[str, Any] = {"pack": {"required": constraint.pack_domain}}
         graph = self._graph
         if graph.constraint is None or (graph.pack_domain and not whole):
             return spelt
-        self._from((*here, "topologyName"), ("spec", "topologyConstraint", "clusterTopologyName"))
+        self._record_origin((*here, "topologyName"), ("spec", "topologyConstraint", "clusterTopologyName"))
         return {"topologyName": graph.constraint.topology_name, **spelt}
 
     def _override(self, value: dict[str, Any]) -> None:

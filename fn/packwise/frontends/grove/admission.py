@@ -348,7 +348,7 @@ def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[s
     return {**value, "spec": {**_part(value, "spec"), "template": template}} if keeps else None
 
 
-def _smaller(change: _Change, context: Context) -> Iterator[Problem]:
+def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]:
     """Report cliques if their gang needed all pods by an earlier release's default and now needs one."""
     # A workload of the baseline is judged as an update, which is refused.
     if context.revision.min_available_default != "One" or change.stored is not None:
@@ -411,7 +411,7 @@ STORED: tuple[Check[_Change], ...] = (
             "spec/grove-releases.md#2.6.10",
             Severity.WARNING,
         ),
-        _smaller,
+        _check_smaller_gangs,
     ),
 )
 """Warnings about what the files do not show."""

@@ -130,7 +130,7 @@ def count_entries(
     """
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
-    written = sum(_of_group(group, group.replicas, gang) for group in pcs.groups)
+    written = sum(_count_group_entries(group, group.replicas, gang) for group in pcs.groups)
     entries = max(pcs.replicas, 0) * (gang + standalone + written)
     if mapped:
         entries += mapped * max((gang + len(group.clique_names) for group in pcs.groups), default=0)
@@ -140,11 +140,11 @@ def count_entries(
         for group in pcs.groups:
             live = live_replicas.get((pcs.namespace, scaling_group(pcs.name, replica, group.name)))
             if live is not None:
-                entries += _of_group(group, live, gang) - _of_group(group, group.replicas, gang)
+                entries += _count_group_entries(group, live, gang) - _count_group_entries(group, group.replicas, gang)
     return entries
 
 
-def _of_group(group: ScalingGroup, replicas: int, gang: int) -> int:
+def _count_group_entries(group: ScalingGroup, replicas: int, gang: int) -> int:
     """The entries that a scaling group of so many replicas adds to one replica of the set."""
     members, scaled = len(group.clique_names), max(replicas - group.min_available, 0)
     return group.min_available * (1 + members) + scaled * (gang + members)

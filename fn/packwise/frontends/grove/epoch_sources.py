@@ -254,7 +254,7 @@ class EpochSources:
         if not isinstance(entries, list):
             entries = [] if entries is None else [entries]
         if not entries:
-            findings.append(_empty(item, workload, replica))
+            findings.append(_empty_map_finding(item, workload, replica))
             return None
         reader = _EntryReader(item)
         read = [reader.entry(position, entry) for position, entry in enumerate(entries)]
@@ -327,7 +327,7 @@ def _size(entries: Value) -> int:
     )
 
 
-def _empty(item: KubeObject, workload: KubeObject, replica: int) -> Finding:
+def _empty_map_finding(item: KubeObject, workload: KubeObject, replica: int) -> Finding:
     namespace, name = identity(workload.value)[2:]
     message = (
         f"the PodGangMap has no entries for replica {replica} of PodCliqueSet {namespace}/{name}. Grove "

@@ -243,7 +243,7 @@ class _Grove:
         if planner.placeholders:
             plans = _with_notice(plans, planner.placeholders, settings)
         repeats = {finding.subject: finding for finding in repetitions(items)}
-        return [_once(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
+        return [_refuse_repeat(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a fixed PodCliqueSet, or the item unchanged."""
@@ -315,7 +315,7 @@ def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
     return pods
 
 
-def _once(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
+def _refuse_repeat(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     """Refuse a workload that the input contains twice. Its objects are planned at the first one."""
     return plan if repeat is None else plan.replace(findings=(*plan.findings, repeat), placements=())
 

@@ -47,12 +47,12 @@ def _omissions(workload: KubeObject, cluster: Cluster) -> Iterator[Omission]:
     for position, group in enumerate(pcs.groups):
         if group.topology is not None:
             place = Place(workload, (*TEMPLATE, "podCliqueScalingGroups", position, "topologyConstraint"))
-            yield from _of_group(place, pcs, group, cluster)
+            yield from _group_omissions(place, pcs, group, cluster)
     yield from _members(workload, pcs)
     yield from _metadata(workload, pcs, cluster.revision)
 
 
-def _of_group(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Cluster) -> Iterator[Omission]:
+def _group_omissions(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Cluster) -> Iterator[Omission]:
     """Yield a group config that a release omits, and the workload's constraint if the group's replaces it."""
     constraint, revision = group.topology, cluster.revision
     resolved = resolve_topology(pcs, revision)

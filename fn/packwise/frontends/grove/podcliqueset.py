@@ -271,7 +271,7 @@ def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
     scaling = value.get(key)
     if not isinstance(scaling, dict):
         return None
-    least = _whole(scaling.get("minReplicas"))
+    least = _integer(scaling.get("minReplicas"))
     return AutoScaling(least, _number(scaling, "maxReplicas", 0))
 
 
@@ -302,11 +302,11 @@ def _text(value: Mapping[str, Value], key: str) -> str:
 def _number(value: Mapping[str, Value], key: str, default: int) -> int:
     number = value.get(key)
     if type(number) is not int:
-        number = _whole(number)
+        number = _integer(number)
     return default if number is None else number
 
 
-def _whole(value: Value) -> int | None:
+def _integer(value: Value) -> int | None:
     """Return `value` as an integer, or None. Kubernetes tools read 2.0 as 2."""
     if type(value) is float and value.is_integer():
         return int(value)

@@ -40,7 +40,7 @@ class Prepared(Record):
 def prepare_group(kind: str, value: Mapping[str, Value], release: KubernetesRelease, gates: frozenset[str]) -> Prepared:
     """Return a group object without fields of disabled gates."""
     dropped: list[Dropped] = []
-    spec = _without(mapping(value.get("spec")), spec_of(kind, release), ("spec",), gates, dropped)
+    spec = _drop_gated(mapping(value.get("spec")), spec_of(kind, release), ("spec",), gates, dropped)
     return Prepared({**value, "spec": spec}, tuple(dropped))
 
 
@@ -59,7 +59,7 @@ def prepare_job(value: Mapping[str, Value], gates: frozenset[str]) -> Prepared:
         rest = {name: entry for name, entry in spec.items() if name != "scheduling"}
         return Prepared({**value, "spec": rest}, (Dropped(path, JOB_GATE),))
     dropped: list[Dropped] = []
-    _without(mapping(scheduling), job_scheduling(), path, gates, dropped)
+    _drop_gated(mapping(scheduling), job_scheduling(), path, gates, dropped)
     return Prepared(value, tuple(dropped))
 
 
@@ -74,7 +74,7 @@ def with_defaults(kind: str, value: Mapping[str, Value], gates: frozenset[str]) 
     return {**value, "spec": {**spec, **{name: text for name, text in defaults.items() if spec.get(name) is None}}}
 
 
-def _without(
+def _drop_gated(
     value: Mapping[str, Value], table: Struct, path: FieldPath, gates: frozenset[str], dropped: list[Dropped]
 ) -> dict[str, Value]:
     kept: dict[str, Value] = {}
@@ -87,11 +87,11 @@ def _without(
             if entry != []:
                 dropped.append(Dropped(at, member.gate))
         elif isinstance(member.of, Struct) and isinstance(entry, dict):
-            kept[name] = _without(entry, member.of, at, gates, dropped)
+            kept[name] = _drop_gated(entry, member.of, at, gates, dropped)
         elif isinstance(member.of, Listing) and isinstance(entry, list):
             item = member.of.item()
             kept[name] = [
-                _without(each, item, (*at, place), gates, dropped) if isinstance(each, dict) else each
+                _drop_gated(each, item, (*at, place), gates, dropped) if isinstance(each, dict) else each
                 for place, each in enumerate(entry)
             ]
         else:

@@ -65,7 +65,7 @@ def decode(
     """
     types: Kind = decoder_table(table, version)
     for step in reversed(path[1:]):
-        types, value = _around(step, types), {step: value} if isinstance(step, str) else [value]
+        types, value = _wrap_kind(step, types), {step: value} if isinstance(step, str) else [value]
     root, first = path[0], types
     others = {} if whole is None else {name: Field(Open()) for name in _OTHERS}
     walked = Object(kind, {str(root): Field(first), **others})
@@ -84,7 +84,7 @@ def decode(
     return Decoded(tuple(decoded), tuple(unknown))
 
 
-def _around(step: str | int, inner: Kind) -> Object | Array:
+def _wrap_kind(step: str | int, inner: Kind) -> Object | Array:
     return Object("", {step: Field(inner)}) if isinstance(step, str) else Array(inner)
 
 
@@ -117,7 +117,7 @@ def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None)
     spec, old = mapping(value.get("spec")), mapping(mapping(before).get("spec"))
     scheduling, stored = spec.get("scheduling"), old.get("scheduling")
     if before is not None and (scheduling is None) != (stored is None):
-        return [_once(path, is_set=scheduling is not None)]
+        return [_set_once_problem(path, is_set=scheduling is not None)]
     if not isinstance(scheduling, dict):
         return []
     was = mapping(stored) if before is not None else None
@@ -241,11 +241,11 @@ def _change_problem(entry: Value, stored: Value, member: Member, at: FieldPath) 
     if member.change is Change.FIXED and not is_same(entry, stored, member.of):
         return _problem(at, ErrorType.INVALID, None, "field is immutable", message=_FIXED_FIX)
     if member.change is Change.ONCE and _is_set(entry) != _is_set(stored):
-        return _once(at, is_set=_is_set(entry))
+        return _set_once_problem(at, is_set=_is_set(entry))
     return None
 
 
-def _once(at: FieldPath, *, is_set: bool) -> Problem:
+def _set_once_problem(at: FieldPath, *, is_set: bool) -> Problem:
     detail = "field cannot be set once created" if is_set else "field cannot be cleared once set"
     return _problem(at, ErrorType.INVALID, None, detail, message=f"{detail}: delete the object and create it again")
 

@@ -43,10 +43,10 @@ def omissions(
         pool = pool_of(workflow.pool, workflow.place.item.file, documents.rendered_pools)
         if pool is not None:
             submission = Submission(workflow, pool, settings.osmo)
-            yield from ((plan, omission) for omission in _of(plan, submission))
+            yield from ((plan, omission) for omission in _workflow_omissions(plan, submission))
 
 
-def _of(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
+def _workflow_omissions(plan: WorkloadPlan, submission: Submission) -> Iterator[Omission]:
     workflow, pool = submission.workflow, submission.pool
     for group in workflow.groups:
         yield from _bounds(submission, group)

@@ -72,13 +72,13 @@ def object_names(pools: Iterable[OsmoPool], workflows: Iterable[Workflow], setti
     """Return the names of all objects of a render. Names of tasks and groups are unique within their workflow."""
     workflows = list(workflows)
     queues = [(pool.name, f"osmo-pool-{settings.namespace}-{pool.name}", pool.name) for pool in pools]
-    groups = [_of(workflow, group.name) for workflow in workflows for group in workflow.groups]
-    tasks = [_of(workflow, task.name) for workflow in workflows for task in workflow.tasks()]
+    groups = [_wanted_name(workflow, group.name) for workflow in workflows for group in workflow.groups]
+    tasks = [_wanted_name(workflow, task.name) for workflow in workflows for task in workflow.tasks()]
     parent = unique_names([("", f"osmo-default-{settings.namespace}", settings.namespace)])[""]
     return Names(parent, unique_names(queues), unique_names(groups), unique_names(tasks))
 
 
-def _of(workflow: Workflow, part: str) -> tuple[tuple[str, str], str, str]:
+def _wanted_name(workflow: Workflow, part: str) -> tuple[tuple[str, str], str, str]:
     return (workflow.name, part), f"{workflow.name}-{part}", f"{workflow.name}/{part}"
 
 

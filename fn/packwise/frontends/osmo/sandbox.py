@@ -137,7 +137,7 @@ def _render(text: str, values: Mapping[str, Value]) -> FilledTemplate | Failure:
     except _NoLoaderError as error:
         return Failure(error.message, error.line)
     except UndefinedError as error:
-        missing = _missing(tree, environment, values) if tree is not None else ()
+        missing = _missing_variables(tree, environment, values) if tree is not None else ()
         line = _first_line(tree, missing) if missing else _line_of(error, template)
         return Failure("" if missing else _text_of(str(error)), line, _text_of(f"{type(error)}: {error}"), missing)
     except Exception as error:  # Whatever a template makes of Python's and Jinja's functions.
@@ -195,7 +195,7 @@ def _with_text(value: Any) -> Any:
     return cast("Any", value)
 
 
-def _own(value: Any) -> Any:
+def _unwrap(value: Any) -> Any:
     return value.value if isinstance(value, _Textless) else value
 
 
@@ -214,13 +214,13 @@ class _Environment(SandboxedEnvironment):
         return not unsteady and super().is_safe_attribute(obj, attr, value)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        return _with_text(super().getattr(_own(obj), attribute))
+        return _with_text(super().getattr(_unwrap(obj), attribute))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        return _with_text(super().getitem(_own(obj), argument))
+        return _with_text(super().getitem(_unwrap(obj), argument))
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
-        return _with_text(super().call(__context, _own(__obj), *args, **kwargs))
+        return _with_text(super().call(__context, _unwrap(__obj), *args, **kwargs))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         return _with_text(super().call_binop(context, operator, left, right))
@@ -271,7 +271,7 @@ def _refuse_sets(values: Any) -> None:
             waiting += part
 
 
-def _missing(tree: nodes.Template, environment: _Environment, values: Mapping[str, Value]) -> tuple[str, ...]:
+def _missing_variables(tree: nodes.Template, environment: _Environment, values: Mapping[str, Value]) -> tuple[str, ...]:
     """The variables without a value that have to have one, in the template's order."""
     undeclared = find_undeclared_variables(tree) - values.keys() - environment.globals.keys()
     optional = {id(each.node) for each in tree.find_all(nodes.Test) if each.name in ("defined", "undefined")}

@@ -403,7 +403,7 @@ def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[
     for each in error.errors(include_url=False, include_context=False):
         kind, text = each["type"], each["msg"]
         path = _path_of(each["loc"], value, keeps_last=kind == "missing")
-        message = _message(kind, path, text, _plain(each["input"]))
+        message = _message(kind, path, text, _plain_value(each["input"]))
         problems.append(Problem(path, message, text, stage, at_key=kind == "extra_forbidden"))
     return problems
 
@@ -438,7 +438,7 @@ def _known_fields(path: FieldPath) -> list[str]:
     return list(WorkflowSpec.model_fields)
 
 
-def _plain(value: Any) -> Value:
+def _plain_value(value: Any) -> Value:
     """The value as the text spells it: dates and the like become texts."""
     return cast("Value", value if value is None or isinstance(value, (str, int, float, list, dict)) else str(value))
 

@@ -72,10 +72,10 @@ class _Workloads(FrontEnd):
                 if plan is not None:
                     plans.append(plan)
             if plans:
-                yield _of_one(item, plans)
+                yield _merge_plans(item, plans)
             wrapped = list(_wrapped_plans(item, release, settings, classes))
             if wrapped:
-                yield _of_one(item, wrapped)
+                yield _merge_plans(item, wrapped)
         for outer, job_set in derived_job_sets(inventory.items):
             for workload in read_workloads(job_set, release, settings.kai_name, classes):
                 unscheduled = tuple(unscheduled_train_job(outer, workload))
@@ -85,7 +85,7 @@ class _Workloads(FrontEnd):
                 place = Place(outer, _RUNTIME)
                 plan = _plan(workload.replace(made_from=place).below(outer), settings.limits.gangs)
                 if plan is not None:
-                    yield _of_train_job(plan, outer)
+                    yield _train_job_plan(plan, outer)
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a workload with KAI's keys moved to the places where KAI reads them."""
@@ -127,7 +127,7 @@ def _sort(items: Iterable[KubeObject]) -> list[KubeObject]:
     return sorted(items, key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2]))
 
 
-def _of_one(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
+def _merge_plans(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
     """Return the plan of an object with several workloads. Each finding appears once."""
     if len(plans) == 1:
         return plans[0]
@@ -155,7 +155,7 @@ def _wrapped_plans(
                 )
 
 
-def _of_train_job(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
+def _train_job_plan(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
     """Return the plan of a derived JobSet as the plan of its TrainJob."""
     findings: list[Finding] = []
     for finding in plan.findings:
@@ -201,10 +201,8 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
     """Return the plan of a workload, or None if KAI does not schedule it and it has no finding."""
     item = workload.item
     refused = tuple(scheduler_name_findings(workload))
-    if refused:
-        return WorkloadPlan(item, refused)
-    if not workload.scheduled_templates:
-        findings = tuple(unscheduled_keys(workload))
+    if refused or not workload.scheduled_templates:
+        findings = refused or tuple(unscheduled_keys(workload))
         return WorkloadPlan(item, findings) if findings else None
     about_pods = tuple(pod_findings(workload))
     if idle_reason(workload):

@@ -194,8 +194,8 @@ def job_set(workload: Workload) -> list[GroupShape]:
     if workload.release.job_sets == "tree" and not workload.stays_flat:
         return [_tree(workload, jobs)]
     if starts_in_order(workload):
-        return [_flat(workload, [job], suffix=f"-{job.name}") for job in jobs]
-    return [_flat(workload, jobs)]
+        return [_flat_group(workload, [job], suffix=f"-{job.name}") for job in jobs]
+    return [_flat_group(workload, jobs)]
 
 
 def starts_in_order(workload: Workload) -> bool:
@@ -253,7 +253,7 @@ def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
     return number
 
 
-def _flat(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
+def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
     """Return the group of releases before trees: one pod, the number in the annotation, or all pods."""
     counts = workload.release.job_sets == "counted"
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER) if workload.release.batch_min_member else None

@@ -205,7 +205,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
     Pods select KAI by `kai_name`.
     """
-    releases = partial(_of_other_releases, release=release_of(kai_version))
+    releases = partial(_other_releases, release=release_of(kai_version))
     yield from policy_findings(index)
     yield from batch_scheduler_findings(index, kai_name)
     of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
@@ -284,7 +284,7 @@ def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
             yield place.replace(part=part, path=(*path, *place.path))
 
 
-def _of_other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
+def _other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
     """Return a message if only other releases read the key, else ""."""
     since = key.since_of.get(place.part, key.since)
     if release.minor >= since:

@@ -84,7 +84,7 @@ def leader_worker_set(workload: Workload) -> list[GroupShape]:
     size, segments = size_of(workload), segments_of(workload)
     worker = worker or leader
     sets = (
-        _whole(workload, leader, worker, size)
+        _whole_sets(workload, leader, worker, size)
         if segments is None
         else _segment_sets(workload, leader, worker, size, segments)
     )
@@ -151,7 +151,7 @@ def _policy_error(workload: Workload, fault: str) -> str:
     return f"failed to get sub group policy for LWS {workload.namespace}/{workload.name}: {fault}"
 
 
-def _whole(workload: Workload, leader: Template, worker: Template, size: int) -> tuple[PodSet, ...]:
+def _whole_sets(workload: Workload, leader: Template, worker: Template, size: int) -> tuple[PodSet, ...]:
     first = pod_set(workload, leader, "leader", 1, Origin(workload.at(*leader.path), _LWS_RULE))
     if size < 2:
         return (first,)

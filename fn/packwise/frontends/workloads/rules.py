@@ -219,7 +219,7 @@ def _differences(workload: Workload) -> Iterator[Finding]:
         yield Finding.of(_DIFFERENT, workload.item, pods[0].path, message)
 
 
-def _others(workload: Workload) -> Iterator[Finding]:
+def _check_other_schedulers(workload: Workload) -> Iterator[Finding]:
     """Report pods of another scheduler in a group. KAI counts them too."""
     if workload.grouping in (Grouping.EACH_POD, Grouping.OWNER, Grouping.REPLICA_SET):
         return
@@ -307,7 +307,7 @@ def _each_pod(workload: Workload) -> Iterator[Finding]:
         yield Finding.of(_ALONE, workload.item, annotation_path(workload.owner.path, level), message)
 
 
-def _of_one_owner(workload: Workload) -> Iterator[Finding]:
+def _check_single_member(workload: Workload) -> Iterator[Finding]:
     """Report a level for pods of a group that needs only one."""
     pods, level = pods_of(workload), _first_level(workload.owner.annotations)
     if pods > 1 and level is not None:
@@ -452,7 +452,7 @@ def _revision(workload: Workload) -> Iterator[Finding]:
 
 _OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
     _skip_annotations,
-    _others,
+    _check_other_schedulers,
     _differences,
     _queue_of_another,
     _delays,
@@ -460,8 +460,8 @@ _OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
 _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]] = {
     Grouping.JOB: (_job,),
     Grouping.EACH_POD: (_each_pod,),
-    Grouping.OWNER: (_of_one_owner,),
-    Grouping.REPLICA_SET: (_of_one_owner,),
+    Grouping.OWNER: (_check_single_member,),
+    Grouping.REPLICA_SET: (_check_single_member,),
     Grouping.JOB_SET: (_job_set,),
     Grouping.LEADER_WORKER_SET: (_leader_worker_set,),
     Grouping.REPLICA_TYPES: (_replica_types,),

@@ -71,7 +71,7 @@ def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
     spec = dict(mapping(template.get("spec")))
     jobs, nodes = spec.get("replicatedJobs"), _nodes(item, runtime)
     if isinstance(jobs, list) and nodes is not None:
-        spec["replicatedJobs"] = [_of_nodes(job, nodes) for job in mappings_in_place(jobs)]
+        spec["replicatedJobs"] = [_set_nodes(job, nodes) for job in mappings_in_place(jobs)]
     if item.get(("spec", "suspend")) is True:
         spec["suspend"] = True
     return {
@@ -98,7 +98,7 @@ def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
     return next((number for number in numbers if isinstance(number, int)), None)
 
 
-def _of_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
+def _set_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
     """Return a replicated Job with that number of pods if it is the trainer."""
     template = mapping(job.get("template"))
     if value_at(template, "metadata", "labels", _STEP) != "trainer":

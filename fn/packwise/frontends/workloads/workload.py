@@ -214,7 +214,7 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
     else:
         templates = [each for part in row.templates for each in _templates(value, part.path[:-1], ())]
     if row.grouping is Grouping.RAY and KAI_QUEUE in texts(mapping(value.get("metadata")).get("labels")):
-        templates = [_of_ray(each, scheduler) for each in templates]
+        templates = [_complete_ray_template(each, scheduler) for each in templates]
     # What KAI may not read ends the chain of owners: there each pod is on its own.
     grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
     is_alone = grouping in (Grouping.EACH_POD, Grouping.WORKFLOW)
@@ -261,7 +261,7 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
         yield Template(_name_of(position, template), ("spec", "templates", position), labels, annotations, pod)
 
 
-def _of_ray(template: Template, scheduler: str) -> Template:
+def _complete_ray_template(template: Template, scheduler: str) -> Template:
     """Return a template as KubeRay completes it with KAI as batch scheduler, which a queue selects."""
     return template if template.scheduler else template.replace(spec={**template.spec, "schedulerName": scheduler})
 

@@ -108,13 +108,13 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
             yield place.finding(UNUSED, message)
     if unused:
         return
-    yield from _outside(topology, nodes)
+    yield from _check_partial_labels(topology, nodes)
     inside = [node for node in nodes if all(key in node.labels for key in topology.keys)]
     for index in range(1, len(topology.keys)):
         yield from _split(topology, index, inside)
 
 
-def _outside(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
+def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Report nodes with only some of the labels. If any node has GPUs, only such nodes count."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     partly = [node for node in useful if any(key in node.labels for key in topology.keys)]
@@ -224,7 +224,7 @@ def check_queues(source: SchedulerInput) -> Iterator[Finding]:
     shares = queues(source)
     if shares:
         yield from _parents(source, shares)
-        yield from _of_workloads(gangs, shares)
+        yield from _check_named_queues(gangs, shares)
         from packwise.schedulers.kai.queue_rules import check_queue_tree
 
         yield from check_queue_tree(source, shares)
@@ -264,7 +264,7 @@ def _has_roots(shares: Sequence[QueueShare]) -> bool:
     return any(not share.parent for share in shares)
 
 
-def _of_workloads(gangs: Sequence[tuple[Placement, Gang]], shares: Sequence[QueueShare]) -> Iterator[Finding]:
+def _check_named_queues(gangs: Sequence[tuple[Placement, Gang]], shares: Sequence[QueueShare]) -> Iterator[Finding]:
     names = [*(share.name for share in shares), *_OF_CHART]
     known = frozenset(names)
     below: dict[str, list[str]] = {}

@@ -54,12 +54,12 @@ def installation_of(index: Index) -> Installation:
     shards = tuple(text_at(item.value, "spec", "partitionLabelValue") for item in index.of_kind(*SCHEDULING_SHARD.key))
     configs = index.of_kind(*KAI_CONFIG.key)
     if configs:
-        return _of_config(configs[0]).replace(shards=shards)
+        return _read_config(configs[0]).replace(shards=shards)
     charts = [values for key, find in _CHARTS.items() for item in index.of_kind(*key) for values in find(item)]
-    return (_of_values(charts[0]) if charts else Installation()).replace(shards=shards)
+    return (_read_values(charts[0]) if charts else Installation()).replace(shards=shards)
 
 
-def _of_config(item: KubeObject) -> Installation:
+def _read_config(item: KubeObject) -> Installation:
     value = item.value
     sharing = value_at(value, "spec", "admission", "gpuSharing")
     return Installation(
@@ -88,7 +88,7 @@ class _ChartValues(Record):
     is_whole: bool = True
 
 
-def _of_values(chart: _ChartValues) -> Installation:
+def _read_values(chart: _ChartValues) -> Installation:
     written = value_at(chart.values, *_SHARING)
     sharing = None if written is None and not chart.is_whole else str(written).casefold() == "true"
     return Installation(

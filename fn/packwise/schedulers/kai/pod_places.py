@@ -25,12 +25,12 @@ _DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
 
 def spec_place(place: Place, *steps: str | int) -> Place:
     """Return the place of a field in the spec of the pods at a place, or the place itself if unknown."""
-    return _first(place, [(*below, *steps) for below in _SPECS])
+    return _first_place(place, [(*below, *steps) for below in _SPECS])
 
 
 def metadata_place(place: Place, form: str, key: str) -> Place:
     """Return the place of a label or annotation of the pods at a place, or the place itself if unknown."""
-    return _first(place, [(*below, form, key) for below in _METADATA])
+    return _first_place(place, [(*below, form, key) for below in _METADATA])
 
 
 def queue_place(gang: Gang) -> Place:
@@ -42,7 +42,7 @@ def queue_place(gang: Gang) -> Place:
     return place
 
 
-def _first(place: Place, paths: list[tuple[str | int, ...]]) -> Place:
+def _first_place(place: Place, paths: list[tuple[str | int, ...]]) -> Place:
     for path in paths:
         at = place.below(*path)
         if not at.embedded and at.item.get(at.path) is not None:

@@ -120,7 +120,7 @@ def _mapping(
             message = f"unknown field{closest(name, fields)}; known: {list_known(sorted(fields))}"
             yield Problem(at, message, effect=Effect.UNKNOWN, consequence=f"{KNOWN.text} drops it")
             continue
-        for unknown in _outside(field.known, suits):
+        for unknown in _unknown_versions(field.known, suits):
             consequence = f"{unknown.text} drops it"
             yield Problem(
                 at, f"the field exists only in {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence
@@ -130,7 +130,7 @@ def _mapping(
             yield from _value(at, value, field, suits)
 
 
-def _outside(known: Versions, suits: Versions) -> Iterator[Versions]:
+def _unknown_versions(known: Versions, suits: Versions) -> Iterator[Versions]:
     """Yield the versions of `suits` before and after `known`."""
     before = suits.within(Versions(KNOWN.first, known.first - 1))
     after = suits.within(Versions(known.last + 1, KNOWN.last))
@@ -286,13 +286,13 @@ def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> I
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
             continue
-        yield from _of_leaf(node) if tree.is_leaf(node) else _of_inner(node, tree, update=update)
+        yield from _leaf_problems(node) if tree.is_leaf(node) else _inner_problems(node, tree, update=update)
     wanted, roots = _count(spec, "minSubGroup"), tree.children.get(None, 0)
     if wanted is not None and wanted > roots:
         yield _too_many(("spec", "minSubGroup"), wanted, roots)
 
 
-def _of_leaf(node: SubGroupNode) -> Iterator[Problem]:
+def _leaf_problems(node: SubGroupNode) -> Iterator[Problem]:
     quoted = go_quote(node.name)
     if node.min_sub_group is not None:
         text = f"subgroup {quoted}: minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)"
@@ -303,7 +303,7 @@ def _of_leaf(node: SubGroupNode) -> Iterator[Problem]:
         yield _by_webhook((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
 
 
-def _of_inner(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
+def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
     path = (*node.path, "minMember")
     if node.min_member is not None and update:
         message = "the subgroup has children and must not set this field; remove it"

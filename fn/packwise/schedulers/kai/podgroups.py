@@ -146,7 +146,7 @@ class _Writer:
             try:
                 value = podgroup(gang, self.suits, self._topology_of(gang))
             except MissingBindingError as error:
-                self._missing(workload, gang, error)
+                self._report_missing(workload, gang, error)
                 continue
             except ValueError as error:
                 message = f"the constraint of the PodGang names no topology, and {NAME} refuses it"
@@ -161,7 +161,7 @@ class _Writer:
         if self.rendered and written is not None:
             self.findings += _queue_findings(workload, written)
 
-    def _missing(self, workload: _Workload, gang: Gang, error: MissingBindingError) -> None:
+    def _report_missing(self, workload: _Workload, gang: Gang, error: MissingBindingError) -> None:
         """Report a Topology once per workload if the operator's binding for it is missing."""
         key = (error.place, (error.binding,), "")
         if key not in workload.reported:

@@ -204,13 +204,15 @@ def _terms(
 ) -> Iterator[AffinityTerm]:
     for term in mappings(affinity.get("requiredDuringSchedulingIgnoredDuringExecution")):
         selector = term.get("labelSelector")
-        requirements = None if not isinstance(selector, dict) else (*read_selector(selector), *_own(term, labels))
+        requirements = (
+            None if not isinstance(selector, dict) else (*read_selector(selector), *_own_requirements(term, labels))
+        )
         yield AffinityTerm(
             text_at(term, "topologyKey"), requirements, tuple(_namespaces(term, namespace, known, notes))
         )  # fmt: skip
 
 
-def _own(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
+def _own_requirements(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
     """The requirements that the API server adds: the pod's own values of some labels, or others than these."""
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
         for key in entries(term.get(field)):

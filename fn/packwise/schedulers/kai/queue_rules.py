@@ -196,7 +196,7 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
     names = {gang.name for placement in chosen if isinstance(gang := placement.node, Gang)}
     pods = [each for each in source.placements if isinstance(each.node, GangPod) and each.node.gang in names]
     try:
-        jobs = gang_jobs(source.replace(placements=(*_alone(chosen), *pods)), Snapshot(()))
+        jobs = gang_jobs(source.replace(placements=(*_distinct_placements(chosen), *pods)), Snapshot(()))
     except TooManyPodsError:
         return
     queues = Queues(Scene((), (), tuple(shares), ()))
@@ -210,7 +210,7 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
             yield _over_limit(gang_job.gang, refusal)
 
 
-def _alone(placements: Iterable[Placement]) -> Iterator[Placement]:
+def _distinct_placements(placements: Iterable[Placement]) -> Iterator[Placement]:
     """Yield the placements, one for equal gangs."""
     for placement in placements:
         gang = placement.node

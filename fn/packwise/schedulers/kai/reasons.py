@@ -44,7 +44,7 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"scheduling gates hold {count_text(gated, 'pod')} back, and KAI does not try to place them"
     elif answer.state == "notready":
         yield "the gang needs more pods than exist, and KAI does not try to place it"
-    yield from _of_queue(job, around)
+    yield from _queue_reasons(job, around)
     for name, constraint in job.constraints:
         yield from _mistakes(name, constraint, scene)
     if shortage is None:
@@ -90,7 +90,7 @@ def _pool_text(pool: str) -> str:
     return f'the node pool "{pool}"' if pool else "the default node pool"
 
 
-def _of_queue(job: Job, around: Surroundings) -> Iterator[str]:
+def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
     """Why its node pool or queue keeps KAI from trying the job."""
     scene, every, queues = around.scene, around.every, around.queues
     if not scene.nodes:
@@ -115,7 +115,7 @@ def _has_levels(node: Node, topology: KaiTopology) -> bool:
     return all(key in node.labels for key in topology.levels)
 
 
-def _free(node: Node, resource: str) -> int:
+def _free_amount(node: Node, resource: str) -> int:
     return node.allocatable.get(resource, 0) - node.used.get(resource, 0)
 
 
@@ -133,7 +133,7 @@ def _without_labels(nodes: Sequence[Node], topology: KaiTopology, total: int) ->
 
 def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
     """Return True if the nodes have the missing amounts free."""
-    return all(sum(max(0, _free(node, name)) for node in nodes) >= amount for name, amount in missing)
+    return all(sum(max(0, _free_amount(node, name)) for node in nodes) >= amount for name, amount in missing)
 
 
 def _mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
@@ -164,9 +164,9 @@ def _room(nodes: Sequence[Node], shortage: Shortage) -> Iterator[str]:
     """Yield the free amounts of the first resource that lacks, the largest first, after all gangs are placed."""
     names = [name for name, _ in shortage.missing]
     resource = GPU if GPU in names else next(iter(names), GPU)
-    ordered = sorted(nodes, key=lambda node: (-_free(node, resource), node.name))
-    free = [node for node in ordered if _free(node, resource) > 0]
-    shown = [f"{amount_text(resource, _free(node, resource))} of {node.name}" for node in free[:SHOWN_NODES]]
+    ordered = sorted(nodes, key=lambda node: (-_free_amount(node, resource), node.name))
+    free = [node for node in ordered if _free_amount(node, resource) > 0]
+    shown = [f"{amount_text(resource, _free_amount(node, resource))} of {node.name}" for node in free[:SHOWN_NODES]]
     if len(free) > SHOWN_NODES:
         shown.append(f"and {count_text(len(free) - SHOWN_NODES, 'more node')}")
     full = len(ordered) - len(free)

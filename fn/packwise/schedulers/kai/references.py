@@ -94,7 +94,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
         # The operator makes none that is listed.
         is_missing = reference is not None and not is_applied
         conditions[binding.item] = (_DRIFTED if is_missing else _IN_SYNC,)
-        findings += [_missing(binding)] if is_missing else []
+        findings += [_missing_finding(binding)] if is_missing else []
     revision = source.cluster.revision
     unfollowed = revision.podgroups_by_operator and not revision.follows_references
     used = _topologies_used(source) if unfollowed else set[str]()
@@ -175,7 +175,7 @@ def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
     return Finding.of(UNSEEN, binding.item, REFERENCES, message)
 
 
-def _missing(binding: KnownTopology) -> Finding:
+def _missing_finding(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
         f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator does not make it, and no '

@@ -124,7 +124,7 @@ class KaiSimulation:
         around: Surroundings,
     ) -> GangAnswer:
         """Return the outcome of a gang. `then` are the nodes by name after all gangs are placed."""
-        shortage = _nearest(answer)
+        shortage = _nearest_shortage(answer)
         placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
         nodes = [then[node] for node in answer.nodes.values() if node]
         return GangAnswer(
@@ -341,7 +341,7 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
     return tuple((name, tuple(sorted(counts.items()))) for name, counts in counted.items())
 
 
-def _nearest(answer: JobAnswer) -> Shortage | None:
+def _nearest_shortage(answer: JobAnswer) -> Shortage | None:
     """Return the too small domain nearest to fitting, or the first by name among equals."""
     short = [error.shortage for error in answer.errors if error.shortage is not None]
     if answer.state == "allocated" or not short:

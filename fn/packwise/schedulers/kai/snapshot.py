@@ -398,17 +398,17 @@ def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
 def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tuple[GangJob, ...]:
     """Return the gangs with notes on decisions of the cluster that the answer ignores."""
     known = existing_queues(scene.queues)
-    common = tuple(_common(gangs, snapshot))
+    common = tuple(_common_notes(gangs, snapshot))
     # Each node pool has a scheduler of its own.
     pools = {gang.job.pool for gang in gangs}
     rivals = {pool: _rivals([gang for gang in gangs if gang.job.pool == pool], known) for pool in pools}
     return tuple(
-        gang.replace(notes=(*gang.notes, *_of_queue(gang, known, rivals[gang.job.pool], snapshot), *common))
+        gang.replace(notes=(*gang.notes, *_queue_notes(gang, known, rivals[gang.job.pool], snapshot), *common))
         for gang in gangs
     )
 
 
-def _common(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
+def _common_notes(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]:
     own = {(gang.job.namespace, gang.job.name) for gang in gangs}
     waiting = {key for key in snapshot.waiting if not any(_is_of(key, gang) for gang in own)}
     if waiting:
@@ -431,7 +431,7 @@ def _is_of(key: tuple[str, str], gang: tuple[str, str]) -> bool:
     return key == gang or (key[0] == namespace and key[1].startswith(f"pg-{name}-"))
 
 
-def _of_queue(
+def _queue_notes(
     gang: GangJob, known: Mapping[str, QueueShare], rivals: Sequence[str], snapshot: Snapshot
 ) -> Iterator[str]:
     queue = gang.job.queue
@@ -465,18 +465,18 @@ def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
     return any(share.limit is not None or share.quota is not None for share in shares)
 
 
-def _of(bound: BoundPod, snapshot: Snapshot) -> BoundGroup | None:
+def _group_of(bound: BoundPod, snapshot: Snapshot) -> BoundGroup | None:
     return (snapshot.groups or {}).get((bound.pod.namespace, bound.group))
 
 
 def _queue(bound: BoundPod, snapshot: Snapshot) -> str:
-    group = _of(bound, snapshot)
+    group = _group_of(bound, snapshot)
     return bound.queue if group is None else group.queue
 
 
 def _is_kept(bound: BoundPod, snapshot: Snapshot) -> bool:
     """True if the pod cannot be preempted."""
-    group = _of(bound, snapshot)
+    group = _group_of(bound, snapshot)
     if group is None:
         return False
     if group.preemptibility:

@@ -106,15 +106,15 @@ def topology_problems(
 
     `of_rules` is the value printed in texts about all levels. Older API servers print their type instead.
     """
-    problems = list(_of_spec(value.get("spec")))
+    problems = list(_spec_problems(value.get("spec")))
     # The API server evaluates the rules once all values have the shape that these expect.
     if all(problem.cause is not Cause.TYPE for problem in problems):
         keys_before = None if before is None else node_labels(before)
-        problems += _of_rules(node_labels(value), keys_before, minor, of_rules)
+        problems += _rule_problems(node_labels(value), keys_before, minor, of_rules)
     return problems
 
 
-def _of_spec(spec: Value) -> Iterator[Problem]:
+def _spec_problems(spec: Value) -> Iterator[Problem]:
     levels = spec.get("levels") if isinstance(spec, dict) else None
     if not isinstance(spec, dict):
         yield _wrong_type(_SPEC, spec, "object")
@@ -130,10 +130,10 @@ def _of_spec(spec: Value) -> Iterator[Problem]:
             problem = _refusal(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
             yield problem.replace(cause=Cause.TYPE)
         for position, level in enumerate(levels):
-            yield from _of_level((*_LEVELS, position), level)
+            yield from _level_problems((*_LEVELS, position), level)
 
 
-def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
+def _level_problems(at: FieldPath, level: Value) -> Iterator[Problem]:
     field = (*at, "nodeLabel")
     label = level.get("nodeLabel") if isinstance(level, dict) else None
     if not isinstance(level, dict):
@@ -150,7 +150,7 @@ def _of_level(at: FieldPath, level: Value) -> Iterator[Problem]:
         yield _refusal(field, message, ErrorType.INVALID, label, detail)
 
 
-def _of_rules(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
+def _rule_problems(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
     """Yield violations of the CEL rules about all levels, in their order. Each rule is reported once."""
     has_aliases = minor >= LEVEL_ALIASES
     if before is not None and before != keys:

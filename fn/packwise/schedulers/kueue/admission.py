@@ -395,8 +395,8 @@ def _pod_sets(review: _Review) -> list[Problem]:
     problems: list[Problem] = []
     broken = _is_unread(review)
     for each in review.sets:
-        problems += _of_pod_set(each, review, is_bounded=not broken)
-    return [*problems, *_of_groups(review)] or _template_problems(review)
+        problems += _pod_set_problems(each, review, is_bounded=not broken)
+    return [*problems, *_group_problems(review)] or _template_problems(review)
 
 
 def _ray_job_pod_sets(review: _Review) -> list[Problem]:
@@ -404,8 +404,8 @@ def _ray_job_pod_sets(review: _Review) -> list[Problem]:
     problems: list[Problem] = []
     broken = _is_unread(review)
     for position, each in enumerate(review.sets):
-        problems += _of_pod_set(each, review, is_bounded=not broken)
-        problems += _of_groups(review) if position == 0 else ()
+        problems += _pod_set_problems(each, review, is_bounded=not broken)
+        problems += _group_problems(review) if position == 0 else ()
     return problems or _template_problems(review)
 
 
@@ -414,23 +414,23 @@ def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
     unreadable template.
     """
     if _is_unread(review):
-        return _of_pod_set(review.sets[0], review, is_bounded=False) or _template_problems(review)
+        return _pod_set_problems(review.sets[0], review, is_bounded=False) or _template_problems(review)
     head, *workers = review.sets
-    problems = [*template_problems(head.template, review.release), *_of_groups(review)]
+    problems = [*template_problems(head.template, review.release), *_group_problems(review)]
     problems += bound_problems(head.template, head.count)
     for each in workers:
-        problems += _of_pod_set(each, review, is_bounded=True)
+        problems += _pod_set_problems(each, review, is_bounded=True)
     return problems
 
 
-def _of_pod_set(each: KueuePodSet, review: _Review, *, is_bounded: bool) -> list[Problem]:
+def _pod_set_problems(each: KueuePodSet, review: _Review, *, is_bounded: bool) -> list[Problem]:
     if not each.is_validated:
         return []
     bounds = bound_problems(each.template, each.count) if is_bounded else ()
     return [*template_problems(each.template, review.release), *bounds]
 
 
-def _of_groups(review: _Review) -> list[Problem]:
+def _group_problems(review: _Review) -> list[Problem]:
     """Return problems of groups for kinds with groups, or none if a template is unreadable."""
     has_none = not checks_groups(review.job.kind) or _is_unread(review)
     return [] if has_none else list(group_problems_of(review.sets, review.release))

@@ -87,7 +87,7 @@ def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Fin
         yield from _check_versions(source.inventory.items, release)
     for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
         for item in source.inventory.items.of_kind(*kind.key):
-            yield from _of_item(kind, item, source, release)
+            yield from _item_findings(kind, item, source, release)
 
 
 def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
                 yield Finding.of(VERSION, item, ("apiVersion",), message, proposed=proposed)
 
 
-def _of_item(kind: Kind, item: KubeObject, source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
+def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
     before = source.inventory.before(item.value)
     table = topology_problems if kind is KUEUE_TOPOLOGY else flavor_problems
     own = partial(table, item.value, before, release)
@@ -314,9 +314,9 @@ def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
     spec = mapping(value.get("spec"))
     for key, text in mapping(spec.get("nodeLabels")).items():
         path = ("spec", "nodeLabels", key)
-        yield from _wrong(path, "spec.nodeLabels", key, qualified_name(key, V35), "the key of a node label")
+        yield from _value_problems(path, "spec.nodeLabels", key, qualified_name(key, V35), "the key of a node label")
         if isinstance(text, str):
-            yield from _wrong(path, "spec.nodeLabels", text, label_value(text, V35), "a label's value")
+            yield from _value_problems(path, "spec.nodeLabels", text, label_value(text, V35), "a label's value")
     seen: set[tuple[Value, Value]] = set()
     for position, taint in mappings_by_place(spec.get("nodeTaints")):
         yield from _taint(position, taint, seen)
@@ -325,17 +325,17 @@ def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
         if isinstance(key, str) and key:
             path = ("spec", "tolerations", position, "key")
             wrong = qualified_name(key, V35)
-            yield from _wrong(path, f"spec.tolerations[{position}].key", key, wrong, "the key of a taint")
+            yield from _value_problems(path, f"spec.tolerations[{position}].key", key, wrong, "the key of a taint")
 
 
 def _taint(position: int, taint: Mapping[str, Value], seen: set[tuple[Value, Value]]) -> Iterator[Problem]:
     path, field = ("spec", "nodeTaints", position), f"spec.nodeTaints[{position}]"
     key, text = taint.get("key"), taint.get("value")
     if isinstance(key, str):
-        yield from _wrong((*path, "key"), f"{field}.key", key, qualified_name(key, V35), "the key of a taint")
+        yield from _value_problems((*path, "key"), f"{field}.key", key, qualified_name(key, V35), "the key of a taint")
     if isinstance(text, str) and label_value(text, V35):
         wrong = ";".join(label_value(text, V35))
-        yield from _wrong((*path, "value"), f"{field}.value", text, (wrong,), "a label's value")
+        yield from _value_problems((*path, "value"), f"{field}.value", text, (wrong,), "a label's value")
     both = (str(key), str(taint.get("effect")))
     if both in seen:
         shown = go_json({name: taint[name] for name in ("key", "value", "effect") if taint.get(name)})
@@ -346,7 +346,7 @@ def _taint(position: int, taint: Mapping[str, Value], seen: set[tuple[Value, Val
     seen.add(both)
 
 
-def _wrong(path: FieldPath, field: str, value: str, errors: Iterable[str], title: str) -> Iterator[Problem]:
+def _value_problems(path: FieldPath, field: str, value: str, errors: Iterable[str], title: str) -> Iterator[Problem]:
     for error in errors:
         text = OperatorError(field, ErrorType.INVALID, value, error)
         yield refusal(path, f'must be {title}; got "{value}"', text)

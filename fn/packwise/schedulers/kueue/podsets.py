@@ -295,7 +295,7 @@ def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
     nodes = integer(runtime.get("spec.mlPolicy.numNodes"), 1)
     nodes = integer(item.get("spec.trainer.numNodes"), nodes)
     return [
-        _of_runtime(_with_trainer(each, item), nodes) if _is_trainer(job) else _of_runtime(each, each.count)
+        _runtime_pod_set(_with_trainer(each, item), nodes) if _is_trainer(job) else _runtime_pod_set(each, each.count)
         for each, job in zip(_replicated_jobs(jobs), mappings(jobs), strict=True)
     ]
 
@@ -331,7 +331,7 @@ def _with_trainer(each: KueuePodSet, item: KubeObject) -> KueuePodSet:
     return replace(each, pod_spec={**each.pod_spec, "containers": containers})
 
 
-def _of_runtime(each: KueuePodSet, count: int) -> KueuePodSet:
+def _runtime_pod_set(each: KueuePodSet, count: int) -> KueuePodSet:
     """Return the pod set under the webhook's name, reported at the TrainJob's field for the runtime."""
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
     return replace(each, count=count, template=template)

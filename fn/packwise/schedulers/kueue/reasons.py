@@ -46,7 +46,7 @@ class Advisor:
         self._advised = 0
 
     @cached_property
-    def _empty(self) -> Session:
+    def _empty_session(self) -> Session:
         """The cluster without anything that Kueue runs."""
         return Session(self._scene, is_empty=True)
 
@@ -54,13 +54,13 @@ class Advisor:
         """Return Kueue's answer on an otherwise empty cluster, or None if that makes no difference."""
         if not self._users or isinstance(self._session.cluster_queue(job), str):
             return None
-        return self._empty.plan(job).answer
+        return self._empty_session.plan(job).answer
 
     def reasons(self, job: Job, answer: JobAnswer) -> Iterator[str]:
         """Yield the reasons for a waiting job, and remedies."""
         queue = self._session.cluster_queue(job)
         if isinstance(queue, str):
-            yield from self._of_queue(job, queue)
+            yield from self._queue_reasons(job, queue)
             return
         failure = answer.failure
         if failure is not None:
@@ -80,7 +80,7 @@ class Advisor:
                 "to coveredResources"
             )
 
-    def _of_queue(self, job: Job, message: str) -> Iterator[str]:
+    def _queue_reasons(self, job: Job, message: str) -> Iterator[str]:
         """Yield the reasons for a job without an active queue."""
         names = [each.name for each in self._scene.local_queues if each.namespace == job.namespace]
         local = next(

@@ -290,7 +290,7 @@ def template_problems(template: PodTemplate, release: KueueRelease) -> list[Prob
     if not any(key.startswith(PREFIX) for key in annotations):
         return []
     return [
-        *_several(template, annotations),
+        *_check_single_mode(template, annotations),
         *_levels(template, annotations),
         *_group(template, annotations, release),
         *_unconstrained_problems(template, annotations, release),
@@ -299,7 +299,7 @@ def template_problems(template: PodTemplate, release: KueueRelease) -> list[Prob
     ]
 
 
-def _several(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[Problem]:
+def _check_single_mode(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[Problem]:
     modes = (REQUIRED, PREFERRED, UNCONSTRAINED)
     asked = [key for key in modes if key in annotations]
     if len(asked) > 1:
@@ -310,7 +310,7 @@ def _several(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[
         yield refusal(template.annotations_path, message, error)
 
 
-def _at(
+def _refuse_annotation(
     template: PodTemplate,
     key: str,
     message: str,
@@ -329,7 +329,7 @@ def _levels(template: PodTemplate, annotations: Mapping[str, str]) -> Iterator[P
         level = annotations.get(key)
         for wrong in () if level is None else qualified_name(level, V35):
             message = f'must be the node label of a level, such as "example.com/rack"; got "{level}"'
-            yield _at(template, key, message, wrong, value=level)
+            yield _refuse_annotation(template, key, message, wrong, value=level)
 
 
 def _group(template: PodTemplate, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
@@ -337,7 +337,9 @@ def _group(template: PodTemplate, annotations: Mapping[str, str], release: Kueue
     if group is None:
         return
     if _UNSIGNED.fullmatch(group) and len(group) <= _TEXT_LENGTH and int(group) < 2**64:
-        yield _at(template, GROUP_NAME, f'must not be a number; got "{group}"', "must not be a number", value=group)
+        yield _refuse_annotation(
+            template, GROUP_NAME, f'must not be a number; got "{group}"', "must not be a number", value=group
+        )
     for key in () if release.group_slices else (SLICE_SIZE, SLICE_REQUIRED):
         if key in annotations:
             yield _forbidden(template, GROUP_NAME, f"may not be set when '{key}' is specified", f"conflicts with {key}")
@@ -347,7 +349,7 @@ def _group(template: PodTemplate, annotations: Mapping[str, str], release: Kueue
 
 
 def _forbidden(template: PodTemplate, key: str, detail: str, message: str) -> Problem:
-    return _at(template, key, message, detail, kind=ErrorType.FORBIDDEN)
+    return _refuse_annotation(template, key, message, detail, kind=ErrorType.FORBIDDEN)
 
 
 def _unconstrained_problems(
@@ -356,7 +358,7 @@ def _unconstrained_problems(
     text = annotations.get(UNCONSTRAINED)
     if text is not None and parse_bool(text) is None:
         message = f'must be "true" or unset; got "{text}"{near_miss(text, ["true"])}'
-        yield _at(template, UNCONSTRAINED, message, "must be a boolean value", value=text)
+        yield _refuse_annotation(template, UNCONSTRAINED, message, "must be a boolean value", value=text)
     elif text is not None and parse_bool(text) is False and release.refuses_false:
         message = f'must be "true" or unset; Kueue from {release.name} on refuses "{text}"'
         yield Problem(template.key_path(UNCONSTRAINED), message)
@@ -368,16 +370,16 @@ def _slice_size(template: PodTemplate, annotations: Mapping[str, str]) -> Iterat
         size = parse_int32(text)
         message = f'must be the number of pods of a slice, 1 or more; got "{text}"'
         if size is None:
-            yield _at(template, SLICE_SIZE, message, "must be a numeric value", value=text)
+            yield _refuse_annotation(template, SLICE_SIZE, message, "must be a numeric value", value=text)
         elif size < 1:
-            yield _at(template, SLICE_SIZE, message, "must be greater than or equal to 1", value=text)
+            yield _refuse_annotation(template, SLICE_SIZE, message, "must be greater than or equal to 1", value=text)
         if not has_level:
             detail = f"may not be set when '{SLICE_REQUIRED}' is not specified"
             yield _forbidden(template, SLICE_SIZE, detail, f"needs {SLICE_REQUIRED}, the level of the slices")
     elif has_level:
         detail = f"must be set when '{SLICE_REQUIRED}' is specified"
         message = f"needs {SLICE_SIZE}, the number of pods of a slice, in addition to {SLICE_REQUIRED}"
-        yield _at(template, SLICE_SIZE, message, detail, kind=ErrorType.REQUIRED)
+        yield _refuse_annotation(template, SLICE_SIZE, message, detail, kind=ErrorType.REQUIRED)
 
 
 def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release: KueueRelease) -> Iterator[Problem]:
@@ -402,10 +404,14 @@ def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release
         if entries == NOT_JSON:
             yield Problem(template.key_path(SLICE_LAYERS), message, stage=Stage.WEBHOOK)
         else:
-            yield _at(template, SLICE_LAYERS, message, f"must be a valid JSON array: {entries}", value=text)
+            yield _refuse_annotation(
+                template, SLICE_LAYERS, message, f"must be a valid JSON array: {entries}", value=text
+            )
     elif not 0 < len(entries) <= _MOST_LAYERS:
         detail = "topology constraints must contain between 1 and 3 entries"
-        yield _at(template, SLICE_LAYERS, f"must have one to three entries; got {len(entries)}", detail, value=text)
+        yield _refuse_annotation(
+            template, SLICE_LAYERS, f"must have one to three entries; got {len(entries)}", detail, value=text
+        )
     else:
         yield from _layer_problems(template, entries)
 
@@ -447,19 +453,21 @@ def bound_problems(template: PodTemplate, count: int) -> Iterator[Problem]:
         size = parse_int32(text)
         if size is None:
             message = f'must be the number of pods of a slice, 1 or more; got "{text}"'
-            yield _at(template, SLICE_SIZE, message, "must be a numeric value", value=text)
+            yield _refuse_annotation(template, SLICE_SIZE, message, "must be a numeric value", value=text)
             return
         if size > count:
-            yield _at(template, SLICE_SIZE, _too_large(size, count), _above(count), value=text)
+            yield _refuse_annotation(
+                template, SLICE_SIZE, _too_large(size, count), _above_count_text(count), value=text
+            )
     entries = _entries(annotations[SLICE_LAYERS]) if SLICE_LAYERS in annotations else ()
     if not isinstance(entries, str) and entries and entries[0].size > count:
         size = entries[0].size
-        yield _at(template, SLICE_LAYERS, _too_large(size, count), _above(count), value=size)
+        yield _refuse_annotation(template, SLICE_LAYERS, _too_large(size, count), _above_count_text(count), value=size)
 
 
 def _too_large(size: int, count: int) -> str:
     return f"must be at most the {count} pods of the pod set; got {size}"
 
 
-def _above(count: int) -> str:
+def _above_count_text(count: int) -> str:
     return f"must not be greater than pod set count {count}"

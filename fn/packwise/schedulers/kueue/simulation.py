@@ -214,7 +214,7 @@ class KueueSimulation:
                 gang=outline,
                 state=PENDING,
                 placed_pods=0,
-                nearest=self._nearest(job.job, answer, advisor),
+                nearest=self._nearest_domain(job.job, answer, advisor),
                 reasons=tuple(advisor.reasons(job.job, answer)),
                 message=answer.message,
                 notes=notes,
@@ -264,7 +264,7 @@ class KueueSimulation:
             ),
         )
 
-    def _nearest(self, job: Job, answer: JobAnswer, advisor: Advisor) -> NearestDomain | None:
+    def _nearest_domain(self, job: Job, answer: JobAnswer, advisor: Advisor) -> NearestDomain | None:
         failure, nearest = answer.failure, answer.nearest
         if failure is None or nearest is None:
             return None
@@ -356,7 +356,7 @@ class _Hosts:
                 yield members[0].name, count
             return
         for node in sorted(members, key=lambda each: each.name):
-            left = self._left.setdefault(node.name, dict(self._free(node)))
+            left = self._left.setdefault(node.name, dict(self._free_amounts(node)))
             room = min(count, *[left.get(name, 0) // amount for name, amount in request])
             if room > 0:
                 for name, amount in request:
@@ -366,7 +366,7 @@ class _Hosts:
             if not count:
                 return
 
-    def _free(self, node: Node) -> Mapping[str, int]:
+    def _free_amounts(self, node: Node) -> Mapping[str, int]:
         """The amounts that a node has left beside the pods that Kueue does not place."""
         left = dict(node.allocatable)
         for request in self._bound.get(node.name, ()):

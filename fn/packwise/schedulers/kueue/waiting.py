@@ -212,7 +212,7 @@ def _check_job(
 ) -> Iterator[Finding]:
     """Yield findings about one job. `accepted` are the demands accepted by a queue, extended with this job's."""
     for each in job.sets:
-        yield from _false(job, each, release)
+        yield from _check_level_named(job, each, release)
     owner = mapping_at(job.item.value, *job.kind.owner.path, "labels")
     name = text(owner.get(QUEUE_NAME))
     if not name or is_placeholder(name):
@@ -301,7 +301,7 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
         yield Finding.of(PRIORITY, job.item, path, message)
 
 
-def _false(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
+def _check_level_named(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
     """Report a pod set that requests topology-aware scheduling without a level. Later releases refuse it themselves."""
     annotations = each.template.annotations
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
@@ -378,12 +378,12 @@ class _Admission:
     def _requests(self, sets: _PodSets, *, is_least: bool = False) -> dict[str, int]:
         total: dict[str, int] = {}
         for each in sets.members:
-            count = self._least(each) if is_least else None
+            count = self._least_pods(each) if is_least else None
             for name, amount in requests_of(each, self._queue, count).items():
                 total[name] = total.get(name, 0) + amount
         return total
 
-    def _least(self, each: KueuePodSet) -> int | None:
+    def _least_pods(self, each: KueuePodSet) -> int | None:
         """Return the fewest pods that the job accepts by partial admission, or None for all."""
         written = self._job.item.annotations.get(_LEAST)
         least = None if written is None else parse_int32(written)

@@ -168,7 +168,7 @@ def _counts(at: Subject) -> Iterator[Problem]:
             yield Problem(component.path("multinode", "nodeCount"), message)
 
 
-def _least(at: Subject) -> Iterator[Problem]:
+def _check_min_available(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         least, path = component.min_available, component.path("minAvailable")
         if least is None or at.release.min_available is Known.NO:
@@ -313,7 +313,7 @@ def _off_grove(at: Subject) -> Iterator[Problem]:
             yield field_error(component.path("minAvailable"), ErrorType.FORBIDDEN, None, detail, message)
 
 
-def _underivable(at: Subject) -> Iterator[Problem]:
+def _check_derivable(at: Subject) -> Iterator[Problem]:
     """Report parts that become pods unknown outside Dynamo. Source: spec/dynamo.md#4."""
     for component in at.graph.components:
         message = (
@@ -347,7 +347,7 @@ ADMISSION = (
         Rule("dynamo-count", "A number of replicas or nodes is out of range.", "spec/dynamo.md#2.2.2"), _counts,
     ),
     GraphCheck(Rule("dynamo-min-available", "minAvailable is less than 1, or greater than the replicas.",
-               "spec/dynamo.md#2.6.4"), _least),
+               "spec/dynamo.md#2.6.4"), _check_min_available),
     GraphCheck(Rule("dynamo-restart", "A new graph requests a restart.", "spec/dynamo.md#2.6.1"), _restart),
     GraphCheck(
         Rule("dynamo-epp", "A graph has two endpoint pickers, or one with several pods.",
@@ -374,7 +374,7 @@ ADMISSION = (
              "spec/dynamo.md#2.6.16"), _off_grove,
     ),
     GraphCheck(Rule("dynamo-underivable", "packwise cannot derive the pods of a component.",
-               "spec/dynamo.md#4.2"), _underivable),
+               "spec/dynamo.md#4.2"), _check_derivable),
 )  # fmt: skip
 """Rules of a graph and its components."""
 

@@ -45,7 +45,7 @@ _ARM_LIBRARIES = "/aarch64-linux-gnu/"
 """The folder of Debian's libraries that only ARM's processors have."""
 
 
-def _apart(at: Subject) -> Iterator[Problem]:
+def _check_spread(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if not component.is_multinode or value_at(component.pod_spec, "affinity", "podAntiAffinity"):
             continue
@@ -157,7 +157,7 @@ def _failover(at: Subject) -> Iterator[Problem]:
             yield Problem(component.path("experimental", "failover"), message)
 
 
-def _unsure(at: Subject) -> Iterator[Problem]:
+def _check_unsure_fields(at: Subject) -> Iterator[Problem]:
     """Fields that a release drops, or has from some patch release on."""
     release = at.release
     for component in at.graph.components:
@@ -223,7 +223,7 @@ ADVICE = (
                     "spec/dynamo.md#4.15",
                Severity.WARNING), _pinned_components),
     GraphCheck(Rule("dynamo-nodes-apart", "Pods of one replica can share a node.", "spec/dynamo.md#4.14",
-               Severity.WARNING), _apart),
+               Severity.WARNING), _check_spread),
     GraphCheck(Rule("dynamo-domain-narrow", "Several nodes must fit into a domain that holds one.",
                "spec/dynamo.md#4.12", Severity.WARNING), _narrow),
     GraphCheck(Rule("dynamo-domain-scaled", "An autoscaler adds pods that must fit into the domain of the graph.",
@@ -244,7 +244,7 @@ ADVICE = (
     GraphCheck(Rule("dynamo-checkpoint", "A component waits for a checkpoint and has no replicas yet.",
                "spec/dynamo.md#3.11.4", Severity.INFO), _waits),
     GraphCheck(Rule("dynamo-unsure", "A field may be missing in the release of Dynamo.", "spec/dynamo.md#1.2",
-               Severity.WARNING), _unsure),
+               Severity.WARNING), _check_unsure_fields),
 )  # fmt: skip
 """Warnings about a graph."""
 

@@ -60,7 +60,7 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
         yield Problem(path, message, stage=Stage.SCHEMA) if newer else refusal(path, message, text)
 
 
-def _somewhere(at: Subject) -> Iterator[Problem]:
+def _check_some_domain(at: Subject) -> Iterator[Problem]:
     """Report components that need a domain because the whole graph has none."""
     graph, release = at.graph, at.release
     if graph.constraint is None or graph.pack_domain:
@@ -150,7 +150,7 @@ def _domain_known(at: Subject) -> Iterator[Problem]:
                 yield refusal(path, message, f'{text}"{topology.name}"; available domains: {shown}')
 
 
-def _narrower(at: Subject) -> Iterator[Problem]:
+def _check_narrower(at: Subject) -> Iterator[Problem]:
     graph, topology = at.graph, at.topology
     if topology is None or topology.level_of(graph.pack_domain) is None:
         return
@@ -225,7 +225,7 @@ TOPOLOGY = (
     GraphCheck(Rule("dynamo-topology-name", "A graph requests a domain without naming a topology.",
                "spec/dynamo.md#2.6.7"), _missing_constraint),
     GraphCheck(Rule("dynamo-topology-everywhere", "A graph names a topology, but a component has no domain.",
-               "spec/dynamo.md#2.6.8"), _somewhere),
+               "spec/dynamo.md#2.6.8"), _check_some_domain),
     GraphCheck(Rule("dynamo-topology-unsure", "A component has no constraint, and the release may require one.",
                "spec/dynamo.md#1.2", Severity.WARNING), _alone_unsure),
     GraphCheck(Rule("dynamo-domain-name", "A domain is misspelt.", "spec/dynamo.md#2.6.27"), _pattern),
@@ -236,7 +236,7 @@ TOPOLOGY = (
              "spec/dynamo.md#2.6.11"), _domain_known,
     ),
     GraphCheck(Rule("dynamo-domain-broader", "The domain of a component is broader than the domain of its graph.",
-               "spec/dynamo.md#2.6.12"), _narrower),
+               "spec/dynamo.md#2.6.12"), _check_narrower),
     GraphCheck(
         Rule("dynamo-kv-transfer", "A policy of KV transfers contradicts itself.", "spec/dynamo.md#2.6.5"), _transfer,
     ),

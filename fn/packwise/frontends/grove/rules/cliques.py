@@ -377,7 +377,7 @@ def _entry_named(dep: _Dependency, _context: Context) -> Iterator[Problem]:
         yield required_value(path, "clique dependency must not be empty", "must name a clique", field=field)
 
 
-def _other(dep: _Dependency, _context: Context) -> Iterator[Problem]:
+def _check_other_name(dep: _Dependency, _context: Context) -> Iterator[Problem]:
     if dep.name == dep.at.clique.name:
         path = dep.at.path("spec", "startsAfter", dep.position)
         field = format_path(dep.at.path("spec", "startsAfter"))
@@ -385,7 +385,7 @@ def _other(dep: _Dependency, _context: Context) -> Iterator[Problem]:
         yield invalid(path, dep.name, text, f'clique "{dep.name}" cannot start after itself', field=field)
 
 
-def _once(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+def _check_unique_names(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     repeated = duplicates(at.clique.starts_after or ()) if at.pcs.startup_type == EXPLICIT else []
     if repeated:
         path = at.path("spec", "startsAfter")
@@ -477,9 +477,9 @@ def _component(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
 DEPENDENCIES = (
     Scope(_dependencies, (
         Check(Rule("starts-after-name", "An entry of startsAfter is empty.", "spec/grove.md#r12"), _entry_named),
-        Check(Rule("starts-after-self", "A clique starts after itself.", "spec/grove.md#r13"), _other),
+        Check(Rule("starts-after-self", "A clique starts after itself.", "spec/grove.md#r13"), _check_other_name),
     )),
-    Check(Rule("starts-after-unique", "startsAfter names a clique twice.", "spec/grove.md#r14"), _once),
+    Check(Rule("starts-after-unique", "startsAfter names a clique twice.", "spec/grove.md#r14"), _check_unique_names),
 )  # fmt: skip
 """Rules of one clique's startsAfter; only for the explicit startup type."""
 
@@ -665,7 +665,7 @@ def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Pr
         yield refusal((*_TEMPLATES, at, "name"), message, error)
 
 
-def _of_set(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
+def _set_sharing(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
     if not pcs.resource_sharing:
         return ()
     children = {
@@ -675,12 +675,12 @@ def _of_set(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
     return (_Sharing(pcs, (*TEMPLATE, "resourceSharing"), pcs.resource_sharing, children),)
 
 
-def _of_clique(at: CliqueAt, _context: Context) -> tuple[_Sharing, ...]:
+def _clique_sharing(at: CliqueAt, _context: Context) -> tuple[_Sharing, ...]:
     entries = at.clique.resource_sharing
     return (_Sharing(at.pcs, at.path("resourceSharing"), entries),) if entries else ()
 
 
-def _of_group(at: GroupAt, _context: Context) -> tuple[_Sharing, ...]:
+def _group_sharing(at: GroupAt, _context: Context) -> tuple[_Sharing, ...]:
     entries = at.group.resource_sharing
     if not entries:
         return ()
@@ -769,12 +769,12 @@ SET_SHARING = (
           _claim_templates, since=ALPHA_8),
     Check(Rule("claim-templates-unique", "Two resourceClaimTemplates have the same name.", _SOURCE),
           _claim_templates_unique, since=ALPHA_8),
-    Scope(_of_set, _SHARING, since=ALPHA_8),
+    Scope(_set_sharing, _SHARING, since=ALPHA_8),
 )  # fmt: skip
 """Of the set: run before the cliques."""
 
-CLIQUE_SHARING = (Scope(_of_clique, _SHARING, since=ALPHA_8),)
+CLIQUE_SHARING = (Scope(_clique_sharing, _SHARING, since=ALPHA_8),)
 """Of a clique: run before its spec."""
 
-GROUP_SHARING = (Scope(_of_group, _SHARING, since=ALPHA_8),)
+GROUP_SHARING = (Scope(_group_sharing, _SHARING, since=ALPHA_8),)
 """Of a scaling group: run after its numbers."""

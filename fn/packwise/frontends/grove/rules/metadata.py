@@ -259,13 +259,13 @@ class _Annotated(Record):
         return f"{format_path(self.path)}.{annotation}"
 
 
-def _of_set(pcs: PodCliqueSet, _context: Context) -> Iterator[_Annotated]:
+def _annotations_of_set(pcs: PodCliqueSet, _context: Context) -> Iterator[_Annotated]:
     yield _Annotated(("metadata", "annotations"), pcs.annotations, ("", ""))
 
 
-def _of_parts(pcs: PodCliqueSet, context: Context) -> Iterator[_Annotated]:
+def _annotations_of_parts(pcs: PodCliqueSet, context: Context) -> Iterator[_Annotated]:
     """Yield the metadata of the set, its cliques and its groups."""
-    yield from _of_set(pcs, context)
+    yield from _annotations_of_set(pcs, context)
     for index, clique in enumerate(pcs.cliques):
         yield _Annotated((*TEMPLATE, "cliques", index, "annotations"), clique.annotations, ("clique", clique.name))
     for index, group in enumerate(pcs.groups):
@@ -351,7 +351,7 @@ def _not_enabled(annotation: str) -> str:
     )
 
 
-def _immutable(
+def _check_unchanged(
     parts: Callable[[PodCliqueSet, Context], Iterable[_Annotated]], annotation: str, creation: str
 ) -> Callable[[Update, Context], Iterator[Problem]]:
     """Return the check that `annotation` is unchanged. `creation` is the operator's name for creating a
@@ -401,22 +401,22 @@ _GROUP_UPDATE = Rule("update-mnnvl-group", "An update changes grove.io/mnnvl-gro
 _OF_SET = "PodCliqueSet creation"
 
 MNNVL = (
-    Scope(_of_set, (_VALUE, _FEATURE), until=ALPHA_8),
-    Scope(_of_parts, (
+    Scope(_annotations_of_set, (_VALUE, _FEATURE), until=ALPHA_8),
+    Scope(_annotations_of_parts, (
         _VALUE,
         _FEATURE,
         Check(_NAME, _any_group_value),
         Check(_GROUP_FEATURE, _any_group_feature),
         Check(_CONFLICT, _conflict),
     ), since=ALPHA_8, until=ALPHA_9),
-    Scope(_of_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
+    Scope(_annotations_of_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
 )  # fmt: skip
 """Rules of a new PodCliqueSet: of its auto-mnnvl first, then of both annotations, then of mnnvl-group alone."""
 
 MNNVL_UPDATE = (
-    Check(_UPDATE, _immutable(_of_set, _AUTO, _OF_SET), until=ALPHA_8),
-    Check(_UPDATE, _immutable(_of_parts, _AUTO, _OF_SET), since=ALPHA_8, until=ALPHA_9),
-    Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, _OF_SET), since=ALPHA_8, until=ALPHA_9),
-    Check(_GROUP_UPDATE, _immutable(_of_parts, _GROUP, "creation"), since=ALPHA_9),
+    Check(_UPDATE, _check_unchanged(_annotations_of_set, _AUTO, _OF_SET), until=ALPHA_8),
+    Check(_UPDATE, _check_unchanged(_annotations_of_parts, _AUTO, _OF_SET), since=ALPHA_8, until=ALPHA_9),
+    Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, _OF_SET), since=ALPHA_8, until=ALPHA_9),
+    Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, "creation"), since=ALPHA_9),
 )
 """Run with the whole-object rules of an update, before the other update rules."""

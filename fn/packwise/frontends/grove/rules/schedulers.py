@@ -44,7 +44,7 @@ def _scheduler_names(pcs: PodCliqueSet, context: Context) -> list[str]:
     return [clique.scheduler or default for clique in pcs.cliques]
 
 
-def _same(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+def _check_one_scheduler(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     names = _scheduler_names(pcs, context)
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:
@@ -198,7 +198,7 @@ def _refusal(path: FieldPath, text: str, message: str) -> Problem:
 
 
 SCHEDULER_NAMES = (
-    Check(SAME_SCHEDULER, _same, since=ALPHA_8),
+    Check(SAME_SCHEDULER, _check_one_scheduler, since=ALPHA_8),
     Check(_ENABLED, _not_enabled, since=ALPHA_8),
 )
 """Rules among the cliques."""

@@ -322,16 +322,16 @@ def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[NamedTo
     places = constraints_at(pcs)
     of_set = None
     by_clique: dict[str, str] = {}
-    for place in _of_kind(places, SET):
+    for place in _places_of_kind(places, SET):
         named = _resolve_name(place, None, revision)
         of_set = named.name
         yield named
-    for place in _of_kind(places, GROUP):
+    for place in _places_of_kind(places, GROUP):
         named = _resolve_name(place, of_set, revision)
         for member in pcs.groups[int(place.path[3])].clique_names if named.name is not None else ():
             by_clique.setdefault(member, named.name or "")
         yield named
-    for place in _of_kind(places, CLIQUE):
+    for place in _places_of_kind(places, CLIQUE):
         yield _resolve_name(place, by_clique.get(place.name or "", of_set), revision)
 
 
@@ -383,7 +383,7 @@ def _read_packs(pcs: PodCliqueSet, context: Context) -> tuple[_Packed, ...]:
     return (packed if topology is None else packed.replace(known=topology.domains),)
 
 
-def _of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
+def _places_of_kind(places: tuple[ConstraintAt, ...], kind: str) -> list[ConstraintAt]:
     return [place for place in places if place.kind == kind]
 
 
@@ -394,7 +394,7 @@ def _forbidden_while_disabled(pcs: PodCliqueSet, context: Context) -> Iterator[P
         yield invalid(place.path, value, NOT_ALLOWED, disabled_message(list_known(domains)))
 
 
-def _nameless(packed: _Packed, _context: Context) -> tuple[NamedTopology, ...]:
+def _nameless_constraints(packed: _Packed, _context: Context) -> tuple[NamedTopology, ...]:
     return packed.nameless
 
 
@@ -494,7 +494,7 @@ def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
 PACK = (
     Check(DISABLED, _forbidden_while_disabled, since=ALPHA_9),
     Scope(_read_packs, (
-        Scope(_nameless, (
+        Scope(_nameless_constraints, (
             Check(DOMAIN_REQUIRED, _domain_required),
             Check(Rule("topology-name-required", "A constraint neither names a topology nor inherits one.",
                        "spec/grove.md#h01"), _name_required),

@@ -439,26 +439,26 @@ def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Probl
 def _clique_sharing(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     if change.old:
         path = change.at.path("resourceSharing")
-        yield from _same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
+        yield from _check_same(path, format_path(path), change.old.resource_sharing, change.at.clique.resource_sharing)
 
 
 def _group_sharing(change: GroupChange, _context: Context) -> Iterator[Problem]:
     if change.old:
         path, field = change.at.path("resourceSharing"), f"{_GROUPS}.resourceSharing"
-        yield from _same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
+        yield from _check_same(path, field, change.old.resource_sharing, change.at.group.resource_sharing)
 
 
 def _claim_templates(update: Update, _context: Context) -> Iterator[Problem]:
     path = (*TEMPLATE, "resourceClaimTemplates")
-    yield from _same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
+    yield from _check_same(path, format_path(path), update.old.claim_templates, update.new.claim_templates)
 
 
 def _sharing(update: Update, _context: Context) -> Iterator[Problem]:
     path = (*TEMPLATE, "resourceSharing")
-    yield from _same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
+    yield from _check_same(path, format_path(path), update.old.resource_sharing, update.new.resource_sharing)
 
 
-def _same(
+def _check_same(
     path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
 ) -> Iterator[Problem]:
     if tuple(old) != tuple(new):

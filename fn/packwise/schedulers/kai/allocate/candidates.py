@@ -100,7 +100,7 @@ class Accounting:
         error = (
             few_pods(domain.id, held, self._pods, sub_group)
             if held is not None
-            else insufficient(domain.id, self._idle(domain), self.total, sub_group)
+            else insufficient(domain.id, self._idle_amounts(domain), self.total, sub_group)
         )
         return error.replace(shortage=self.shortage(domain, sub_group))
 
@@ -110,7 +110,7 @@ class Accounting:
         if held is not None and self.largest is not None:
             missing = [(name, amount * (self._pods - held)) for name, amount in self.largest]
         else:
-            idle = self._idle(domain)
+            idle = self._idle_amounts(domain)
             missing = [(name, amount - idle.get(name, 0)) for name, amount in self.total.items()]
         level = self._levels[domain.depth] if domain.depth >= 0 else ""
         return Shortage(
@@ -126,7 +126,7 @@ class Accounting:
 
     def ratio(self, domain: Domain) -> float:
         """Return the largest share of a free resource that the pods would use. Above 1 they do not fit."""
-        return self._ratio(self._idle(domain))
+        return self._ratio(self._idle_amounts(domain))
 
     def _ratio(self, idle: Mapping[str, int]) -> float:
         largest = 0.0
@@ -139,7 +139,7 @@ class Accounting:
             largest = max(largest, share)
         return largest
 
-    def _idle(self, domain: Domain) -> Mapping[str, int]:
+    def _idle_amounts(self, domain: Domain) -> Mapping[str, int]:
         return domain.idle if domain.is_within(self.start) else {}
 
     def levels(self, deepest: int) -> dict[int, list[Domain]]:
@@ -284,7 +284,7 @@ def _candidates_within(
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
         error = constraint_error(job, sub_group, constraint, where)
-        return Candidates(errors=(error.replace(shortage=_nearest(accounting, tree, levels, sub_group)),))
+        return Candidates(errors=(error.replace(shortage=_nearest_shortage(accounting, tree, levels, sub_group)),))
     if isinstance(levels, Silent):
         return Candidates(silent=levels)
     ordered = accounting.levels(levels.finest)
@@ -309,7 +309,7 @@ def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]
         yield [node for node in domain.nodes if node.name in among]
 
 
-def _nearest(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, sub_group: str) -> Shortage:
+def _nearest_shortage(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, sub_group: str) -> Shortage:
     """Return the shortage of the domain nearest to fitting at the coarsest level below a too small start, or of the
     start.
     """

@@ -126,12 +126,12 @@ class DomainTree:
         A label without a value ends the search.
         """
         if nodes is not self.root.nodes:
-            return self._common(nodes, deepest)
+            return self._common_domain(nodes, deepest)
         if deepest not in self._common_of_all:
-            self._common_of_all[deepest] = self._common(nodes, deepest)
+            self._common_of_all[deepest] = self._common_domain(nodes, deepest)
         return self._common_of_all[deepest]
 
-    def _common(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
+    def _common_domain(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
         common = self.root
         if not nodes:
             return common
@@ -538,7 +538,7 @@ class ClusterState:
         self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
 
     def _tree(self, topology: KaiTopology) -> DomainTree:
-        """Return the tree of a topology. Topologies with equal levels, such as those of OSMO's pools, share one."""
+        """Return the tree of a topology. Topologies with equal levels, as in OSMO's pools, share one."""
         known = self._trees.get(topology.levels)
         if known is not None:
             return known.rename(topology)

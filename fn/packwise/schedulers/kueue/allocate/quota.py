@@ -208,7 +208,7 @@ class FlavorChoice:
         reasons: list[tuple[str, tuple[str, ...]]] = []
         mode = Mode.FIT
         for members in group_sets(sets):
-            chosen, group_mode, texts = self._of_group(queue, [sets[index] for index in members], usage)
+            chosen, group_mode, texts = self._group_flavors(queue, [sets[index] for index in members], usage)
             mode = min(mode, group_mode)
             for index in members:
                 requested = requests_of(sets[index], queue)
@@ -222,7 +222,7 @@ class FlavorChoice:
                 break
         return Assignment(mode, tuple(flavors.get(index, {}) for index in range(len(sets))), usage, tuple(reasons))
 
-    def _of_group(
+    def _group_flavors(
         self, queue: ClusterQueue, sets: Sequence[PodSet], usage: Mapping[FlavorResource, int]
     ) -> tuple[dict[str, str], Mode, tuple[str, ...]]:
         """Return the flavors of pod sets that are placed together. They get the same ones."""

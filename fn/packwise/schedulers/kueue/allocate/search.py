@@ -111,7 +111,7 @@ def find_domains(tree: DomainTree, question: Question, topology: str) -> SearchA
             if chosen.level_key is None
             else (f"no topology domains at level: {chosen.level_key}")
         )
-        return SearchAnswer(message=message, nearest=_nearest(tree, levels, plan, depth), excluded=excluded)
+        return SearchAnswer(message=message, nearest=_nearest_domain(tree, levels, plan, depth), excluded=excluded)
     taken = _descend(tree, levels, plan, depth, chosen)
     last = tree.paths[-1]
     workers = sorted((last[domain], pods) for domain, pods, _ in taken if pods)
@@ -217,10 +217,10 @@ def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth
         slices, _ = _slice_counts(pods, pods, plan, depth) or (slices, slices)
         return _Level(pods, pods, slices, slices, [0] * len(pods))
     leaders = [max(below.leaders[start:end], default=0) for start, end in spans]
-    beside = _beside(spans, children, children_beside, below.leaders, pods)
+    beside = _count_beside(spans, children, children_beside, below.leaders, pods)
     slices_beside: Sequence[int] = beside
     if not is_alike:
-        slices_beside = _beside(spans, below.slices, below.slices_beside, below.leaders, slices)
+        slices_beside = _count_beside(spans, below.slices, below.slices_beside, below.leaders, slices)
     slices, slices_beside = _slice_counts(pods, beside, plan, depth) or (slices, slices_beside)
     return _Level(pods, beside, slices, slices_beside, leaders)
 
@@ -230,7 +230,7 @@ def _round_down(counts: Sequence[int], unit: int) -> Sequence[int]:
     return counts if unit == 1 else [count // unit * unit for count in counts]
 
 
-def _beside(
+def _count_beside(
     spans: Sequence[tuple[int, int]],
     alone: Sequence[int],
     beside: Sequence[int],
@@ -467,7 +467,7 @@ def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domai
     return sum([levels[target].pods[each] // layer.size for each in range(start, end)])
 
 
-def _nearest(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int) -> NearestDomain | None:
+def _nearest_domain(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int) -> NearestDomain | None:
     """The domain of the searched level that has room for most."""
     if not tree.paths[depth]:
         return None
