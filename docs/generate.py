@@ -69,8 +69,8 @@ KEYS_HEAD = """\
 # Labels and annotations
 
 This page lists the keys that Grove, KAI and Dynamo read from workloads of Grove and Dynamo. packwise reports a misspelt
-key ([`key-spelling`](rules.md#key-spelling)), a misplaced key ([`key-place`](rules.md#key-place)) and a value without an
-effect ([`key-value`](rules.md#key-value), [`key-refused`](rules.md#key-refused)). It ignores all other keys.
+key ([`key-spelling`](rules.md#key-spelling)), a misplaced key ([`key-place`](rules.md#key-place)) and a value without
+an effect ([`key-value`](rules.md#key-value), [`key-refused`](rules.md#key-refused)). It ignores all other keys.
 
 Components read the keys at these places:
 
@@ -438,9 +438,9 @@ KAI_HEAD = """
 ## Releases of KAI
 
 `spec.kai.version` names the release in your cluster. Releases differ in the PodGroups that the pod-grouper makes and in
-the objects that the API server accepts. If you omit it, packwise assumes the newest release whose code was run. It warns
-([`kai-unnamed`](rules.md#kai-unnamed)) if the input has a chart or an image of another release. packwise refuses no object
-by code of a release that was only read.
+the objects that the API server accepts. If you omit it, packwise assumes the newest release whose code was run. It
+warns ([`kai-unnamed`](rules.md#kai-unnamed)) if the input has a chart or an image of another release. packwise refuses
+no object by code of a release that was only read.
 
 """
 
@@ -502,7 +502,8 @@ def conditions_of(records: list[Revision]) -> str:
         rows += "\nA workload without constraints has none.\n"
     status = revision.topology_status
     if status is not None:
-        rows += "\nConditions of the ClusterTopology, type `Ready`:\n\n| When | Status | Reason | Message |\n|---|---|---|---|\n"
+        rows += "\nConditions of the ClusterTopology, type `Ready`:\n\n"
+        rows += "| When | Status | Reason | Message |\n|---|---|---|---|\n"
         rows += case_row("KAI takes the Topology", status.ready) + case_row("KAI refuses it", status.failed)
     return head + rows
 

@@ -220,7 +220,7 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
         return WorkloadPlan(item, (*about_pods, *_as_sure((no_group(item, error),), workload.release)))
     if has_errors(about_pods):
         # Nobody creates these pods: there is no group of them.
-        return WorkloadPlan(item, findings)
+        groups = []
     key = identity(item.value)
     source = f"{key[1]} {key[2]}/{workload.name}"
     placements = [Placement(gang, source, item) for gang in gangs(workload, groups)] if groups else []
