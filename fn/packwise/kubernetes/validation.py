@@ -263,7 +263,12 @@ def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: 
 
 def _invalid(path: FieldPath, value: str, wrong: str, message: str, *, field: str = "") -> MetadataError:
     error = OperatorError(field or format_path(path), ErrorType.INVALID, value, wrong)
-    return MetadataError(path, f"{message}: {wrong}", error)
+    return MetadataError(path, message + (variable_advice(value) or f": {wrong}"), error)
+
+
+def variable_advice(value: str) -> str:
+    """Return what to append to a message about `value`: how to replace its variable `${...}`, or an empty text."""
+    return '; replace the variable first, for example with "flux envsubst"' if "${" in value else ""
 
 
 def _bytes(value: str) -> int:

@@ -23,6 +23,7 @@ from packwise.kubernetes.validation import (
     label_value,
     qualified_name,
     type_error,
+    variable_advice,
 )
 from packwise.lenient import mapping, mappings_by_place, value_at
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
@@ -349,7 +350,7 @@ def _taint(position: int, taint: Mapping[str, Value], seen: set[tuple[Value, Val
 def _value_problems(path: FieldPath, field: str, value: str, errors: Iterable[str], title: str) -> Iterator[Problem]:
     for error in errors:
         text = OperatorError(field, ErrorType.INVALID, value, error)
-        yield refusal(path, f'must be {title}; got "{value}"', text)
+        yield refusal(path, f'must be {title}; got "{value}"{variable_advice(value)}', text)
 
 
 def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[Generated], list[Finding]]:
