@@ -1,4 +1,4 @@
-"""The fields of kustomizations and of kustomize's own plugins, and what each of them holds.
+"""The fields of kustomizations and of kustomize's own plugins, and the shape of each.
 
 kustomize takes a name of a field in any case, and that by Unicode's folding: `Resources`, `reſources`. A fleet knows
 each name as it is spelt here, so that no field is read by kustomize which packwise did not look at. Source: kustomize
