@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, FieldPath
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile
-from krmfn.value import FieldPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

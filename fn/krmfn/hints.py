@@ -11,7 +11,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Generic, Protocol, TypeVar, cast, final, overload
+    from typing import Generic, Protocol, TypeAlias, TypeVar, cast, final, overload
 else:
 
     def cast(_, value):
@@ -42,4 +42,7 @@ else:
         """The base of protocols. Only type checkers use them."""
 
 
-__all__ = ["TYPE_CHECKING", "Generic", "Protocol", "TypeVar", "cast", "final", "overload"]
+FieldPath: TypeAlias = tuple[str | int, ...]
+"""The path to a part of a value. It is here, below the reader of YAML, because that names it too."""
+
+__all__ = ["TYPE_CHECKING", "FieldPath", "Generic", "Protocol", "TypeVar", "cast", "final", "overload"]

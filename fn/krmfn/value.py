@@ -1,4 +1,4 @@
-"""The types of a YAML value once it is read (the JSON types, with string keys), and of the path to a part of it."""
+"""The type of a YAML value once it is read (the JSON types, with string keys)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["FieldPath", "Scalar", "Value"]
+__all__ = ["Scalar", "Value"]
 
-FieldPath: TypeAlias = tuple[str | int, ...]
 Scalar: TypeAlias = str | int | float | bool | None
 Value: TypeAlias = "Scalar | Mapping[str, Value] | Sequence[Value]"

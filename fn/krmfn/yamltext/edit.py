@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, FieldPath, cast
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.reader import (
     MAX_DEPTH,
@@ -25,7 +25,7 @@ from krmfn.yamltext.writer import block_lines, double_quoted, flow, flow_key, li
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from krmfn.value import FieldPath, Value
+    from krmfn.value import Value
     from krmfn.yamltext.reader import YamlNode
 
 # One anchor or tag, and what stands behind it.

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, FieldPath
 from krmfn.record import Record
 from krmfn.yamltext.error import YamlError, error_at, line_and_column
 from krmfn.yamltext.reader import find, read, tree_of, unify_breaks
@@ -17,8 +17,6 @@ from krmfn.yamltext.writer import double_quoted, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from krmfn.value import FieldPath
 
 
 class Span(Record):

@@ -10,7 +10,7 @@ from yaml import events as _events
 from yaml.error import MarkedYAMLError
 from yaml.reader import ReaderError
 
-from krmfn.hints import TYPE_CHECKING, Protocol, cast
+from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol, cast
 from krmfn.yamltext import reader
 from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.reader import MAX_DEPTH, after_gap, unify_breaks
@@ -19,7 +19,7 @@ from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from krmfn.value import FieldPath, Scalar, Value
+    from krmfn.value import Scalar, Value
     from krmfn.yamltext.reader import Row
 
 _BOM = "\ufeff"

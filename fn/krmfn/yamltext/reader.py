@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from krmfn.hints import TYPE_CHECKING, Protocol
+from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol
 from krmfn.record import Record
 from krmfn.yamltext import native
 from krmfn.yamltext.error import YamlError, error_at
@@ -16,7 +16,7 @@ from krmfn.yamltext.error import YamlError, error_at
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from krmfn.value import FieldPath, Value
+    from krmfn.value import Value
 
 # Line breaks: LF and CRLF everywhere, and those that YAML 1.1 has besides: CR, NEL, LS and PS. libyaml and kyaml end
 # a line at each of them; editors, and so the places in error messages, at LF only.
