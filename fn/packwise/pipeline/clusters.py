@@ -90,7 +90,7 @@ def _homeless(rendered: Rendered) -> Iterator[Finding]:
     """Report once that workloads are below none of several configurations."""
     workloads = [plan.workload for plan in rendered.plans]
     if workloads:
-        more = f"; the same holds for {len(workloads) - 1} more" if len(workloads) > 1 else ""
+        more = f"; also for {len(workloads) - 1} more" if len(workloads) > 1 else ""
         message = (
             "must stand in the folder of a TopologyRender or below it, since there are several: move it there, or give "
             f"its folder one{more}"
