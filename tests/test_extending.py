@@ -336,7 +336,7 @@ def test_a_kind_of_workload_is_a_row_for_kai_and_for_kueue(source: Path) -> None
     edit(
         source / "packwise" / "objects" / "workload_kinds.py",
         "_KINDS = (\n",
-        '_KINDS = (\n    _simple("example.com", "MegaJob", ("v1",), integration=Integration.JOB),\n',
+        '_KINDS = (\n    _kind_with_template("example.com", "MegaJob", ("v1",), integration=Integration.JOB),\n',
     )
 
     checked = run(source, "", "check", "-", text=MEGA_JOB)

@@ -50,7 +50,7 @@ MALFORMED = {
         JOB.replace("labels:", "annotations: [a], labels:") % "",
         "Job t/a metadata.annotations: must be a mapping; got a list",
     ),
-    "a scheduler's name is a list": (POD, ""),
+    "a scheduler's name is a list": (POD, "Pod a spec.schedulerName: must be a string; got a list"),
     "a kind is a list": ("apiVersion: batch/v1\nkind: [Job]\nmetadata: {name: a}\n", ""),
 }
 COMMANDS = (
@@ -82,7 +82,7 @@ def test_a_malformed_object_ends_no_command(name: str, words: str, call: Call, t
     assert "internal error" not in ran.stderr
     if words == "check in":
         assert message in ran.stdout
-        assert "1 workload judged" in ran.stderr
+        assert "judged with" in ran.stderr
 
 
 @pytest.mark.parametrize("name", MALFORMED)

@@ -31,8 +31,8 @@ def test_bytes_do_not_depend_on_the_locale(locale: str, packwise: Path, tmp_path
     done = subprocess.run([packwise, "check", "."], cwd=tmp_path, env=environment, capture_output=True, check=False)
 
     reason = (
-        "did not find expected node content (while parsing a flow node); --exclude GLOB leaves out a file of another "
-        "tool [readable]"
+        "did not find expected node content (while parsing a flow node); if the file belongs to another tool, "
+        "pass --exclude GLOB [readable]"
     )
     shown = "  13 | a: [\n"
     assert done.stdout.decode() == f"error: é.yaml:14:1: {reason}\n{shown}\n"

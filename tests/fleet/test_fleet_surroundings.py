@@ -31,7 +31,7 @@ TEXTS = {
     "kpt": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n",
     "chart": "apiVersion: v2\nname: a\nversion: 1.0.0\n",
 }
-TEAM = '"teem", which is not among the Queues of the input; did you mean "team"?'
+TEAM = 'the queue "teem" is not in the input; did you mean "team"?'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

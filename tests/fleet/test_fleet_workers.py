@@ -185,7 +185,7 @@ def test_templates_of_strangers_meet_their_limits_on_a_dask_worker(fleet: Path, 
 
     assert call(*words, "--scheduler", dask.address) == here
     assert here.code == 1
-    assert here.stdout.count("it takes more than 5 seconds of processor time or 128 MiB of memory") == 2
+    assert here.stdout.count("it needs more than 5 seconds of processor time or 128 MiB of memory") == 2
     assert worker.poll() is None
 
 

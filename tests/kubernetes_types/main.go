@@ -1,4 +1,4 @@
-// Prints fn/packwise/kubernetes/go_types.py: the fields of the Kubernetes types that workloads embed, as Go decodes them.
+// Prints fn/packwise/kubernetes/go_types.py: the fields of the Kubernetes types in workloads, as Go decodes them.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	resource "k8s.io/api/resource/v1"
 )
 
-const head = `"""The fields of the Kubernetes types that workloads embed, as Go decodes them.
+const head = `"""The fields of the Kubernetes types in workloads, as Go decodes them.
 
 Written by %[1]smake go-types%[1]s from k8s.io/api %[2]s (Apache-2.0, The Kubernetes Authors), never by hand.
 """

@@ -56,7 +56,7 @@ def test_a_dry_run_shows_them(file: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_what_goes_with_a_release_wants_one(file: Path, option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", str(file), *option]) == 2
 
-    assert "--from and --keep-pack-domain must go with --to" in capsys.readouterr().err
+    assert "--from and --keep-pack-domain need --to" in capsys.readouterr().err
 
 
 def test_an_anchor_is_in_the_way(file: Path) -> None:

@@ -145,7 +145,7 @@ def as_gitlab(checked: Checked) -> str:
 def _violation(result: Result, fingerprint: str) -> dict[str, Any]:
     operator = result.tags.get("operatorMessage")
     return {
-        "description": sentence(result) + ("" if operator is None else f" (operator: {operator})"),
+        "description": sentence(result) + ("" if operator is None else f" ({speaker_in(result)}: {operator})"),
         "check_name": result.tags.get("rule", ""),
         "fingerprint": fingerprint,
         "severity": _SEVERITIES[result.severity],
@@ -281,7 +281,7 @@ def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str,
 
 def _message(result: Result) -> str:
     operator = result.tags.get("operatorMessage")
-    return f"{sentence(result)}." + ("" if operator is None else f" The operator: {operator}")
+    return f"{sentence(result)}." + ("" if operator is None else f" {speaker_in(result)}: {operator}")
 
 
 def _physical(result: Result) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from packwise.inputs.paths import name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.variants import variants_as_one
 from packwise.objects.identity import identity
-from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, tint
+from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, speaker_in, tint
 from packwise.output.markdown import CommentPart, Section, code, comment, markup
 from packwise.render.files import without_bookkeeping
 
@@ -156,10 +156,10 @@ def changed_kinds(compared: Comparison) -> Iterator[ChangedKind]:
 
 
 def _refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
-    """Return the lines of a refusal with the operator's own text."""
+    """Return the lines of a refusal with the text of the component that refuses."""
     lines = as_lines([result], coloured=coloured)
     if "operatorMessage" in result.tags:
-        lines.append(f"  operator: {visible(result.tags['operatorMessage'])}")
+        lines.append(f"  {speaker_in(result)}: {visible(result.tags['operatorMessage'])}")
     return lines
 
 

@@ -20,7 +20,7 @@ pytestmark = [
 
 START = "cannot fill in the template: "
 EXCEEDED = START + (
-    "it takes more than 1 seconds of processor time or 128 MiB of memory, goes too deep, or becomes more than "
+    "it needs more than 1 seconds of processor time or 128 MiB of memory, is nested too deep, or becomes more than "
     "1000000 characters"
 )
 GROWING = "{% set n = namespace(x=START) %}{% for i in range(99) %}{% set n.x = NEXT %}{% endfor %}{{ n.x | length }}"
