@@ -56,7 +56,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ),
     ("names of a Slurm topology", MAX_NAMES, "must list at most 200000 names"),
     ("gangs that get an exact verdict", MOST_EXACT, "--exact looks at the first 20"),
-    ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 if pods share GPU memory"),
+    ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 if pods share"),
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),

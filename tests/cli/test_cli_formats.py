@@ -76,7 +76,7 @@ def test_gitlab_wants_a_path_and_a_line_of_everything() -> None:
         ("minor", {"path": ".", "lines": {"begin": 3}}),
         ("info", {"path": ".", "lines": {"begin": 1}}),
     ]
-    assert found[0]["description"] == "Service shop/web spec.a: must be {1}; got 50%\r\n (operator: a: {…}\n100%)"
+    assert found[0]["description"] == "Service shop/web spec.a: must be {1}; got 50%\r\n (Grove: a: {…}\n100%)"
 
 
 def test_nothing_found() -> None:
@@ -89,7 +89,7 @@ def test_sarif_of_much_and_of_little() -> None:
     full, bare = sarif(FULL, BARE)["results"]
 
     assert full["message"] == {
-        "text": "Service shop/web spec.a: must be {{1}}; got 50%\r\n. The operator: a: {{…}}\n100%"
+        "text": "Service shop/web spec.a: must be {{1}}; got 50%\r\n. Grove: a: {{…}}\n100%"
     }
     assert full["properties"] == {"operatorMessage": "a: {…}\n100%", "stage": "webhook"}
     assert bare == {
