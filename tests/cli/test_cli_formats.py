@@ -88,9 +88,7 @@ def test_nothing_found() -> None:
 def test_sarif_of_much_and_of_little() -> None:
     full, bare = sarif(FULL, BARE)["results"]
 
-    assert full["message"] == {
-        "text": "Service shop/web spec.a: must be {{1}}; got 50%\r\n. Grove: a: {{…}}\n100%"
-    }
+    assert full["message"] == {"text": "Service shop/web spec.a: must be {{1}}; got 50%\r\n. Grove: a: {{…}}\n100%"}
     assert full["properties"] == {"operatorMessage": "a: {…}\n100%", "stage": "webhook"}
     assert bare == {
         "level": "note",
