@@ -609,7 +609,7 @@ def workload_key_rows(key: Key) -> Iterator[str]:
 
 
 def places_of(parts: list[Part]) -> str:
-    """Where a key is read: what the places have in common, then those that are left."""
+    """The places of a key: the groups that it has whole, then the other places."""
     left = dict.fromkeys(parts)
     words: list[str] = []
     for title, every in PLACES.items():
@@ -620,7 +620,7 @@ def places_of(parts: list[Part]) -> str:
 
 
 def kind_row(kind: WorkloadKind) -> str:
-    """Where the metadata of a kind stand."""
+    """A row with the paths of a kind's metadata."""
     cells: dict[str, list[str]] = {"owner": [], "pods": [], "others": []}
     for metadata in kind.metadata:
         column = "pods" if metadata.role is Role.POD else "owner" if is_owner(kind, metadata) else "others"

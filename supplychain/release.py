@@ -84,7 +84,7 @@ def references(texts: Mapping[str, str]) -> Iterator[Reference]:
 
 
 def wrong_references(named: Iterable[Reference], version: str, tags: Collection[str]) -> list[str]:
-    """Those that name what does not exist: no tag, no release, no image of this `version`."""
+    """Return an error for each reference to a missing tag, release or image of this `version`."""
     wrong: list[str] = []
     for page, line, kind, name in named:
         if kind == "image":

@@ -487,7 +487,7 @@ except SystemExit:
     print(sum(name.partition(".")[0] in ("krmfn", "packwise") for name in sys.modules), file=sys.stderr)
 """
 
-MODULES_OF_A_HELP = 28
+MODULES_OF_A_HELP = 27
 """The modules that the help of a command, or its answer to wrong usage, loads: what runs is not among them."""
 
 

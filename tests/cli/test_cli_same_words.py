@@ -62,11 +62,10 @@ def test_a_report_says_what_place_says(call: Call, package: str) -> None:
 
     assert ran.code == code
     # The page lists gangs that do not fit first.
-    drawn_gangs = {drawn["parts"][0][0]: drawn for drawn in data_of(ran.stdout)["gangs"]}
-    assert sorted(drawn_gangs) == sorted(gang["name"] for gang in answer["gangs"])
-    for gang in answer["gangs"]:
-        drawn = drawn_gangs[gang["name"]]
+    gangs = sorted(answer["gangs"], key=lambda gang: gang["state"] != "pending")
+    for gang, drawn in zip(gangs, data_of(ran.stdout)["gangs"], strict=True):
         outcome = drawn["after"]
+        assert drawn["parts"][0][0] == gang["name"]
         assert (outcome["state"], outcome["placed"], outcome["domain"]) == (
             gang["state"],
             gang["placedPods"],
