@@ -206,9 +206,12 @@ def test_an_assumed_release_is_told_once_for_both_sides(tmp_path: Path, call: Ca
     )
     configured = call("diff", "old", "new", "-o", output)
 
-    assert [line.partition(": nothing tells")[0] for line in bare.messages.splitlines()] == ["warning"]
+    assert [line.partition(": the release of Grove is not set")[0] for line in bare.messages.splitlines()] == [
+        "warning"
+    ]
     assert [
-        line.partition(" TopologyRender topology spec: nothing tells")[0] for line in configured.messages.splitlines()
+        line.partition(" TopologyRender topology spec: the release of Grove is not set")[0]
+        for line in configured.messages.splitlines()
     ] == [
         "warning: old/t.yaml:6:3:",
         "warning: new/t.yaml:6:3:",

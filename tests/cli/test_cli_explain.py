@@ -378,9 +378,8 @@ def test_a_name_that_no_configuration_has(call: Call) -> None:
 
 
 UNNAMED = (
-    f'nothing tells the release of Grove that the cluster runs: the newest one, "{NEWEST.name}", was assumed, and '
-    f"what is reported of workloads rests on it; add `revision: {NEWEST.name}`, or the cluster's, to the `spec` of a "
-    "TopologyRender [revision-unnamed]\n"
+    f'the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
+    f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]\n"
 )
 
 

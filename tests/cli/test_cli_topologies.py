@@ -72,9 +72,8 @@ def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
 
     assert (bare.code, named.code, named.messages) == (0, 0, "")
     assert [line for line in bare.messages.splitlines() if "[revision-unnamed]" in line] == [
-        f'warning: nothing tells the release of Grove that the cluster runs: the newest one, "{NEWEST.name}", was '
-        f"assumed, and what is reported of workloads rests on it; add `revision: {NEWEST.name}`, or the cluster's, to "
-        "the `spec` of a TopologyRender [revision-unnamed]"
+        f'warning: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
+        f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]"
     ]
 
 

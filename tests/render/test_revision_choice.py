@@ -323,9 +323,8 @@ def test_the_rules_of_a_later_crd_are_not_held_against_what_the_assumed_release_
 
 
 GUESSED = (
-    f'warning: {{}}: nothing tells the release of Grove that the cluster runs: the newest one, "{NEWEST.name}", was '
-    f"assumed, and what is reported of workloads rests on it; add `revision: {NEWEST.name}`, or the cluster's, to the "
-    "`spec` of {} [revision-unnamed]"
+    f'warning: {{}}: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
+    f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of {{}} [revision-unnamed]"
 )
 EMPTY = CONFIG.partition("  topologyAwareScheduling:")[0] + "  emit: [PodGang]\n"
 FREE = WORKLOAD.replace(CONSTRAINT, "").replace(
@@ -350,9 +349,9 @@ def test_where_workloads_are_of_a_later_api_the_newest_is_assumed_and_one_warnin
 def test_without_a_configuration_the_warning_names_what_to_write() -> None:
     found = rendered(workload("{topologyName: gb200, pack: {required: rack}}", rolling=ROLLING))
 
-    assert [line.partition(": nothing tells")[0] for line in lines(found.results) if "[revision-" in line] == [
-        "warning"
-    ]
+    assert [
+        line.partition(": the release of Grove is not set")[0] for line in lines(found.results) if "[revision-" in line
+    ] == ["warning"]
     assert {result.tags["rule"] for result in found.results} == {"configuration-absent", "revision-unnamed"}
 
 
@@ -390,7 +389,7 @@ def test_own_fields_of_a_design_show_it(texts: tuple[str, ...], revision: str, r
 
     assert found.selection is not None
     assert (found.selection.revision.name, found.selection.chosen_by) == (revision, reason)
-    assert "nothing tells" not in str(found.results)
+    assert "release of Grove is not set" not in str(found.results)
 
 
 MNNVL = """\
@@ -443,8 +442,8 @@ def test_where_nothing_shows_a_release_the_newest_is_assumed_and_one_warning_say
 
 
 def test_without_a_configuration_the_warning_names_what_to_write_for_any_workload() -> None:
-    assert [line.partition("rests on it; ")[2] for line in of_the_release(FREE)] == [
-        f"add `revision: {NEWEST.name}`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
+    assert [line.partition(f'"{NEWEST.name}"; ')[2] for line in of_the_release(FREE)] == [
+        f"add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]"
     ]
 
 
@@ -486,9 +485,9 @@ def test_a_domain_in_the_designs_field_shows_the_design() -> None:
     assert found.selection is not None
     assert (found.selection.revision.name, found.selection.chosen_by) == ("grep-244-multi", "the key packDomain")
     assert of_the_release(DESIGNS_DOMAIN) == [
-        'warning: nothing tells the release of Grove that the cluster runs: the design "grep-244-multi" was assumed by '
-        "the key packDomain, which releases have too, and what is reported of workloads rests on it; add `revision: "
-        f"{NEWEST.name}`, or the cluster's, to the `spec` of a TopologyRender [revision-unnamed]"
+        'warning: the release of Grove is not set; packwise assumes the design "grep-244-multi" by the key packDomain, '
+        f"but releases have it too; add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a "
+        "TopologyRender [revision-unnamed]"
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
@@ -233,3 +234,19 @@ def refuse_same_file(parser: argparse.ArgumentParser, files: Sequence[str | None
     if twice:
         to = "stdout" if twice[0] is None else f'"{twice[0]}"'
         parser.error(f"-o must name {to} once; give the others a file each ({example})")
+
+
+_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def add_size(parser: argparse.ArgumentParser, option: str, text: str) -> None:
+    """Add an option for the most bytes of a cache."""
+    parser.add_argument(option, metavar="SIZE", type=size_in_bytes, help=f"{text}, as in 500Mi (default: 2Gi)")
+
+
+def size_in_bytes(text: str) -> int:
+    """Return the bytes of a Kubernetes quantity: 500Mi, 2Gi, 1G, 1000000. Raise ArgumentTypeError if it is invalid."""
+    match = re.fullmatch(r"([0-9]{1,15})(|[kMGT]|[KMGT]i)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f'must be a size as in 500Mi or 2Gi; got "{text}"')
+    return int(match[1]) * (1024 if match[2].endswith("i") else 1000) ** _POWERS[match[2][:1]]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import re
-
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.build.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune
-from packwise.cli.arguments import Command
+from packwise.cli.arguments import Command, add_size
 from packwise.console import say, show
 from packwise.inputs.request import UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from packwise.build.cache import Contents
 
 _DESCRIPTION = """\
@@ -44,25 +43,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=("prune",), help="remove entries (default: count them)")
     parser.add_argument("--cache", metavar="DIR|URL", dest="place", help="the cache (default: the user's cache folder)")
     add_size(parser, "--max-size", "maximum size after prune")
-
-
-_SIZE = re.compile(r"([0-9]{1,15})(|[kMGT]|[KMGT]i)")
-
-
-_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
-
-
-def add_size(parser: argparse.ArgumentParser, option: str, text: str) -> None:
-    """Adds an option for the bytes of a cache at most."""
-    parser.add_argument(option, metavar="SIZE", type=size_in_bytes, help=f"{text}, as in 500Mi (default: 2Gi)")
-
-
-def size_in_bytes(text: str) -> int:
-    """Return the bytes of a Kubernetes quantity: 500Mi, 2Gi, 1G, 1000000. Raise ArgumentTypeError if it is invalid."""
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f'must be a size as in 500Mi or 2Gi; got "{text}"')
-    return int(match[1]) * (1024 if match[2].endswith("i") else 1000) ** _POWERS[match[2][:1]]
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from packwise.cli.arguments import Command, add_crds, add_values, add_verbosity
-from packwise.commands.cache import add_size
+from packwise.cli.arguments import Command, add_crds, add_size, add_values, add_verbosity
 from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
 from packwise.inputs.request import Verbosity
 

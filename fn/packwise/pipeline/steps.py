@@ -319,7 +319,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
             kept.append(with_notes(annotated, notes.get(item, {})))
             notices += findings
     if not plans and not written.workloads:
-        message = "there is no PodCliqueSet among the input; what needs none was rendered"
+        message = "the input has no PodCliqueSet; packwise rendered only objects that need none"
         notices.append(Finding.of(NO_WORKLOADS, None, (), message))
     return _Kept(tuple(kept), tuple(notices))
 

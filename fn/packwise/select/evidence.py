@@ -178,15 +178,14 @@ def has_designs_domain(index: Index) -> bool:
 
 def _guess_finding(assumed: Revision, settings: TopologyRender, shared: str) -> Finding:
     where = "a TopologyRender" if settings.item is None else f"the {settings.item.kind}"
-    what = (
-        f'the design "{assumed.name}" was assumed by {shared}, which releases have too'
+    assumption = (
+        f'packwise assumes the design "{assumed.name}" by {shared}, but releases have it too'
         if shared
-        else f'the newest one, "{assumed.name}", was assumed'
+        else f'packwise assumes the newest one, "{assumed.name}"'
     )
     message = (
-        f"nothing tells the release of Grove that the cluster runs: {what}, and what is reported of workloads rests on "
-        f"it; add `revision: {NEWEST_GROVE.name}`, or the cluster's, to the "
-        f"`{'data' if settings.embedded else 'spec'}` of {where}"
+        f"the release of Grove is not set; {assumption}; add `revision: {NEWEST_GROVE.name}`, or your cluster's "
+        f"release, to the `{'data' if settings.embedded else 'spec'}` of {where}"
     )
     path = ("data",) if settings.embedded else ("spec",)
     return Finding.of(UNNAMED, settings.item, path if settings.item is not None else (), message)
