@@ -443,7 +443,8 @@ def test_where_nothing_shows_a_release_the_newest_is_assumed_and_one_warning_say
 
 def test_without_a_configuration_the_warning_names_what_to_write_for_any_workload() -> None:
     assert [line.partition(f'"{NEWEST.name}"; ')[2] for line in of_the_release(FREE)] == [
-        f"add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]"
+        f"add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender "
+        "[revision-unnamed]"
     ]
 
 
