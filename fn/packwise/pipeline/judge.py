@@ -221,7 +221,7 @@ def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[
 
 def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
     # Most runs name a release, and need no table of all fields.
-    from packwise.frontends.grove.schema.crd import is_alike
+    from packwise.frontends.grove.crd import is_alike
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
         # The cluster's own definition of PodCliqueSets judges the fields; else most releases have them alike.

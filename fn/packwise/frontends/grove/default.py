@@ -10,14 +10,14 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.frontends.grove.schema.table import known_fields
+from packwise.frontends.grove.schema import known_fields
 from packwise.kubernetes.validation import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.frontends.grove.schema.table import KnownFields
+    from packwise.frontends.grove.schema import KnownFields
     from packwise.revisions.grove import Revision
 
 _GPU = "nvidia.com/gpu"

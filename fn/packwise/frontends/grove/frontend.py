@@ -532,7 +532,7 @@ class _Planner:
         """Return refusals of the workload before any webhook, by the cluster's own CRD if known."""
         if not problems and self._definition is None:
             return ()
-        from packwise.frontends.grove.schema.crd import judge_workload
+        from packwise.frontends.grove.crd import judge_workload
 
         unknown = Severity.ERROR if self._settings.unknown_fields == "Error" else Severity.WARNING
         decode, verdict = judge_workload(workload.value, before, self._definition, problems, self._cluster.revision)

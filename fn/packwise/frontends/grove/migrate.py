@@ -12,8 +12,7 @@ from packwise.findings.finding import Effect
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet
 from packwise.frontends.grove.rules.topology import constraint_places
-from packwise.frontends.grove.schema import check_shape
-from packwise.frontends.grove.schema.table import replacement
+from packwise.frontends.grove.schema import check_shape, replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -239,7 +239,7 @@ def api(name: str) -> WorkloadApi:
     later = API_FIELDS.get(name)
     if later is None:
         # No run of the oldest API, the usual one, pays for the tables of the others.
-        from packwise.frontends.grove.schema.releases import APIS
+        from packwise.frontends.grove.apis import APIS
 
         return APIS[name]
     before = api(later.beyond)

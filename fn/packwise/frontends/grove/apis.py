@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Field, Object, ObjectRule, Reference, Text, TextMap
-from packwise.frontends.grove.schema.table import ALPHA7, WorkloadApi
+from packwise.frontends.grove.schema import ALPHA7, WorkloadApi
 from packwise.kubernetes.validation import ErrorType
 
 if TYPE_CHECKING:
