@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from packwise.cli.arguments import Command
 
+_PROGRAM = "packwise"
 _WRONG_USAGE = 2
 
 
@@ -149,17 +150,27 @@ def parse(arguments: Sequence[str]) -> Call:
     if arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
     arguments = _protect_paths(arguments)
-    named = [word for word in arguments if word in COMMANDS][:1]
-    parser, commands = parsers(named)
-    if named and arguments[0] in named:
+    if arguments[0] in COMMANDS:
+        parser = _command_parser(arguments[0])
         # Options may stand among the paths.
-        parsed = commands[named[0]].parse_intermixed_args(arguments[1:], argparse.Namespace(command=named[0]))
+        parsed = parser.parse_intermixed_args(arguments[1:], argparse.Namespace(command=arguments[0]))
     else:
-        parsed = parser.parse_args(arguments)
+        # Help, the version and wrong usage know every command.
+        whole, commands = parsers([word for word in arguments if word in COMMANDS][:1])
+        parsed = whole.parse_args(arguments)
+        parser = commands[parsed.command]
     command = COMMANDS[parsed.command].command
     if command.refuse is not None:
-        command.refuse(commands[parsed.command], parsed)
+        command.refuse(parser, parsed)
     return Call(command, command.read(parsed))
+
+
+def _command_parser(name: str) -> argparse.ArgumentParser:
+    """Return the parser of one command, as `parsers` has it. A run does not pay for the other commands."""
+    command = COMMANDS[name].command
+    parser = _Parser(prog=f"{_PROGRAM} {name}", description=command.description, epilog=command.epilog)
+    command.add_arguments(parser)
+    return parser
 
 
 def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
@@ -177,7 +188,7 @@ def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
 def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser of the command line and of all commands. Only `names` have their options."""
     parser = _Parser(
-        prog="packwise",
+        prog=_PROGRAM,
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
         epilog=_EPILOG,
     )
