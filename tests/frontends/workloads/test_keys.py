@@ -114,7 +114,7 @@ ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
     (JOB, {"own": "labels: {kai.scheduler/preemptibility: nonpreemptible}"},
      "metadata.labels[kai.scheduler/preemptibility]",
      'key-value: must be one of "preemptible", "non-preemptible"; got "nonpreemptible"; did you mean '
-     '"non-preemptible"?: others are passed over'),
+     '"non-preemptible"?: KAI ignores other values'),
     (JOB_SET, {"jobs": "labels: {kai.scheduler/queue: q}"},
      "spec.replicatedJobs[0].template.metadata.labels[kai.scheduler/queue]",
      "key-place: is not read here: KAI reads it as a label of a JobSet, pods of a JobSet"),
@@ -156,7 +156,7 @@ def test_releases_before_a_key_are_told() -> None:
     assert told(JOB, "v0.16", own=own) == [
         (
             "metadata.annotations[kai.scheduler/preemption-delay]",
-            "key-place: is read here by KAI's pod-grouper from v0.17 on, and this is v0.16",
+            "key-place: v0.16 does not read this key here; KAI's pod-grouper reads it since v0.17",
         )
     ]
 

@@ -159,7 +159,7 @@ def _train_job_plan(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
     """Return the plan of a derived JobSet as the plan of its TrainJob."""
     findings: list[Finding] = []
     for finding in plan.findings:
-        message = f"makes a JobSet of which {format_path(finding.path)} {finding.message}"
+        message = f"{finding.message} (at {format_path(finding.path)} of the JobSet that the controller makes)"
         findings.append(finding.replace(subject=item, path=_RUNTIME, message=message))
     source = f"{item.kind} {identity(item.value)[2]}/{item.name}"
     placements = tuple(placement.replace(source=source, subject=item) for placement in plan.placements)

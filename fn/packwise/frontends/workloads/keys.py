@@ -110,16 +110,16 @@ _LABELLED = tuple(part for part in _ANY if part not in _ABOVE or _PLACES[part][0
 _PREEMPTIBLE = tuple(part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION)
 
 _OF_A_REVISION = {
-    part: "KAI's pod-grouper reads none of Knative's revisions"
+    part: "KAI's pod-grouper does not read this key from Knative's revisions"
     for part, (kind, metadata) in _PLACES.items()
     if kind.grouping is Grouping.REVISION and metadata.role is Role.POD
 }
 
 _KAI, _GROUPER, _DOMAIN = "KAI", "KAI's pod-grouper", "kai.scheduler"
 _BARE_POD = next(part for part in _PODS if part.kind == ("", "Pod"))
-_OF_A_GROUP = "an annotation of the object that the group is of, and of no pods"
+_OF_A_GROUP = "an annotation of the object that owns the group, not of its pods"
 _OF_PODS = "an annotation of pods"
-_OF_BOTH = "a label of the object that the group is of, or of its pods"
+_OF_BOTH = "a label of the object that owns the group, or of its pods"
 
 _GPU_DOMAINS = ("nvidia.com", "run.ai", "runai")
 """Domains that people put before the keys of shared GPUs, which have none."""
@@ -133,7 +133,7 @@ _ROWS = (
         "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",
     ),
     ALL_KEYS["kai.scheduler/preemptibility"].replace(
-        labels=_PREEMPTIBLE, annotations=(), releases=None, elsewhere=_OF_BOTH, otherwise="others are passed over",
+        labels=_PREEMPTIBLE, annotations=(), releases=None, elsewhere=_OF_BOTH, otherwise="KAI ignores other values",
         instead=_OF_A_REVISION,
     ),
     Key(
@@ -157,8 +157,8 @@ _ROWS = (
     ),
     Key(
         "kai.scheduler/min-member", _GROUPER, annotations=_SETS, since=18,
-        elsewhere="an annotation of StatefulSets, from v0.18 on; of a Job and of a JobSet it reads "
-        "kai.scheduler/batch-min-member",
+        elsewhere="an annotation of StatefulSets, since v0.18; for Jobs and JobSets it reads "
+                  "kai.scheduler/batch-min-member",
     ),
     Key(
         "kai.scheduler/segment-size", _GROUPER, annotations=_SIZES,
@@ -187,9 +187,9 @@ _ROWS = (
 
 PLACES: dict[str, tuple[Part, ...]] = {
     "the owner, or its pods": _ANY,
-    "the owner, or its pods; of a Rollout its pods": _LABELLED,
-    "the owner, or its pods; of a Rollout its pods; not of Knative's revisions": _PREEMPTIBLE,
-    "the owner; not of Knative's revisions": tuple(part for part in _OWNERS if part not in _OF_A_REVISION),
+    "the owner, or its pods; for a Rollout only its pods": _LABELLED,
+    "the owner, or its pods; for a Rollout only its pods; not Knative's revisions": _PREEMPTIBLE,
+    "the owner; not Knative's revisions": tuple(part for part in _OWNERS if part not in _OF_A_REVISION),
     "pods": _PODS,
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
     "the head and the worker groups of Ray": tuple(part for part in _RAY_GROUPS if part in _TOPOLOGIES),
@@ -289,7 +289,7 @@ def _other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
     since = key.since_of.get(place.part, key.since)
     if release.minor >= since:
         return ""
-    return f"is read here by {key.reader} from v0.{since} on, and this is {release.name}"
+    return f"{release.name} does not read this key here; {key.reader} reads it since v0.{since}"
 
 
 _IN_MANY = frozenset({"*", ANYWHERE})

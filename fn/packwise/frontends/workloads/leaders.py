@@ -256,7 +256,7 @@ def _total(workload: Workload) -> int:
     for each in types:
         if replicas_of(workload, each) == 0:
             text = f"{job} allow for 0 {each} pods. Please fix the replica field"
-            message = "must be at least 1: KAI does not take the training operator's default"
+            message = "must be at least 1: KAI does not apply the training operator's default"
             raise RefusedError((*workload.body_path, each, "replicas"), message, text)
     return sum([replicas_of(workload, each) for each in types])
 
@@ -316,7 +316,7 @@ def _size_of_segments(workload: Workload, worker: Template, *, has_master: bool)
         raise RefusedError(path, message, f"invalid segment size {text} on {where}, err: {size}")
     if size < 1:
         fault = f"segment size {text} on worker podTemplate needs to be a positive integer" if has_master else ""
-        message = f"must be at least 1; got {size}: KAI's pod-grouper dies of it at every worker pod, without an event"
+        message = f"must be at least 1; got {size}. KAI's pod-grouper crashes at every worker pod, without an event"
         raise RefusedError(path, message, fault)
     return size
 
@@ -424,6 +424,6 @@ def _constraint(workload: Workload, template: Template, holder: str) -> tuple[Bo
     topology = template.annotations.get(TOPOLOGY, "")
     if not topology:
         text = f"topology annotation ({TOPOLOGY}) is required for {holder} when topology placement annotations are set"
-        message = f"must have the annotation {TOPOLOGY}, too, beside its levels"
+        message = f"the topology of these levels is not set; add the annotation {TOPOLOGY}"
         raise RefusedError((*template.metadata, "annotations"), message, text)
     return bounds, topology

@@ -117,7 +117,7 @@ _DOMAIN = "kai.scheduler/"
 
 def no_group(item: KubeObject, error: RefusedError) -> Finding:
     """Report that KAI makes no group of a workload."""
-    message = f"{error.message}; KAI makes no PodGroup, and schedules no pod"
+    message = f"{error.message}. KAI makes no PodGroup, and schedules no pod"
     stage = Stage.SCHEDULER if error.text else None
     return Finding.of(_REFUSED, item, error.path, message, operator_message=error.text or None, stage=stage)
 
@@ -140,8 +140,8 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
             # A Job without labels has those of its template; they stand there alone.
             if key.startswith(_DOMAIN) and workload.item.get((*path, form, key)) is not None:
                 message = (
-                    "has no effect: the pods name no scheduler, so that KAI never sees them; set schedulerName: "
-                    f"{workload.scheduler} in their spec"
+                    f"KAI never sees this key: the pods name no scheduler. Set schedulerName: {workload.scheduler} in "
+                    "the pod spec"
                 )
                 yield Finding.of(UNSCHEDULED, workload.item, (*path, form, key), message)
                 return
@@ -155,7 +155,7 @@ def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
     for item in index.of_kind(*_SPARK):
         if item.get(("spec", "batchScheduler")) == scheduler:
             message = (
-                "is no batch scheduler that the Spark operator knows; KAI makes the groups itself: set "
+                "the Spark operator does not know this batch scheduler, and KAI makes the groups itself. Set "
                 f"schedulerName: {scheduler} in spec.driver.template.spec and spec.executor.template.spec"
             )
             yield Finding.of(BATCH_SCHEDULER, item, ("spec", "batchScheduler"), message)
@@ -181,8 +181,8 @@ def _skip_annotations(workload: Workload) -> Iterator[Finding]:
         if is_passed and POD_GROUP not in template.annotations:
             path = _skip_path(workload, template)
             message = (
-                "keeps KAI's pod-grouper away from these pods, and nothing names their PodGroup: KAI schedules no pod "
-                f"without one; let their template have the annotation {POD_GROUP}, or remove this one"
+                "KAI never schedules these pods: this annotation excludes them from KAI's pod-grouper, and they name "
+                f"no PodGroup. Remove it, or add the annotation {POD_GROUP} to the pod template"
             )
             yield Finding.of(_UNGROUPED, workload.item, path, message)
             return
@@ -207,14 +207,14 @@ def _differences(workload: Workload) -> Iterator[Finding]:
     queues = _by_value([(each, queue(owner, each).value) for each in pods])
     if len(queues) > 1:
         message = (
-            f"of one PodGroup, in different queues ({_list_parts(queues)}): KAI takes that of whichever pod comes first"
+            f"pods of one PodGroup are in different queues ({_list_parts(queues)}); KAI uses the queue of the first pod"
         )
         yield Finding.of(_DIFFERENT, workload.item, pods[0].metadata, message)
     classes = _by_value([(each, priority_class(workload, owner, each).value) for each in pods])
     if len(classes) > 1:
         message = (
-            f"of one PodGroup, with different PriorityClasses ({_list_parts(classes)}): KAI takes that of whichever "
-            "pod it sees last"
+            f"pods of one PodGroup have different PriorityClasses ({_list_parts(classes)}); KAI uses the class of the "
+            "last pod that it sees"
         )
         yield Finding.of(_DIFFERENT, workload.item, pods[0].path, message)
 
@@ -230,8 +230,8 @@ def _check_other_schedulers(workload: Workload) -> Iterator[Finding]:
     ]
     if others:
         message = (
-            f"must name the scheduler {workload.scheduler}, as other pods of this workload do: KAI counts these pods, "
-            "too, and waits for them"
+            f"must name the scheduler {workload.scheduler}, like the other pods of this workload: KAI counts these "
+            "pods too, and waits for them"
         )
         yield Finding.of(_DIFFERENT, workload.item, (*others[0].path, "spec"), message)
 
@@ -242,7 +242,7 @@ def _queue_of_another(workload: Workload) -> Iterator[Finding]:
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
         path = (*workload.owner.labels_path, "labels", QUEUE_NAME)
-        message = "names a queue that KAI does not read: its own is the label kai.scheduler/queue"
+        message = "KAI does not read this queue; add the label kai.scheduler/queue"
         yield _ignored_finding(workload, path, message)
 
 
@@ -266,7 +266,7 @@ def _delays(workload: Workload) -> Iterator[Finding]:
         for path, text, wanted in wrong_delays(workload.owner, template):
             if path not in seen:
                 seen.add(path)
-                yield _ignored_finding(workload, path, f'must be {wanted}; got "{text}", which KAI passes over')
+                yield _ignored_finding(workload, path, f'KAI ignores "{text}"; use {wanted}')
 
 
 def _ignored_finding(workload: Workload, path: FieldPath, message: str) -> Finding:
@@ -280,19 +280,19 @@ def _job(workload: Workload) -> Iterator[Finding]:
     if text is not None and is_own(workload) and workload.release.batch_min_member:
         members, path = job_members(workload)
         if members > pods:
-            message = f"must be at most {pods}, the parallelism; got {members}: the gang never has its pods"
+            message = f"must be at most {pods}, the parallelism; got {members}. The gang never has enough pods"
             yield _never(_SHORT, workload, path, message)
         return
     completions = workload.body.get("completions")
     asks = _first_level(workload.owner.annotations) is not None
     if pods > 1 and (completions is None or completions == pods or asks):
         at = (*workload.body_path, "parallelism")
-        together = ", each placed on its own" if asks else ""
+        together = ", and each is placed separately" if asks else ""
         if is_own(workload) and workload.release.batch_min_member:
-            way_out = f'for a gang of all, add the annotation {BATCH_MIN_MEMBER}: "{pods}" to the Job'
+            way_out = f'to start all pods together, add the annotation {BATCH_MIN_MEMBER}: "{pods}" to the Job'
         else:
-            way_out = "KAI reads no number of pods of it; a JobSet of one Job is a gang of all its pods"
-        message = f"{pods} pods start one by one{together}: the PodGroup needs 1 of them; {way_out}"
+            way_out = "KAI reads no number of pods from it; use a JobSet with one Job to start all pods together"
+        message = f"{pods} pods start one by one{together}: the PodGroup needs only 1 of them; {way_out}"
         yield Finding.of(_ALONE, workload.item, at, message)
 
 
@@ -301,8 +301,8 @@ def _each_pod(workload: Workload) -> Iterator[Finding]:
     level = _first_level(workload.owner.annotations)
     if level is not None:
         message = (
-            "holds for each pod alone, for each is a PodGroup of its own: they do not come into one domain "
-            "together; KAI makes one group of a LeaderWorkerSet, or of a Job with batch-min-member"
+            "each pod is a PodGroup of its own, so the level does not bring the pods into one domain. KAI makes one "
+            "group from a LeaderWorkerSet, or from a Job with batch-min-member"
         )
         yield Finding.of(_ALONE, workload.item, annotation_path(workload.owner.path, level), message)
 
@@ -312,7 +312,7 @@ def _check_single_member(workload: Workload) -> Iterator[Finding]:
     pods, level = pods_of(workload), _first_level(workload.owner.annotations)
     if pods > 1 and level is not None:
         path = annotation_path(workload.owner.path, level)
-        message = f"the PodGroup needs 1 of the {pods} pods: the first one that starts chooses the domain of all"
+        message = f"the PodGroup needs only 1 of the {pods} pods; the first pod that starts chooses the domain of all"
         yield Finding.of(_ALONE, workload.item, path, message, severity=Severity.INFO)
 
 
@@ -331,8 +331,8 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
     if waiting is not None and needed > len(first) and not starts_in_order(workload):
         others = list_known([job.name for job in jobs if job.waits])
         message = (
-            f"makes a deadlock: KAI's gang needs {needed} replicated Jobs before it starts, and the pods of {others} "
-            f'are made only once others run; add the annotation {BATCH_MIN_MEMBER}: "{len(first)}" to the JobSet'
+            f"deadlock: KAI's gang needs {needed} replicated Jobs to start, but the pods of {others} are created only "
+            f'after others run. Add the annotation {BATCH_MIN_MEMBER}: "{len(first)}" to the JobSet'
         )
         yield _never(_DEADLOCK, workload, (*waiting.path, "dependsOn"), message)
     for job in jobs:
@@ -341,7 +341,9 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
         number = atoi(text) if text is not None else 0
         if isinstance(number, int) and number > job.parallelism:
             path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
-            message = f"must be at most {job.parallelism}, the parallelism; got {number}: the gang never has its pods"
+            message = (
+                f"must be at most {job.parallelism}, the parallelism; got {number}. The gang never has enough pods"
+            )
             yield _never(_SHORT, workload, path, message)
 
 
@@ -349,11 +351,11 @@ def _dropped_constraints(workload: Workload, annotations: Mapping[str, str], met
     """A level of a part that no topology is named for, or a topology without a level: KAI drops both in silence."""
     level = _first_level(annotations)
     if level is not None and not annotations.get(TOPOLOGY):
-        also = "; that of the whole workload does not count here" if workload.owner.annotations.get(TOPOLOGY) else ""
-        message = f"is ignored without the annotation {TOPOLOGY} beside it{also}"
+        also = "; the workload's own topology does not apply here" if workload.owner.annotations.get(TOPOLOGY) else ""
+        message = f"KAI ignores the level because the annotation {TOPOLOGY} is not set next to it{also}"
         yield _ignored_finding(workload, annotation_path(metadata, level), message)
     elif level is None and annotations.get(TOPOLOGY):
-        message = f"is ignored without a level beside it: add {REQUIRED} or {PREFERRED}"
+        message = f"KAI ignores the topology because no level is set next to it; add {REQUIRED} or {PREFERRED}"
         yield _ignored_finding(workload, annotation_path(metadata, TOPOLOGY), message)
 
 
@@ -367,12 +369,12 @@ def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
             f"{segments.size} is greater than replicasSize 1"
         )
         message = (
-            "makes a deadlock with segments: until the leader runs, KAI counts a group of 1 pod, which has no "
-            "segments, and refuses it; use LeaderCreated, or no segments"
+            "deadlock: KAI counts 1 pod until the leader runs, and refuses to split it into segments. Use "
+            "LeaderCreated, or remove the segments"
         )
         yield _never(_DEADLOCK, workload, ("spec", "startupPolicy"), message, text)
     elif leader_waits(workload) and size_of(workload) > 1:
-        message = "KAI starts the leader as a group of 1 pod, and counts the workers once it is bound"
+        message = "KAI starts the leader as a group of 1 pod, and counts the workers after the leader is bound"
         yield Finding.of(_ALONE, workload.item, ("spec", "startupPolicy"), message, severity=Severity.INFO)
     yield from _segment_levels(workload, worker, has_segments=segments is not None)
     if segments is not None and leader is not worker:
@@ -384,7 +386,7 @@ def _unlike_leader(workload: Workload, leader: Template, worker: Template) -> It
         text = leader.annotations.get(key)
         if text and text != worker.annotations.get(key):
             path = annotation_path(leader.metadata, key)
-            message = "differs from that of the workerTemplate: KAI takes that of whichever pod it sees last"
+            message = "leader and workers have different values; KAI uses the value of the last pod that it sees"
             yield Finding.of(_DIFFERENT, workload.item, path, message)
 
 
@@ -393,10 +395,10 @@ def _segment_levels(workload: Workload, worker: Template, *, has_segments: bool)
     if level is None:
         return
     if not has_segments:
-        message = f"is ignored where there are no segments: add {SEGMENT_SIZE}"
+        message = f"KAI ignores the level because no segments are set; add {SEGMENT_SIZE}"
         yield _ignored_finding(workload, annotation_path(worker.metadata, level), message)
     elif not (worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY)):
-        message = f"is ignored where nothing names its topology: add {TOPOLOGY}"
+        message = f"KAI ignores the level because its topology is not set; add {TOPOLOGY}"
         yield _ignored_finding(workload, annotation_path(worker.metadata, level), message)
 
 
@@ -408,7 +410,7 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
     ):
         written = workload.item.get((*policy, field))
         if written:
-            yield _ignored_finding(workload, (*policy, field), f"is not read by KAI; it reads {instead}")
+            yield _ignored_finding(workload, (*policy, field), f"KAI does not read this field; use {instead}")
     worker, master = template_of(workload, WORKER), template_of(workload, MASTER)
     if workload.kind is None or workload.kind.name != "PyTorchJob":
         return
@@ -418,7 +420,7 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
         return
     for key in (SEGMENT_SIZE, *SEGMENT_LEVELS):
         if master.annotations.get(key):
-            message = "has no effect on a master: segments are of workers; move it to their template"
+            message = "segments apply only to workers; move the annotation to the template of the workers"
             yield _ignored_finding(workload, annotation_path(master.metadata, key), message)
 
 
@@ -426,13 +428,13 @@ def _ray(workload: Workload) -> Iterator[Finding]:
     for group in worker_groups(workload):
         if group.is_suspended and group.needed_pods and not group.is_left_out:
             message = (
-                "keeps the whole gang waiting: KubeRay makes no pods of this group, and KAI counts its "
-                f"{group.needed_pods} all the same; set its replicas and minReplicas to 0 instead"
+                "the gang never starts: KubeRay creates no pods of this group, but KAI counts its "
+                f"{group.needed_pods}. Set its replicas and minReplicas to 0 instead"
             )
             yield _never(_SHORT, workload, (*group.path, "suspend"), message)
         if group.is_left_out:
             yield _ignored_finding(
-                workload, (*group.path, "suspended"), "is no field of KubeRay; the one that it reads is suspend"
+                workload, (*group.path, "suspended"), 'KubeRay does not know this field; did you mean "suspend"?'
             )
         template = group.template
         if template is not None:
@@ -447,7 +449,7 @@ def _revision(workload: Workload) -> Iterator[Finding]:
     text = annotations.get(MIN_SCALE)
     if text is not None and isinstance(atoi(text), str):
         path = annotation_path(workload.owner.path, MIN_SCALE)
-        yield _ignored_finding(workload, path, f'must be a whole number; got "{text}": KAI takes 1')
+        yield _ignored_finding(workload, path, f'KAI assumes 1: "{text}" is not a whole number')
 
 
 _OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (

@@ -122,8 +122,8 @@ def unscheduled_train_job(item: KubeObject, workload: Workload) -> Iterator[Find
             for key in mapping(item.get((holder, form))):
                 if key.startswith(_DOMAIN):
                     message = (
-                        f'has no effect: the pods of the runtime "{runtime}" name no scheduler, so that KAI never sees '
-                        f"them; set schedulerName: {workload.scheduler} in the pod templates of the runtime"
+                        f'KAI never sees this key: the pods of the runtime "{runtime}" name no scheduler. Set '
+                        f"schedulerName: {workload.scheduler} in the pod templates of the runtime"
                     )
                     yield Finding.of(UNSCHEDULED, item, (holder, form, key), message)
                     return
@@ -142,7 +142,7 @@ def policy_findings(index: Index) -> Iterator[Finding]:
             for name in mapping(item.get(("spec", "podGroupPolicy"))):
                 if name not in _POLICIES:
                     message = (
-                        f"is no field of Trainer, which drops it: it knows {list_known(_POLICIES)}. KAI makes its "
-                        "groups itself, and needs only its schedulerName in the pods"
+                        f"Trainer drops this field; it knows only {list_known(_POLICIES)}. KAI makes its groups "
+                        "itself, and needs only its schedulerName in the pods"
                     )
                     yield Finding.of(RUNTIME_POLICY, item, ("spec", "podGroupPolicy", name), message, at_key=True)

@@ -443,8 +443,8 @@ def wrong_delays(owner: Owner, pod: Template) -> Iterator[tuple[FieldPath, str, 
 def _delay_fault(key: str, text: str) -> str:
     nanoseconds = parse_duration(text)
     if nanoseconds is None:
-        return 'a duration with its unit, as "90s"'
-    return "a duration that is not negative" if nanoseconds < 0 and key == PREEMPTION_DELAY else ""
+        return 'a duration with a unit, such as "90s"'
+    return "a duration of 0 or more" if nanoseconds < 0 and key == PREEMPTION_DELAY else ""
 
 
 def bounds_of(
