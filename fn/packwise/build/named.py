@@ -13,11 +13,9 @@ from packwise.build.files import built_files
 from packwise.build.summary import results_of
 from packwise.build.tree import CommitTree, DiskTree
 from packwise.discovery import LeftOut, Reason
-from packwise.inputs.coverage import Sources
 from packwise.inputs.git import Commit, checkout_names, remote_urls
-from packwise.inputs.groups import BuiltInputs
 from packwise.inputs.paths import contains, real, top_of
-from packwise.inputs.reader import is_readable
+from packwise.inputs.reader import BuiltInputs, Sources, is_readable
 from packwise.objects.workloads_in_text import workloads_in
 from packwise.settings.configuration import is_operator, is_settings
 

@@ -19,11 +19,8 @@ from packwise.inputs.git import MARKERS, Commit, blob_of, merge_bases, skip_reas
 from packwise.inputs.groups import (
     COMMIT,
     Checkup,
-    defining,
     documents_of,
-    is_broken_configuration,
     judged_together,
-    path_of,
     read_groups,
     readable,
 )
@@ -31,6 +28,7 @@ from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, nam
 from packwise.inputs.reach import reach
 from packwise.inputs.reader import Reader, decode, is_readable
 from packwise.inputs.request import STDIN, UsageError
+from packwise.inputs.surroundings import defining, is_broken_configuration, path_of
 from packwise.objects.index import READABLE
 from packwise.objects.workloads_in_text import workloads_in
 

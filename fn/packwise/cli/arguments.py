@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packwise.discovery import LeftOut
-    from packwise.inputs.groups import BuiltInputs
-    from packwise.inputs.reader import InputFile
+    from packwise.inputs.reader import BuiltInputs, InputFile
     from packwise.inputs.request import Builder
     from packwise.inputs.resources import Resource
 

@@ -19,9 +19,9 @@ from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value, w
 from packwise.build.tree import SAYING, below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
 from packwise.doctor.clients import kpt_clients, kustomize_clients
-from packwise.inputs.groups import traits_of
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import decode
+from packwise.inputs.surroundings import traits_of
 from packwise.lenient import mapping, value_at
 from packwise.nearest import UNREADABLE, Traits, configurations_by_folder, nearest_folder
 from packwise.objects.kinds import WORKLOADS

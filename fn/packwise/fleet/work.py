@@ -35,14 +35,13 @@ from packwise.inputs.groups import (
     Group,
     Inputs,
     definitions_in,
-    definitions_of,
     package_of,
     read_assignments,
-    traits_of,
 )
 from packwise.inputs.paths import SUFFIXES, InputPath, from_top
 from packwise.inputs.reader import InputFile, Reader, decode, error_result
 from packwise.inputs.request import STDIN, UsageError
+from packwise.inputs.surroundings import definitions_of, traits_of
 from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
 from packwise.render.files import RenderedFiles, outcome_of, plan_folder, render_inputs

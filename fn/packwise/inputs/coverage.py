@@ -13,7 +13,6 @@ from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.objects.workloads_in_text import workloads_in
 from packwise.settings.configuration import kai_names
-from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from packwise.discovery import LeftOut
     from packwise.inputs.groups import Checkup, Group
-    from packwise.inputs.reader import InputFile
+    from packwise.inputs.reader import InputFile, Sources
     from packwise.pipeline import Rendered
 
 
@@ -31,28 +30,6 @@ _MOST_GROUPS = 3
 
 
 _KEYS = frozenset(kind.key for kind in WORKLOADS)
-
-
-class Sources(Record):
-    """The number of built sources. `unbuilt` holds each other source: its title, its kind of reason in singular and
-    plural, and the reason.
-    """
-
-    built: int = 0
-    unbuilt: tuple[tuple[str, tuple[str, str], str], ...] = ()
-
-    @property
-    def line(self) -> str:
-        """`5 sources built, 2 not built: 1 remote chart, 1 failed build`."""
-        counted = Counter([nouns for _, nouns, _ in self.unbuilt])
-        words = [count_text(number, *nouns) for nouns, number in sorted(counted.items())]
-        missing = f", {len(self.unbuilt)} not built: {', '.join(words)}" if self.unbuilt else ""
-        return f"{count_text(self.built, 'source')} built{missing}"
-
-    @property
-    def detail_lines(self) -> tuple[str, ...]:
-        """A line for each that is not built."""
-        return tuple([f"not built: {title}: {reason}" for title, _, reason in self.unbuilt])
 
 
 class Coverage(Record):

@@ -1,28 +1,20 @@
-"""The objects of a run and the configuration of each: one for all, or the nearest one to each file.
-
-The surroundings are the nearest configuration above and the definitions beside it. They let a file in an editor be
-judged as in its folder. They are neither written nor judged.
-"""
+"""The objects of a run and the configuration of each: one for all, or the nearest one to each file."""
 
 from __future__ import annotations
 
 import os
 import posixpath
-import re
 from functools import partial
 from pathlib import Path
 
-from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
+from packwise.inputs.paths import folder_of, real
 from packwise.inputs.reader import (
     InputFile,
     Reader,
-    content_of,
-    decode,
     error_result,
     has_own_errors,
     is_readable,
@@ -31,10 +23,9 @@ from packwise.inputs.reader import (
     stdin_results,
 )
 from packwise.inputs.request import STDIN, UsageError, refuse_stdin_twice
-from packwise.nearest import UNREADABLE, Traits, nearest_folder, nearest_folders
-from packwise.objects.identity import group_and_kind, identity
-from packwise.objects.kinds import KINDS
-from packwise.pipeline import clusters
+from packwise.inputs.surroundings import defining, is_broken_configuration, path_of, surroundings_of, traits_of
+from packwise.nearest import nearest_folder, nearest_folders
+from packwise.objects.identity import identity
 from packwise.select.selection import Configured, Package
 from packwise.settings.configuration import OPERATOR_KIND, held_configuration, is_operator, is_settings
 from packwise.settings.topologyrender import KIND
@@ -48,207 +39,8 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.discovery import LeftOut
-    from packwise.inputs.coverage import Sources
-    from packwise.inputs.reader import Document
+    from packwise.inputs.reader import Document, Sources
     from packwise.inputs.request import Builder, Named
-
-_CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
-
-_DEFINITION = re.compile(
-    rb"\bTopologyRender\b|\boperator\.config\.grove\.io/|Topology(Binding)?\b|\bQueue\b|\bCustomResourceDefinition\b|"
-    rb"\btopology_keys\b|\bpools\b"
-)
-
-_DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
-
-
-class Surroundings(Record):
-    """The files around the input, reduced to their definitions. `errors` come from unreadable definitions."""
-
-    files: tuple[InputFile, ...] = ()
-    errors: tuple[FieldError, ...] = ()
-
-
-def path_of(file: InputFile) -> str:
-    """Return the real path of a file as its identity, or "-" for stdin."""
-    return file.path.identity
-
-
-def traits_of(file: InputFile) -> Traits:
-    """Return the traits of a file for the search of its configuration. Unreadable objects have none."""
-    if is_broken_configuration(file):
-        return UNREADABLE
-    traits = clusters.traits_of(readable_items(file))
-    return traits.replace(workloads=True) if file.foreign else traits
-
-
-def is_broken_configuration(file: InputFile) -> bool:
-    """Return True if the file holds an unreadable configuration, so that its effect is unknown."""
-    broken = [item.source.text for item in file.items if not is_readable(item)]
-    return any(_CONFIGURATION.search(text.encode("utf-8", "replace")) for text in broken)
-
-
-def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
-    """Return the surroundings of `files`, read for `paths`, without these files."""
-    search = _Search(paths, files)
-    for path in search.paths:
-        search.look_above(path)
-    search.look_elsewhere()
-    return Surroundings(tuple(search.around.values()), tuple(each for own in search.errors.values() for each in own))
-
-
-class _Search:
-    """Looks from each folder upwards, each folder once. Keys are real paths."""
-
-    __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "paths")
-
-    def __init__(self, paths: Iterable[str], files: Iterable[InputFile]) -> None:
-        self._folders = [real(path) for path in paths if Path(path).is_dir()]
-        read = [(file.path, traits_of(file)) for file in files if file.path.name is not None]
-        self.paths = [path for path, _ in read]
-        self._traits = {path.identity: traits for path, traits in read}
-        self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
-        self._looked = dict[str, str | None]()
-        self.around = dict[str, InputFile]()
-        self.errors = dict[str, tuple[FieldError, ...]]()
-
-    def look_above(self, path: InputPath) -> None:
-        """Keeps the definitions of the package that the file is of."""
-        start = folder_of(path.identity)
-        if start in self._looked:
-            return
-        folder = nearest_folder(path.identity, self._holds_configuration, top_of(start))
-        self._looked[start] = folder
-        if folder is None:
-            if path.is_named:
-                self._keep(_yaml_files(start), _DEFINITION)
-        elif not self._is_read_whole(folder):
-            self._keep(_judged_files(folder), _DEFINITION)
-
-    def look_elsewhere(self) -> None:
-        """Keep the repository's configurations if a workload is below none.
-
-        A check of the whole repository uses the only existing one for it, or none of several.
-        """
-        lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
-        for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
-            if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
-                self._keep(_judged_files(top), _CONFIGURATION, only_configured=True)
-        around = {folder_of(at) for at, file in self.around.items() if traits_of(file).configures}
-        folders = self._configured | around
-        if lost and len(folders) == 1:
-            (only,) = folders
-            self._keep([] if self._is_read_whole(only) else _judged_files(only), _DEFINITION)
-
-    def _configures(self, at: str) -> bool:
-        """Return True if there is a configuration above the file."""
-        return self._looked.get(folder_of(at)) is not None
-
-    def _is_read_whole(self, folder: str) -> bool:
-        return any(contains(named, folder) for named in self._folders)
-
-    def _holds_configuration(self, folder: str) -> bool:
-        if folder not in self._configured and not self._is_read_whole(folder):
-            self._keep(_yaml_files(folder), _CONFIGURATION, only_configured=True)
-            if any(folder_of(at) == folder and traits_of(file).configures for at, file in self.around.items()):
-                self._configured.add(folder)
-        return folder in self._configured
-
-    def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
-        for path in paths:
-            at = path.identity
-            if at in self._traits or at in self.around:
-                continue
-            try:
-                data = content_of(path)
-                file = decode(data, path) if wanted.search(data) else None
-            except FieldError as error:
-                # Nobody knows what else it holds.
-                self._report(path, [error])
-                continue
-            if file is None:
-                continue
-            file, errors = definitions_of(file, wanted)
-            self._report(path, errors)
-            if file.documents and (not only_configured or traits_of(file).configures):
-                self.around[at] = file
-
-    def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
-        """Keep the errors of a file once, because several searches read it."""
-        self.errors.setdefault(path.identity, tuple(errors))
-
-
-def _judged_files(folder: str) -> list[InputPath]:
-    """Return the files in a folder that are not skipped."""
-    try:
-        inside, _ = find_files(_relative(folder))
-    except UsageError:
-        return []
-    return [path for path in inside if path.left_out is None]
-
-
-def _yaml_files(folder: str) -> list[InputPath]:
-    """The YAML files directly in a folder."""
-    try:
-        with os.scandir(folder) as scanned:
-            names = sorted(entry.name for entry in scanned if _is_listed(entry))
-    except OSError:
-        return []
-    shown, at = Path(_relative(folder)), Path(folder)
-    return [InputPath((shown / name).as_posix(), name, is_named=False, at=str(at / name)) for name in names]
-
-
-def _is_listed(entry: os.DirEntry[str]) -> bool:
-    name = entry.name
-    return name.endswith(SUFFIXES) and not name.startswith(".") and not entry.is_symlink() and entry.is_file()
-
-
-def _relative(folder: str) -> str:
-    """`folder` as the user would name it from the current folder."""
-    here = real(".")
-    if contains(here, folder):
-        return Path(folder).relative_to(here).as_posix()
-    for steps, above in enumerate(Path(here).parents, 1):
-        if contains(str(above), folder):
-            return Path(*[".."] * steps, Path(folder).relative_to(above)).as_posix()
-    return folder
-
-
-def definitions_of(file: InputFile, wanted: re.Pattern[bytes] = _DEFINITION) -> tuple[InputFile, list[FieldError]]:
-    """Return the part of a file that configures the package around it, and the errors of text that seems `wanted`."""
-    return defining(file), _errors_of(file, wanted)
-
-
-def defining(file: InputFile) -> InputFile:
-    """Return the file reduced to documents that define names used by workloads, or unchanged if its configuration is
-    broken.
-    """
-    if is_broken_configuration(file):
-        return file
-    return file.replace(documents=tuple(document for document in file.documents if _defines(document)))
-
-
-def _defines(document: Document) -> bool:
-    if document.foreign is not None:
-        return is_readable(document.foreign) and "workflow" not in document.foreign.value
-    return any(_is_defining(item) for item in document.items if is_readable(item))
-
-
-def _is_defining(item: KubeObject) -> bool:
-    kind = group_and_kind(item.value)
-    return kind in _DEFINING or is_settings(item) or is_operator(item) or is_definition(item)
-
-
-def _errors_of(file: InputFile, wanted: re.Pattern[bytes]) -> list[FieldError]:
-    """Return the errors of unreadable objects that seem to be wanted."""
-    errors: list[FieldError] = []
-    for item in file.items:
-        try:
-            _ = item.value
-        except FieldError as error:
-            if wanted.search(item.source.text.encode("utf-8", "replace")):
-                errors.append(error)
-    return errors
 
 
 def read_assignments(words: Iterable[str]) -> Mapping[str, Value]:
@@ -268,17 +60,6 @@ def _read(text: str) -> Value:
 
 COMMIT = "git:"
 """The start of a baseline that is a commit: `git:main`, `git:HEAD~1`, `git:v1.2`."""
-
-
-class BuiltInputs(Record):
-    """The files at the paths with everything built from them, the names of skipped files, and the results and
-    numbers of the builds.
-    """
-
-    files: tuple[InputFile, ...]
-    left_out: tuple[tuple[str, LeftOut], ...]
-    results: tuple[Result, ...]
-    sources: Sources
 
 
 class Inputs(Record):
@@ -407,6 +188,11 @@ def package_of(
         documents=(*documents_of(files), *documents_of(around)),
         documents_before=documents_of(before or ()),
         context=(*chosen.context, *readable(around)),
+        folders={
+            posixpath.dirname(file.path.name): folder_of(file.path.identity)
+            for file in (*files, *around)
+            if file.path.name is not None
+        },
     )
 
 

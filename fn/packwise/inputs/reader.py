@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
@@ -38,6 +39,7 @@ from packwise.objects.lists import entries_of
 from packwise.objects.workloads_in_text import workloads_in
 from packwise.pipeline.registry import document_keys, is_document, may_be_document
 from packwise.settings.configuration import is_settings
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,6 +120,39 @@ class InputFile(Record):
     def text(self) -> str:
         """The whole file."""
         return self.list_text or "".join([document.separator + document.text for document in self.documents])
+
+
+class Sources(Record):
+    """The number of built sources. `unbuilt` holds each other source: its title, its kind of reason in singular and
+    plural, and the reason.
+    """
+
+    built: int = 0
+    unbuilt: tuple[tuple[str, tuple[str, str], str], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """`5 sources built, 2 not built: 1 remote chart, 1 failed build`."""
+        counted = Counter([nouns for _, nouns, _ in self.unbuilt])
+        words = [count_text(number, *nouns) for nouns, number in sorted(counted.items())]
+        missing = f", {len(self.unbuilt)} not built: {', '.join(words)}" if self.unbuilt else ""
+        return f"{count_text(self.built, 'source')} built{missing}"
+
+    @property
+    def detail_lines(self) -> tuple[str, ...]:
+        """A line for each that is not built."""
+        return tuple([f"not built: {title}: {reason}" for title, _, reason in self.unbuilt])
+
+
+class BuiltInputs(Record):
+    """The files at the paths with everything built from them, the names of skipped files, and the results and
+    numbers of the builds.
+    """
+
+    files: tuple[InputFile, ...]
+    left_out: tuple[tuple[str, LeftOut], ...]
+    results: tuple[Result, ...]
+    sources: Sources
 
 
 def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:

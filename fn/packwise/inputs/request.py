@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from packwise.discovery import LeftOut
-    from packwise.inputs.groups import BuiltInputs
-    from packwise.inputs.reader import InputFile
+    from packwise.inputs.reader import BuiltInputs, InputFile
 
     Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, LeftOut]], str | None], BuiltInputs]
     """Of paths, the files that they name and those that are left out, on disk or in a commit: the files with what is

@@ -5,7 +5,7 @@ Source: spec/designs.md#2, spec/packwise.md#1.
 
 from __future__ import annotations
 
-import os
+import posixpath
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
@@ -239,7 +239,8 @@ class Package(Record):
     `context` are objects that are only read: surrounding definitions and a chosen configuration. With `is_part`, the
     items are judged without a configuration, because several clusters with their own use them. `nodes` are the
     cluster's nodes, pods and topologies, if given. With `is_chosen`, the user named the configuration, and it wins over
-    a topology among the items. `folder` is the cluster's folder for its objects, or "" for the top.
+    a topology among the items. `folder` is the cluster's folder for its objects, or "" for the top. `folders` maps the
+    folders of files as users see them to the real ones.
     """
 
     items: tuple[KubeObject, ...]
@@ -253,6 +254,7 @@ class Package(Record):
     is_part: bool = False
     nodes: tuple[Mapping[str, Value], ...] = ()
     folder: str = ""
+    folders: Mapping[str, str] = {}
     configured_before: Configured | None = None
     is_chosen: bool = False
 
@@ -539,7 +541,7 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
         results += [_with_rule(result) for result in errors]
         return no_configuration()
     for other in items:
-        message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other)
+        message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other, package.folders)
         findings.append(Finding.of(SOURCES, other, (), message))
     return settings
 
@@ -550,11 +552,11 @@ _BESIDE_CHOSEN = (
 )
 
 
-def _second(chosen: KubeObject, other: KubeObject) -> str:
+def _second(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
     """The message about a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
     # A folder that is named in full and one that is found from the current folder may be the same one.
-    at = [os.path.realpath(folder) for folder in folders]
+    at = [posixpath.normpath(real.get(folder, folder)) for folder in folders]
     message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
     if at[0] == at[1]:
         return f"{message}; keep one, or move this one elsewhere"
