@@ -179,7 +179,7 @@ def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> It
             if name and (name not in seen or (seen[name] == kind and has_unique_names)):
                 seen.setdefault(name, kind)
             elif name:
-                message = f'must be the name of one container of the pod; got "{name}" twice'
+                message = f'two containers of the pod have the name "{name}"'
                 yield _refusal((kind, index, "name"), ErrorType.DUPLICATE, name, "", message)
 
 
@@ -213,10 +213,7 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
             elif side == "limits" or name not in limits:
                 misspelt = misspelt_resource(name)
                 if misspelt:
-                    message = (
-                        f'is a resource that no known device plugin offers, so that its pods stay pending; got "{name}"'
-                        f"{misspelt}"
-                    )
+                    message = f'pods stay pending because no known device plugin offers the resource "{name}"{misspelt}'
                     yield _NAME, Problem(at, message, at_key=True)
     for name, requested in requests.items():
         problem = _request_problem(name, requested, limits.get(name), path)
@@ -251,9 +248,9 @@ def _amount(name: str, text: str, amount: int, at: FieldPath) -> Problem | None:
         detail = "must be greater than or equal to 0"
         return _refusal(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
     if not _is_native(name) and -(-amount // _MILLI) % 1000:
-        message = f'must be a whole number: devices are not divided; got "{text}"'
+        message = f'must be a whole number because devices are not shared; got "{text}"'
         if name == "nvidia.com/gpu":
-            message += "; KAI shares GPUs by the annotation gpu-fraction of the pod"
+            message += "; to share a GPU, KAI uses the annotation gpu-fraction of the pod"
         return _refusal(at, ErrorType.INVALID, canonical_quantity(text), "must be an integer", message)
     return None
 
@@ -268,9 +265,9 @@ def _request_problem(
         if overcommits or next(_resource_name(name, at), None) is not None:
             return None
         detail = "Limit must be set for non overcommitable resources"
-        message = "must stand in limits, from which the request follows: a device is not requested alone"
+        message = "must be set in limits; the request of a device follows from its limit"
         if name.startswith(_HUGE_PAGES):
-            message = "must stand in limits too, or the API server refuses the pod: huge pages are not overcommitted"
+            message = "must also be set in limits: the API server refuses huge pages without an equal limit"
         return _refusal(at, ErrorType.REQUIRED, None, detail, message, field=(*path, "limits"), at_key=True)
     if amount == limit[1] or (overcommits and amount < limit[1]):
         return None
@@ -291,11 +288,11 @@ def _toleration(toleration: Mapping[str, Value], path: FieldPath) -> Iterator[Pr
         yield _unsupported_value(at, operator, _OPERATORS)
     elif not toleration.get("key") and operator != "Exists":
         detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        message = 'must be "Exists" where there is no key: then it tolerates every taint'
+        message = 'must be "Exists" if the key is not set; the toleration then matches every taint'
         place = at if operator else path
         yield _refusal(place, ErrorType.INVALID, operator, detail, message, field=at)
     elif operator == "Exists" and toleration.get("value"):
-        message = 'must not have a value where the operator is "Exists"'
+        message = 'must not be set if the operator is "Exists"'
         yield Problem((*path, "value"), message, stage=Stage.POD)
     elif operator in ("", "Equal"):
         value = _text(toleration.get("value"))
@@ -307,7 +304,7 @@ def _toleration(toleration: Mapping[str, Value], path: FieldPath) -> Iterator[Pr
         yield _unsupported_value((*path, "effect"), effect, _EFFECTS)
     elif toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        message = f'must be "NoExecute" beside tolerationSeconds; got "{effect}"'
+        message = f'must be "NoExecute" if tolerationSeconds is set; got "{effect}"'
         place = (*path, "effect") if effect else path
         yield _refusal(place, ErrorType.INVALID, effect, detail, message, field=(*path, "effect"))
 

@@ -80,15 +80,15 @@ def _min_group_count(group: Group, _scene: Scene) -> Iterator[Finding]:
     # Of an object without children in the input, the children may be somewhere else.
     if group.is_composite and needed is not None and has and needed > has:
         path = group.below("schedulingPolicy", "gang", group.count_field)
-        message = f"Needs {needed} child {'groups' if needed > 1 else 'group'} and has {has}: it never starts."
+        message = f"the group never starts: it needs {needed} child {'groups' if needed > 1 else 'group'} and has {has}"
         yield Finding.of(rules.MIN_GROUP_COUNT, group.item, path, message)
 
 
 def _basic_under_gang(group: Group, scene: Scene) -> Iterator[Finding]:
     if group.parent is not None and group.parent.gang is not None and group.gang is None:
         message = (
-            "A basic group below a gang: Kubernetes 1.38 refuses it, and here one pod of it is enough. "
-            f"Write gang: {{{group.count_field}: …}}."
+            "Kubernetes 1.38 refuses a basic group below a gang, and earlier releases start it with one pod. Set "
+            f"gang: {{{group.count_field}: …}}"
         )
         path = group.below("schedulingPolicy")
         yield Finding.of(rules.BASIC_UNDER_GANG, group.item, path, message, severity=_refused_later(group, scene))
@@ -98,11 +98,11 @@ def _disruption_mode(group: Group, scene: Scene) -> Iterator[Finding]:
     path = group.below("disruptionMode") if "disruptionMode" in group.value else group.path
     severity = _refused_later(group, scene)
     if group.is_whole and group.gang is None:
-        message = 'Kubernetes 1.38 refuses "all" without gang. Write single: {}, or a gang.'
+        message = 'Kubernetes 1.38 refuses "all" without a gang. Set single: {}, or set a gang'
         severity = Severity.ERROR if scene.release.refuses_mixed_modes else None
         yield Finding.of(rules.DISRUPTION_MODE, group.item, path, message, severity=severity)
     elif group.parent is not None and group.parent.is_whole and not group.is_whole:
-        message = "The group above is disrupted as a whole: a child of it must be too. Write disruptionMode: {all: {}}."
+        message = "the parent group is disrupted as a whole, but this group is not. Set disruptionMode: {all: {}}"
         yield Finding.of(rules.DISRUPTION_MODE, group.item, path, message, severity=severity)
 
 
@@ -116,13 +116,13 @@ def _no_constraint(group: Group, _scene: Scene) -> Iterator[Finding]:
     constraints = group.value.get("schedulingConstraints")
     if isinstance(constraints, dict) and not group.key:
         path = group.below("schedulingConstraints")
-        yield Finding.of(rules.NO_CONSTRAINT, group.item, path, "Constrains nothing: no key is named.")
+        yield Finding.of(rules.NO_CONSTRAINT, group.item, path, "the constraint has no effect because it names no key")
 
 
 def _coarser_child(group: Group, scene: Scene) -> Iterator[Finding]:
     above = group.constrained_ancestors[:1]
     if group.key and above and _is_broader(group.key, above[0].key, scene):
-        message = f"{group.key} is broader than its parent's {above[0].key}: the parent has decided already."
+        message = f"{group.key} is broader than {above[0].key}, the level of the parent, and has no effect"
         yield Finding.of(rules.COARSER_CHILD, group.item, _key_path(group), message)
 
 
@@ -144,8 +144,8 @@ def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
             if above.isdisjoint(levels[position:place]) and (split := _split_value(key, broader, scene)) is not None:
                 value, first, second = split
                 message = (
-                    f"{value} is in {first} and in {second}. For Kubernetes that is one domain: pods may be spread "
-                    f"over both. Make the values of {key} unique."
+                    f"the value {value} occurs in {first} and in {second}. Kubernetes treats both as one domain and "
+                    f"may spread the pods over them. Make the values of {key} unique"
                 )
                 yield Finding.of(rules.DOMAIN_SPLIT, group.item, _key_path(group), message)
                 return
@@ -165,7 +165,7 @@ def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] |
 
 def _key_unknown(group: Group, scene: Scene) -> Iterator[Finding]:
     if group.key and scene.nodes and not any(group.key in labels for labels in scene.nodes):
-        message = f"No node has the label {group.key}: the group never starts."
+        message = f"no node has the label {group.key}, and the group never starts"
         yield Finding.of(rules.KEY_UNKNOWN, group.item, _key_path(group), message)
 
 
@@ -178,7 +178,7 @@ _GROUP_RULES: tuple[Callable[[Group, Scene], Iterator[Finding]], ...] = (
 def _two_roots(templates: Sequence[Group]) -> Iterator[Finding]:
     roots = [group for group in templates if group.is_composite and group.parent is None]
     if len(roots) > 1:
-        message = "Two roots are two gangs, which start without one another. Put them below one template."
+        message = "two roots are two gangs that start independently. Put both below one template"
         yield Finding.of(rules.TWO_ROOTS, roots[1].item, roots[1].path, message)
 
 
@@ -189,7 +189,7 @@ def _about_references(group: Group, scene: Scene) -> Iterator[Finding]:
     namespace = identity(group.item.value)[2]
     parent = text(group.value.get("parentCompositePodGroupName"))
     if parent and (namespace, "CompositePodGroup", parent) not in scene.known:
-        message = f"The pods wait until a CompositePodGroup {parent} exists. The input has none of that name."
+        message = f"the pods wait for the CompositePodGroup {parent}, which is not in the input"
         yield Finding.of(rules.PARENT_MISSING, group.item, group.below("parentCompositePodGroupName"), message)
     reference = mapping(group.value.get("workloadRef"))
     workload, name = text(reference.get("workloadName")), text(reference.get("templateName"))
@@ -208,8 +208,8 @@ def _about_template(group: Group, workload: str, name: str, scene: Scene) -> Ite
         yield from _template_differs(group, template)
     elif at in scene.templates or (at[0], "Workload", workload) not in scene.known:
         known = list_known([each.name for each in templates]) if templates else ""
-        hint = f" It has {known}." if known else ""
-        message = f"No Workload {workload} with a template {name}.{hint}"
+        hint = f"; known: {known}" if known else ""
+        message = f"the Workload {workload} with a template {name} is not in the input{hint}"
         yield Finding.of(rules.WORKLOAD_MISSING, group.item, path, message)
 
 
@@ -218,7 +218,7 @@ def _template_differs(group: Group, template: Group) -> Iterator[Finding]:
         own, other = read(group), read(template)
         if own != other:
             path = group.below(field) if field in group.value else group.path
-            message = f"The template says {other or 'nothing of ' + field}. The group says {own or 'nothing'}."
+            message = f"the group has {own or 'nothing'}, but its template has {other or 'no ' + field}"
             yield Finding.of(rules.TEMPLATE_DIFFERS, group.item, path, message)
 
 
@@ -245,13 +245,13 @@ _COMPARED: tuple[tuple[str, Callable[[Group], str]], ...] = (
 
 def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:
     if not users:
-        yield Finding.of(rules.GROUP_UNUSED, group.item, ("metadata", "name"), "No pod names this PodGroup.")
+        yield Finding.of(rules.GROUP_UNUSED, group.item, ("metadata", "name"), "no pod names this PodGroup")
         return
     counts = [pods.count for pods in users]
     known = [count for count in counts if count is not None]
     needed = group.minimum
     if needed is not None and len(known) == len(counts) and sum(known) < needed:
-        message = f"Needs {needed} pods, and the workloads that name it have {sum(known)}: it never starts."
+        message = f"the group never starts: it needs {needed} pods, and its workloads have {sum(known)}"
         yield Finding.of(rules.MIN_COUNT_PODS, group.item, group.below("schedulingPolicy", "gang", "minCount"), message)
 
 
@@ -264,7 +264,7 @@ def _about_pods(scene: Scene) -> Iterator[Finding]:
         for pods in users:
             yield from _two_gangs(pods.item, pods.path, pods.spec, pods.holders, scene)
         if (namespace, "PodGroup", name) not in scene.known:
-            message = f"The pods wait until a PodGroup {name} exists. The input has none of that name in {namespace}."
+            message = f"the pods wait for the PodGroup {name} in {namespace}, which is not in the input"
             for pods in users:
                 yield Finding.of(rules.GROUP_MISSING, pods.item, (*pods.path, FIELD, "podGroupName"), message)
         yield from _pods_differ(users, classes.get((namespace, name)))
@@ -272,20 +272,20 @@ def _about_pods(scene: Scene) -> Iterator[Finding]:
 
 def _pods_differ(users: Sequence[Pods], group: Group | None) -> Iterator[Finding]:
     differences = (
-        ("schedulerName", "one scheduler", [pods.scheduler for pods in users]),
-        ("priorityClassName", "one priority", [pods.priority_class for pods in users]),
-        ("preemptionPolicy", "one preemption policy", [pods.preemption for pods in users]),
+        ("schedulerName", "schedulers", [pods.scheduler for pods in users]),
+        ("priorityClassName", "priority classes", [pods.priority_class for pods in users]),
+        ("preemptionPolicy", "preemption policies", [pods.preemption for pods in users]),
     )
     for field, what, values in differences:
         odd = next((place for place, value in enumerate(values) if value != values[0]), None)
         if odd is not None:
-            message = f"All pods of a group must have {what}; got {values[0] or 'none'} and {values[odd] or 'none'}."
+            message = f"pods of one group have different {what}: {values[0] or 'none'} and {values[odd] or 'none'}"
             yield Finding.of(rules.PODS_DIFFER, users[odd].item, _field(users[odd], field), message)
             return
     if group is not None and users[0].priority_class != group.priority_class:
         message = (
-            f"All pods of a group must have the priority of the group, {group.priority_class or 'none'}; "
-            f"got {users[0].priority_class or 'none'}."
+            f"the pods have the priority class {users[0].priority_class or 'none'}, but their group has "
+            f"{group.priority_class or 'none'}"
         )
         yield Finding.of(rules.PODS_DIFFER, users[0].item, _field(users[0], "priorityClassName"), message)
 
@@ -312,8 +312,8 @@ def _two_gangs(
                     return
 
 
-_KAI_TEXT = "KAI does not read this group and makes one of its own. Remove one of the two."
-_KUEUE_TEXT = "Kueue admits these pods by rules of its own, whatever the group says. Remove one of the two."
+_KAI_TEXT = "KAI ignores this group and makes its own. Remove one of the two"
+_KUEUE_TEXT = "Kueue ignores this group and admits the pods by its own rules. Remove one of the two"
 
 
 # Jobs.
@@ -326,7 +326,7 @@ def _about_job(item: KubeObject, value: Mapping[str, Value], scene: Scene) -> It
     group = text(value_at(pod_spec, FIELD, "podGroupName"))
     if isinstance(scheduling, dict):
         if group:
-            message = f"spec.scheduling has no effect: the pods are in the group {group}. Remove one of the two."
+            message = f"spec.scheduling has no effect because the pods are in the group {group}. Remove one of the two"
             yield Finding.of(rules.JOB_IGNORED, item, ("spec", "scheduling"), message, at_key=True)
         else:
             holders = (("metadata",), ("spec", "template", "metadata"))
@@ -336,8 +336,8 @@ def _about_job(item: KubeObject, value: Mapping[str, Value], scene: Scene) -> It
         name = item.name
         if is_odd_job_name(name):
             message = (
-                f"The controller cannot make a Workload: {name}{_PGT} is no DNS label. The Job gets no pods. Write a "
-                f"name without dots, of at most {_LONGEST_JOB} characters."
+                f"the Job gets no pods: the controller cannot make a Workload because {name}{_PGT} is not a DNS "
+                f"label. Use a name without dots, of at most {_LONGEST_JOB} characters"
             )
             yield Finding.of(rules.JOB_NAME, item, ("metadata", "name"), message)
 
@@ -350,7 +350,7 @@ def _job_minimum(item: KubeObject, spec: Mapping[str, Value], scheduling: Mappin
     needed = gang.get("minCount")
     needed = (1 if parallelism is None else parallelism) if needed is None else needed
     if type(needed) is int and needed > has:
-        message = f"Needs {needed} pods, and the Job has {has}, its completions: it never starts."
+        message = f"the Job never starts: it needs {needed} pods, but its completions allow {has}"
         yield Finding.of(rules.MIN_COUNT_PODS, item, ("spec", "scheduling", "schedulingPolicy", "gang"), message)
 
 

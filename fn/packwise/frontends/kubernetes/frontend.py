@@ -223,14 +223,15 @@ def _levels(index: Index, cluster: Cluster) -> list[tuple[str, ...]]:
 def _about_gates(settings: TopologyRender, release: KubernetesRelease) -> Iterator[Finding]:
     for gate, need in unmet_gates(settings.kubernetes, release):
         place = settings_place(settings).below("kubernetes", "featureGates", gate)
-        yield place.finding(rules.GATES, f"{gate} needs {need}: the API server does not start with these gates.")
+        yield place.finding(rules.GATES, f"the API server does not start with these gates: {gate} needs {need}")
 
 
 def _unnamed_gates(objects: GangObjects, gates: Gates) -> Iterator[Finding]:
     if gates.needed:
         noun = "gate" if len(gates.needed) == 1 else "gates"
         message = (
-            f"Needs the feature {noun} {list_known(gates.needed)}. Name the cluster's in spec.kubernetes.featureGates."
+            f"the input needs the feature {noun} {list_known(gates.needed)}. Set spec.kubernetes.featureGates to "
+            "the gates of your cluster"
         )
         yield Finding.of(rules.GATES_UNNAMED, objects.items[0], ("apiVersion",), message)
 

@@ -63,7 +63,9 @@ def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Se
     if wrong is not None:
         return Judged(item, (Finding.of(rules.VERSION, item, ("apiVersion",), wrong),))
     if not release.is_validated:
-        message = f"packwise knows no rules of Kubernetes {release.short_name} for it: nothing in it was checked."
+        message = (
+            f"packwise does not know the rules of Kubernetes {release.short_name} for this object, and did not check it"
+        )
         return Judged(item, (Finding.of(rules.UNCHECKED, item, ("apiVersion",), message),))
     table = spec_of(kind, release)
     decoded = _decode(item, version, ("spec",), table, server)
@@ -115,11 +117,11 @@ def version_message(kind: str, version: str, server: Server) -> str | None:
     release = server.release
     served, name = release.served.get(kind, ()), f"Kubernetes {release.short_name}"
     if version not in served:
-        instead = f"; write {GROUP}/{served[0]}." if served else ", nor in another version."
+        instead = f"; use {GROUP}/{served[0]}" if served else " or any other version"
         return f"{name} does not serve {kind} in {GROUP}/{version}{instead}"
     gate = COMPOSITE if kind == "CompositePodGroup" else POD_GATE
     if release.is_validated and gate not in server.gates:
-        return f"{name} serves {kind} only with the feature gate {gate}."
+        return f"{name} serves {kind} only with the feature gate {gate}"
     return None
 
 
@@ -150,7 +152,7 @@ def _verdict(
 
 
 def _replacement(item: KubeObject) -> Finding:
-    message = "This cannot be changed in place: delete the object and create it again."
+    message = "the API server refuses this update; delete the object and create it again"
     return Finding.of(rules.REPLACED, item, ("metadata", "name"), message)
 
 
@@ -159,19 +161,19 @@ def _pod_change(pods: Pods, before: Mapping[str, Value]) -> Iterable[Finding]:
     was = value_at(before, *path)
     if was == pods.group:
         return ()
-    message = f"The group of a pod cannot change; it was {was or 'none'}: delete the pod and create it again."
+    message = f"the group of a pod is immutable; it was {was or 'none'}. Delete the pod and create it again"
     return (Finding.of(rules.UPDATE, pods.item, path, message), _replacement(pods.item))
 
 
 def _drop_finding(item: KubeObject, dropped: Dropped) -> Finding:
     message = _drop_text(dropped.gate)
     if len(dropped.path) > len(SCHEDULING) and dropped.path[: len(SCHEDULING)] == SCHEDULING:
-        message = f"The Workload that is made of the Job loses this field: the feature gate {dropped.gate} is off."
+        message = f"the Workload of this Job loses this field because the feature gate {dropped.gate} is off"
     return Finding.of(rules.GATE_DROPPED, item, dropped.path, message, at_key=True)
 
 
 def _drop_text(gate: str) -> str:
-    return f"The API server drops this field without a word: the feature gate {gate} is off."
+    return f"the API server silently drops this field because the feature gate {gate} is off"
 
 
 def _without_group(value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:

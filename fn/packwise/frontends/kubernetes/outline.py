@@ -67,7 +67,7 @@ def _details(group: Group, *, is_template: bool) -> Iterator[str]:
     if group.minimum is not None:
         yield f"gang, needs {count_text(group.minimum, noun)}"
     else:
-        yield "basic, one pod is enough"
+        yield "basic, needs 1 pod"
     if group.key:
         yield f"within one {group.key}"
     if group.is_whole:
@@ -84,7 +84,7 @@ def _details(group: Group, *, is_template: bool) -> Iterator[str]:
 
 def _users(users: Iterable[Pods]) -> Iterator[Outline]:
     for pods in users:
-        count = "a number of pods that nobody knows" if pods.count is None else count_text(pods.count, "pod")
+        count = "unknown number of pods" if pods.count is None else count_text(pods.count, "pod")
         place = Place(pods.item, (*pods.path, FIELD))
         yield Outline(f"{pods.item.kind} {pods.item.name}", place, (count, f"scheduler {pods.scheduler}"))
 

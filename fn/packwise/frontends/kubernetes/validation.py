@@ -42,7 +42,7 @@ _DUMP = Unquoted("{…}")
 _EMPTY: Mapping[str, Value] = {}
 _MOST_WALKED = 32
 """Deeper trees are refused for their depth alone."""
-_FIXED_FIX = "cannot change: delete the object and create it again"
+_FIXED_FIX = "immutable; delete the object and create it again"
 
 
 class Decoded(Record):
@@ -219,9 +219,7 @@ def _list_problems(
     for position, entry in enumerate(entries):
         place, name = (*at, position), text(entry.get("name"))
         if listing.is_map and name in seen:
-            yield _problem(
-                place, ErrorType.DUPLICATE, _DUMP, message=f'must have a name of its own; got "{name}" again'
-            )
+            yield _problem(place, ErrorType.DUPLICATE, _DUMP, message=f'two items have the name "{name}"')
         seen.add(name)
         if before is not None and listing.is_map and name not in stored:
             yield _problem(place, ErrorType.FORBIDDEN, detail="item may not be added")
@@ -229,7 +227,7 @@ def _list_problems(
             yield from _struct_problems(entry, stored.get(name) if before is not None else None, item, place)
     if before is not None and listing.is_map and stored.keys() - seen:
         gone = list_known(sorted(stored.keys() - seen))
-        message = f"must keep the items that there are; lacks {gone}: delete the object and create it again"
+        message = f"items cannot be removed, but {gone} is missing; delete the object and create it again"
         yield _problem(at, ErrorType.FORBIDDEN, detail="item may not be removed", message=message)
 
 
@@ -247,7 +245,7 @@ def _change_problem(entry: Value, stored: Value, member: Member, at: FieldPath) 
 
 def _set_once_problem(at: FieldPath, *, is_set: bool) -> Problem:
     detail = "field cannot be set once created" if is_set else "field cannot be cleared once set"
-    return _problem(at, ErrorType.INVALID, None, detail, message=f"{detail}: delete the object and create it again")
+    return _problem(at, ErrorType.INVALID, None, detail, message=f"{detail}; delete the object and create it again")
 
 
 def is_same(left: Value, right: Value, of: Leaf | Struct | Listing) -> bool:
@@ -327,7 +325,7 @@ def _name_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
             for position, entry in enumerate(mappings_in_place(owner.get(field))):
                 at, name = (*path, field, position), text(entry.get("name"))
                 if name in names:
-                    message = f'must be the only template of that name; got "{name}" again'
+                    message = f'two templates have the name "{name}"'
                     yield _problem((*at, "name"), ErrorType.DUPLICATE, name, message=message)
                 own.add(name)
                 if field == _COMPOSITES:
@@ -344,7 +342,7 @@ def _depth_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
             deep[template.path[:3]] = None
     detail = f"maximum template hierarchy depth is {MOST_DEPTH}"
     for path in deep:
-        message = f"the tree of templates must be at most {MOST_DEPTH} deep, the groups of pods included"
+        message = f"the tree of templates must be at most {MOST_DEPTH} levels deep, including the groups of pods"
         yield _problem(path, ErrorType.INVALID, Unquoted("[…]"), detail, message=message)
 
 
@@ -384,7 +382,7 @@ def _message(kind: ErrorType, value: Value, detail: str) -> str:
     if kind is ErrorType.REQUIRED:
         return detail or "must be set"
     if kind is ErrorType.FORBIDDEN:
-        return f"{detail}: delete the object and create it again"
+        return f"{detail}; delete the object and create it again"
     if value is None or isinstance(value, Unquoted) or value == "":
         return detail
     return f"{detail}; got {cast('int', value) if kind is ErrorType.TOO_MANY else describe(value)}"

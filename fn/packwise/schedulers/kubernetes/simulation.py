@@ -174,7 +174,7 @@ def _uses_of(model: Model, verdict: Verdict) -> list[NodeUse]:
 def _reasons(root: RootGroup, model: Model, verdict: Verdict, state: str) -> Iterator[str]:
     """The cause in packwise's words."""
     if root.lacks_parent:
-        yield f"its parent, the CompositePodGroup {root.lacks_parent}, is not in the input"
+        yield f"the parent CompositePodGroup {root.lacks_parent} is not in the input"
     elif state == NOT_READY:
         yield from _unready(root)
     elif state == PENDING and not verdict.message:
@@ -188,9 +188,9 @@ def _unready(root: RootGroup) -> Iterator[str]:
     for leaf in root.leaves:
         pods, needed = root.pods[leaf.name], 1 if leaf.minimum is None else leaf.minimum
         if pods.total < needed:
-            yield f"{leaf.name} needs {count_text(needed, 'pod')} and has {pods.total}"
+            yield f"{leaf.name} needs {count_text(needed, 'pod')} but has {pods.total}"
     if root.group.is_composite and len(root.leaves) < (root.group.minimum or 1):
-        yield f"{root.group.name} needs {count_text(root.group.minimum or 1, 'group')} and has {len(root.leaves)}"
+        yield f"{root.group.name} needs {count_text(root.group.minimum or 1, 'group')} but has {len(root.leaves)}"
 
 
 def _message(root: RootGroup, model: Model, verdict: Verdict, state: str) -> str:
@@ -214,18 +214,18 @@ def _message(root: RootGroup, model: Model, verdict: Verdict, state: str) -> str
 
 def _notes(root: RootGroup, model: Model, verdict: Verdict, state: str, looks_at_all: bool) -> Iterator[str]:
     if verdict.is_partial:
-        yield "too many orders to try all: one was tried, so that no domain is named"
+        yield "the domain is unknown: there are too many orders to try, and packwise tried one"
     if len(verdict.states) > 1:
         words = {PENDING: "does not fit", PARTIAL: "fits in part", ALLOCATED: "fits"}
         listed = " or ".join([words[each] for each in sorted(verdict.states, key=_WORST_FIRST.index)])
-        yield f"it {listed}: the order of groups and pods, which is not fixed, decides"
+        yield f"it {listed}, depending on the order of groups and pods, which varies"
     elif state in FITS and model.tree.key and model.tree.name not in verdict.domains and not verdict.is_partial:
-        yield f"several domains of {model.tree.key} are as good: the scheduler chooses one at random"
+        yield f"several domains of {model.tree.key} fit equally well, and the scheduler chooses one at random"
     if not looks_at_all and model.tree.key:
-        yield "Kubernetes 1.38 looks at a part of the domains only, and may choose another one"
+        yield "Kubernetes 1.38 examines only some of the domains, and may choose another one"
     if any(not pods.is_counted for pods in root.pods.values()):
         yield "the number of its pods is not known everywhere: the minimum counts there"
-    yield "preemption, resource claims, volumes and affinity between pods are not simulated"
+    yield "the number of pods is unknown for some groups; packwise assumes their minimum"
 
 
 def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: HasObjects) -> KubernetesSimulation:  # noqa: ARG001

@@ -46,7 +46,7 @@ def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
     """Yield an error if Workloads are to be written without `unreleased` in the settings."""
     settings = source.settings
     if settings.emits(KUBERNETES_WORKLOAD.emit_word) and not settings.kubernetes.unreleased:
-        message = "No release of Grove makes Workloads. Set spec.kubernetes.unreleased: true to preview GREP-531."
+        message = "no release of Grove makes Workloads; set spec.kubernetes.unreleased: true to preview GREP-531"
         yield settings_place(settings).below("emit").finding(UNRELEASED, message)
 
 
@@ -145,13 +145,13 @@ def gang_findings(gang: Gang) -> Iterator[Finding]:
             error = OperatorError(
                 format_path(path), ErrorType.TOO_MANY, len(members), f"must have at most {_MOST} items"
             )
-            message = f"{gang.name} has {len(members)} {noun}: a Workload holds at most {_MOST} in a list"
+            message = f"a Workload can list at most {_MOST}, but {gang.name} has {len(members)} {noun}"
             yield _refusal(origin, message, error)
     bounds = [each for each in (gang.bounds, *[pods.bounds for pods in gang.sets]) if each is not None]
     for each in bounds:
         if each.preferred is not None and each.origin is not None:
             message = (
-                f"the preferred level {each.preferred.key} is left out: Kubernetes' groups have required levels alone"
+                f"the preferred level {each.preferred.key} is dropped because Kubernetes supports only required levels"
             )
             yield each.origin.of("preferred").place.finding(LOST, message)
 
