@@ -19,7 +19,7 @@ HEAD = """\
 # Each case is a file, `objects`, checked for a release of Kueue (`kueue`, v0.19), as an update of the file `before`
 # where it has one; `settings` are lines of the settings' spec. `findings` is all that is said of it.
 """
-TABLES = ("kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml", "kueue/workloads.yaml")
+TABLES = ("kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml", "kueue/workloads.yaml", "kueue/grove.yaml")
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender
@@ -40,7 +40,11 @@ def cases(table: str) -> list[dict[str, Any]]:
 
 def settings(case: dict[str, Any]) -> KubeObject:
     flavors = f", flavors: {case['flavors']}" if "flavors" in case else ""
-    lines = [f"kueue: {{version: {case.get('kueue', 'v0.19')}{flavors}}}", *case.get("settings", OF_ALL).splitlines()]
+    unreleased = ", unreleased: true" if case.get("unreleased") else ""
+    lines = [
+        f"kueue: {{version: {case.get('kueue', 'v0.19')}{flavors}{unreleased}}}",
+        *case.get("settings", OF_ALL).splitlines(),
+    ]
     return KubeObject.parse(SETTINGS + "".join(f"  {line}\n" for line in lines), file="topology.yaml")
 
 

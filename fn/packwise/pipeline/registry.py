@@ -183,6 +183,11 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
     SchedulerEntry(load=lambda: GROVE, rules=tuple),
     SchedulerEntry(load=_importer("schedulers.volcano:VOLCANO"), rules=tuple, backend="volcano"),
     SchedulerEntry(
+        load=_importer("schedulers.kueue.podgangs:BACKEND"),
+        rules=_importer("schedulers.kueue.podgangs:RULES"),
+        backend="kueue",
+    ),
+    SchedulerEntry(
         load=_importer("schedulers.kueue:KUEUE"),
         rules=_importer("schedulers.kueue:RULES"),
         queued=_importer("schedulers.kueue.queued:queued_pods"),

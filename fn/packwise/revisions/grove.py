@@ -339,6 +339,15 @@ class Revision(Record):
             annotate_topology=self.annotate_topology or annotate_topology,
         )
 
+    def with_planned_backends(self) -> Revision:
+        """Return this revision with the scheduler backends of proposals, if it has scheduler backends at all."""
+        backends = self.scheduler_backends
+        return self.replace(scheduler_backends=(*backends, *PLANNED_BACKENDS) if backends else ())
+
+
+PLANNED_BACKENDS = ("kueue",)
+"""Scheduler backends of no release so far: GREP-704. Source: spec/kueue.md#10."""
+
 
 # The designs of topology-aware scheduling: each says what it does otherwise than the one before. Source:
 # spec/designs.md#1, spec/grove.md#12.

@@ -44,13 +44,16 @@ class KueueRelease(Record):
     group_slices: bool = False
     """True if pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
 
+    most_pod_sets: int = 18
+    """The most pod sets of a Workload."""
+
     spark_memory: bool = False
     """True if the memory of a SparkApplication must be written as Spark reads it, `512m` and not `512Mi`."""
 
 
 RELEASES = (
-    KueueRelease("v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False),
-    KueueRelease("v0.18", multi_layer=False),
+    KueueRelease("v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False, most_pod_sets=8),
+    KueueRelease("v0.18", multi_layer=False, most_pod_sets=10),
     KueueRelease("v0.19"),
     KueueRelease(
         "v0.20",

@@ -383,6 +383,8 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         settings = _as_applied(settings, revision, findings)
     name = configuration.name if configuration is not None else None
     revision = revision.with_configuration(name, annotate_topology=settings.topology_name_annotation)
+    if settings.kueue.unreleased:
+        revision = revision.with_planned_backends()
     if configuration is not None and revision.default_topology is not None:
         findings += check_levels(configuration, revision)
     elif configuration is not None and configuration.levels:

@@ -17,7 +17,7 @@ from packwise.objects.identity import group_and_kind
 from packwise.objects.index import READABLE
 from packwise.objects.place import Place
 from packwise.placement import Schedulers
-from packwise.revisions.grove import NEWEST, REVISIONS
+from packwise.revisions.grove import NEWEST, PLANNED_BACKENDS, REVISIONS
 from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
 from packwise.wording import closest, list_known
@@ -510,8 +510,12 @@ def read_schedulers(
     entries = [entry for entry in profiles if isinstance(entry, dict)] if isinstance(profiles, list) else []
     own = configuration is None or configuration.place.item is settings
     if place is None or not isinstance(section, dict) or not entries:
+        # A backend of a proposal is only known if packwise's own configuration asks for it.
+        planned = tuple(name for name in PLANNED_BACKENDS if name in revision.scheduler_backends)
         return (
-            Schedulers((KAI_PROFILE, KUBE_PROFILE), KAI_PROFILE) if own else Schedulers((KUBE_PROFILE,), KUBE_PROFILE)
+            Schedulers((KAI_PROFILE, KUBE_PROFILE, *planned), KAI_PROFILE)
+            if own
+            else Schedulers((KUBE_PROFILE,), KUBE_PROFILE)
         ), []
     names = [_text(entry, "name") for entry in entries]
     findings = list(_wrong_names(names, place, revision.scheduler_backends))

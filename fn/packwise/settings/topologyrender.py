@@ -86,10 +86,14 @@ class KueueFlavor(Record):
 
 
 class Kueue(Record):
-    """The release of Kueue that the output must suit, or None for the assumed one, and the flavors to write."""
+    """The release of Kueue that the output must suit, or None for the assumed one, and the flavors to write.
+
+    With `unreleased`, workloads may have Grove's backend for Kueue, which is in no release.
+    """
 
     version: str | None = None
     flavors: tuple[KueueFlavor, ...] = ()
+    unreleased: bool = False
 
 
 class Kubernetes(Record):
@@ -340,6 +344,11 @@ _KUEUE = Object(
             kind=_release_kind("Kueue", r"^v?(0\.(1[7-9]|[2-9][0-9]|[1-9][0-9]{2,8})|[1-9][0-9]*\.[0-9]+)" + _SUFFIX),
         ),
         "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
+        "unreleased": _flag(
+            "Pods of Grove may name the scheduler `kueue`. Grove's coming backend for Kueue judges them (GREP-704); no "
+            "release has it.",
+            False,
+        ),
     },
 )
 _KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes' own gangs.", fields={
@@ -538,7 +547,9 @@ def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> Topolog
         podgang_epoch_is_set="podGangEpoch" in spec,
         rules=_rules(spec["rules"]) if spec.get("rules") else (),
         dynamo=_fill(Dynamo(), dynamo).replace(release=_release(dynamo, ("dynamo", "release"), "Dynamo", newer)),
-        kueue=Kueue(_release(kueue, ("kueue", "version"), "Kueue", newer), tuple(flavors)),
+        kueue=Kueue(
+            _release(kueue, ("kueue", "version"), "Kueue", newer), tuple(flavors), kueue.get("unreleased", False)
+        ),
         kubernetes=_fill(Kubernetes(), spec.get("kubernetes", {})),
         newer_releases=tuple(newer),
     )

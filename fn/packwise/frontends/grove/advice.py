@@ -11,8 +11,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
-from packwise.frontends.grove.podcliqueset import TEMPLATE
+from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, run
+from packwise.frontends.grove.rules.schedulers import UNRELEASED, scheduler_of
 from packwise.keys import KAI_QUEUE
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -174,6 +175,18 @@ def _autoscaled_groups(at: _Advised, _context: Context) -> Iterator[Problem]:
             yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
 
 
+def _kueue_groups(at: _Advised, context: Context) -> Iterator[Problem]:
+    if context.schedulers is None or scheduler_of(at.pcs, context) != KUEUE:
+        return
+    for index, group in enumerate(at.pcs.groups):
+        if group.min_available < group.replicas:
+            message = (
+                f"Grove's backend for Kueue assumes that all {group.replicas} replicas are needed; got minAvailable "
+                f"{group.min_available} ({UNRELEASED})"
+            )
+            yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "minAvailable"), message)
+
+
 def _redundant(at: _Advised, _context: Context) -> Iterator[Problem]:
     pcs = at.pcs
     groups = [(index, group) for index, group in enumerate(pcs.groups) if group.topology is not None]
@@ -234,6 +247,8 @@ ADVICE: tuple[Check[_Advised], ...] = (
           _no_cliques),
     Check(Rule("autoscaler-moves-gangs", "An autoscaler changes the number of PodGangs.",
                "spec/grove.md#7.5", Severity.WARNING), _autoscaled_groups),
+    Check(Rule("kueue-backend-group", "A scaling group for Kueue needs fewer replicas than it has.",
+               "spec/kueue.md#10.4", Severity.WARNING), _kueue_groups),
     Check(Rule("constraint-redundant", "A constraint repeats the constraint of its parent.",
                "spec/grove.md#r45", Severity.INFO),
           _redundant),

@@ -349,6 +349,9 @@ def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
     return revision.default_topology if pcs.is_constrained or not revision.chooses_topology else None
 
 
+KUEUE = "kueue"
+"""The name of Grove's coming backend for Kueue in pods and in scheduler profiles: GREP-704."""
+
 VOLCANO = "volcano"
 """The name of Volcano in pods and in Grove's scheduler profiles."""
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Rule
-from packwise.frontends.grove.podcliqueset import LPX, TEMPLATE, VOLCANO, VOLCANO_QUEUE, asks_for_lpu, queue_of
+from packwise.findings.finding import Problem, Rule
+from packwise.frontends.grove.podcliqueset import (
+    KUEUE,
+    LPX,
+    TEMPLATE,
+    VOLCANO,
+    VOLCANO_QUEUE,
+    asks_for_lpu,
+    queue_of,
+)
 from packwise.frontends.grove.rules.book import Check, Context, invalid, refusal
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
@@ -19,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from krmfn.fieldpath import FieldPath
-    from packwise.findings.finding import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 _QUEUE = Rule("queue", "A workload for KAI names several queues.", "spec/grove.md#kai-backend")
@@ -29,6 +36,9 @@ _SPEC = Unquoted("{…}")
 """The operator prints the whole spec as the value."""
 
 _VOLCANO_DEFAULT = "default"
+UNRELEASED = "GREP-704, in no release of Grove"
+"""The end of each message about Grove's coming backend for Kueue."""
+
 _LPX_UNSUPPORTED = (
     "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
     "workload contract"
@@ -82,7 +92,7 @@ def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]
     return problems
 
 
-def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
+def scheduler_of(pcs: PodCliqueSet, context: Context) -> str:
     """Return the first clique's scheduler, or "" if it has no profile: another rule refuses that."""
     schedulers = context.schedulers
     if schedulers is None:
@@ -92,7 +102,7 @@ def _scheduler(pcs: PodCliqueSet, context: Context) -> str:
 
 
 def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    if _scheduler(pcs, context) == KAI_PROFILE:
+    if scheduler_of(pcs, context) == KAI_PROFILE:
         yield from _one_queue(pcs)
 
 
@@ -101,7 +111,7 @@ def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     anyway.
     """
     known = context.schedulers.names if context.schedulers is not None else ()
-    if _scheduler(pcs, context) != LPX or KAI_PROFILE not in known or pcs.is_constrained:
+    if scheduler_of(pcs, context) != LPX or KAI_PROFILE not in known or pcs.is_constrained:
         return
     if not all(asks_for_lpu(clique) for clique in pcs.cliques):
         yield from _one_queue(pcs)
@@ -136,7 +146,7 @@ def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
 
 
 def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    scheduler = _scheduler(pcs, context)
+    scheduler = scheduler_of(pcs, context)
     if scheduler not in (LPX, VOLCANO):
         return
     place = next(iter(constraints_at(pcs)), None)
@@ -150,7 +160,7 @@ def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     # It looks no further than the first constraint.
-    if _scheduler(pcs, context) != VOLCANO or pcs.is_constrained:
+    if scheduler_of(pcs, context) != VOLCANO or pcs.is_constrained:
         return
     own, path = pcs.annotations.get(VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", VOLCANO_QUEUE)
     if own and dns_subdomain(own):
@@ -193,6 +203,31 @@ def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, s
             yield path, text, message
 
 
+def _kueue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    """Check what Grove's coming backend for Kueue can make a Workload of. No release has texts for it."""
+    if scheduler_of(pcs, context) != KUEUE:
+        return
+    # Few workloads are for Kueue.
+    from packwise.objects.workload_kinds import QUEUE_NAME
+
+    if not pcs.labels.get(QUEUE_NAME):
+        message = f"the workload names no LocalQueue of Kueue; add the label {QUEUE_NAME} ({UNRELEASED})"
+        yield Problem(("metadata", "labels"), message)
+    grouped, first = pcs.grouped_cliques(), None
+    for index, clique in enumerate(pcs.cliques):
+        path = (*TEMPLATE, "cliques", index, "spec", "minAvailable")
+        if not 0 < clique.min_available < clique.replicas:
+            continue
+        wanted = f"must be {clique.replicas}, like replicas; got {clique.min_available}"
+        if clique.name in grouped:
+            yield Problem(path, f"{wanted}: Kueue admits all pods of a grouped clique or none ({UNRELEASED})")
+        elif first is not None:
+            why = f'Kueue allows fewer pods in one pod set of a gang, and "{first}" is that one'
+            yield Problem(path, f"{wanted}: {why} ({UNRELEASED})")
+        else:
+            first = clique.name
+
+
 def _refusal(path: FieldPath, text: str, message: str) -> Problem:
     return refusal(path, message, OperatorError("spec", ErrorType.INVALID, _SPEC, text))
 
@@ -216,6 +251,8 @@ BACKEND = (
                "spec/grove-releases.md#2.3.3"),
           _volcano_queue, since=ALPHA_10),
     Check(_QUEUE, _queue_beside_lpx, since=ALPHA_14),
+    Check(Rule("kueue-backend", "Grove's future backend for Kueue refuses a workload.", "spec/kueue.md#10.3"), _kueue,
+          since=ALPHA_8),
 )  # fmt: skip
 """The rules of the schedulers for their workloads, after all other rules of the whole object.
 

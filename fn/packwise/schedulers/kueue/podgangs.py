@@ -1,0 +1,73 @@
+"""Limits of the Workloads of Kueue that Grove's coming backend makes of PodGangs (GREP-704).
+
+No release of Grove has the backend. A revision has it only if `spec.kueue.unreleased` asks for it. Source:
+spec/kueue.md#10.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Severity
+from packwise.findings.finding import Rule, Stage
+from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.placement import Gang
+from packwise.revisions.grove import PLANNED_BACKENDS
+from packwise.revisions.kueue import kueue_release
+from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from packwise.findings.finding import Finding
+    from packwise.revisions.kueue import KueueRelease
+
+POD_SETS = Rule(
+    "kueue-backend-pod-sets", "A gang has more PodCliques than a Workload of Kueue has pod sets.", "spec/kueue.md#10.5"
+)
+LEVEL = Rule(
+    "kueue-backend-level",
+    "Kueue keeps each PodClique of a gang together, and not the gang.",
+    "spec/kueue.md#10.6",
+    Severity.WARNING,
+)
+RULES = (POD_SETS, LEVEL)
+"""Rules of the Workloads that are made of gangs."""
+
+_UNRELEASED = "GREP-704, in no release of Grove"
+
+
+class _Backend(Scheduler):
+    def objects(self, source: SchedulerInput) -> SchedulerObjects:
+        """Return the findings about gangs for Kueue, each once for all replicas. Nothing is written."""
+        release = kueue_release(source.settings.kueue.version)
+        first: dict[object, Finding] = {}
+        for placement in source.placements:
+            gang = placement.node
+            if isinstance(gang, Gang) and gang.is_of_operator and gang.scheduler in PLANNED_BACKENDS:
+                for finding in _gang_findings(gang, release):
+                    first.setdefault((id(finding.subject), finding.path, finding.rule), finding)
+        return SchedulerObjects(findings=tuple(first.values()))
+
+
+def _gang_findings(gang: Gang, release: KueueRelease) -> Iterator[Finding]:
+    number = len(gang.leaves)
+    if number > release.most_pod_sets:
+        error = OperatorError(
+            "spec.podSets", ErrorType.TOO_MANY, number, f"must have at most {release.most_pod_sets} items"
+        )
+        message = (
+            f"{gang.name} has {number} PodCliques, and a Workload of Kueue {release.name} has at most "
+            f"{release.most_pod_sets} pod sets: split the workload ({_UNRELEASED})"
+        )
+        yield gang.origin.place.finding(POD_SETS, message, operator_message=error.text(), stage=Stage.SCHEMA)
+    bounds = gang.bounds
+    if number > 1 and bounds is not None and bounds.required is not None and bounds.origin is not None:
+        message = (
+            f"holds for each of the {number} PodCliques of {gang.name} alone: Kueue may choose another "
+            f"{bounds.required.key} for each ({_UNRELEASED})"
+        )
+        yield bounds.origin.of("required").place.finding(LEVEL, message)
+
+
+BACKEND: Scheduler = _Backend()
+"""Grove's coming backend for Kueue."""
