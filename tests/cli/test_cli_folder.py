@@ -255,7 +255,7 @@ def test_items_of_a_list_go_where_their_client_says(call: Call, tmp_path: Path) 
 
 def test_documents_of_stdin_go_to_files_of_their_own(call: Call, package: Path) -> None:
     """What an earlier render made goes where that had it."""
-    stream = call("render", "in").stdout
+    stream = f"{CONFIG}---\n{call('render', 'in').stdout}"
 
     assert call("render", "-", "-o", "out", stdin=stream).messages == "wrote 6 files to out\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -91,12 +92,17 @@ def test_rendering_again_changes_nothing(call: Call, package: Path) -> None:
     assert files(package) == before
 
 
-def test_rendering_what_was_printed_changes_nothing(call: Call, package: Path) -> None:
-    (package.parent / "first.yaml").write_text(call("render", "in").stdout, encoding="utf-8")
+def test_rendering_what_was_printed_changes_nothing(call: Call) -> None:
+    once = call("render", "-", stdin=f"{POOL}---\n{WORKFLOW}").stdout
 
-    ran = call("render", "first.yaml")
+    assert once.startswith(f"{POOL}---\n{WORKFLOW}---\n")
+    assert call("render", "-", stdin=once).stdout == once
 
-    assert ran.stdout == (package.parent / "first.yaml").read_text(encoding="utf-8")
+
+@pytest.mark.usefixtures("package")
+def test_the_stream_of_files_holds_what_a_cluster_takes(call: Call) -> None:
+    assert set(re.findall("^kind: (.*)", call("render", "in").stdout, re.MULTILINE)) == {"PodGroup", "Pod", "Topology"}
+    assert "workflow:" not in call("render", "in").stdout
 
 
 def test_what_no_longer_belongs_goes_and_the_rest_is_edited_in_place(call: Call, package: Path) -> None:
@@ -391,7 +397,7 @@ def test_a_workflow_on_stdin_is_rendered_with_a_pool_in_a_file(call: Call) -> No
     ran = call("render", "in/pool.yaml", "-", stdin=WORKFLOW)
 
     assert ran.code == 0, ran.stderr
-    assert ran.stdout.startswith(POOL + "---\n" + WORKFLOW)
+    assert ran.stdout.startswith(WORKFLOW)
     assert ran.stdout.count("\nkind: Pod\n") == 2
 
 

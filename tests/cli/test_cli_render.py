@@ -12,6 +12,7 @@ from krmfn import KubeObject
 from packwise.render.files import join_streams
 from tests.cli.calling import CHOSEN, CONFIG, SERVICE, WORKLOAD, Call, write
 
+LOCAL = 'name: web\n  annotations: {config.kubernetes.io/local-config: "true"}'
 Expect = Callable[[str, str], None]
 
 
@@ -27,7 +28,53 @@ def test_stream_is_the_files_and_then_what_is_generated(call: Call, assert_expec
 def test_a_stream_rendered_again_is_itself(call: Call) -> None:
     once = call("render", "in").stdout
 
-    assert call("render", "-", stdin=once).stdout == once
+    assert call("render", "-", "--config", "in/topology.yaml", stdin=once).stdout == once
+
+    with_configuration = f"{CONFIG}---\n{once}"
+    assert call("render", "-", stdin=with_configuration).stdout == with_configuration
+
+
+CONFIGURATIONS = {
+    "TopologyRender": CONFIG,
+    "configuration of the operator": """\
+# The operator's own.
+apiVersion: operator.config.grove.io/v1alpha1
+kind: OperatorConfiguration
+topologyAwareScheduling: {enabled: false}
+""",
+    "OSMO's pools": "pools:\n  a: {backend: b, platforms: {p: {}}, default_platform: p}\n",
+    "kept from clusters by its author": f"{CONFIG}---\n{SERVICE.replace('name: web', LOCAL)}",
+}
+
+
+@pytest.mark.parametrize("case", CONFIGURATIONS)
+@pytest.mark.parametrize("order", ["own file", "first", "last"])
+def test_the_stream_of_files_can_be_applied(case: str, order: str, call: Call, tmp_path: Path) -> None:
+    """No API server knows the kinds of configurations. Only the objects themselves are printed, with their comments."""
+    other = f"# about b\n{SERVICE.replace('web', 'b')}"
+    configuration = CONFIGURATIONS[case]
+    files = {
+        "own file": {"a.yaml": configuration, "b.yaml": other},
+        "first": {"a.yaml": f"{configuration}---\n{other}"},
+        "last": {"a.yaml": f"{other}---\n{configuration}"},
+    }
+    write(tmp_path / "in", files[order])
+
+    ran = call("render", "in")
+
+    assert ran.code == 0, ran.stderr
+    assert ran.stdout.partition("---\napiVersion: grove.io/v1alpha1\nkind: ClusterTopology\n")[0] == other
+
+
+@pytest.mark.usefixtures("package")
+def test_previews_are_shown_and_counted(call: Call, tmp_path: Path) -> None:
+    write(tmp_path / "in", {"topology.yaml": f"{CONFIG}  apply: false\n"})
+
+    ran = call("render", "in")
+
+    previews = ran.stdout.count('config.kubernetes.io/local-config: "true"')
+    assert previews > 0
+    assert ran.stderr.startswith(f"do not apply the {previews} previews; ")
 
 
 @pytest.mark.usefixtures("package")
@@ -224,9 +271,10 @@ metadata:
 """
     head = f"{first}---\napiVersion: v1\nkind: Service\nmetadata:\n  name: two\n---\n"
     assert ran.stdout.partition("apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\n")[0] == head
-    write(tmp_path, {"list.json": LIST, "plain.yaml": head.removesuffix("---\n"), "topology.yaml": CONFIG})
+    write(tmp_path, {"list.json": LIST, "topology.yaml": CONFIG})
+    plain = head.removesuffix("---\n")
     assert call("render", "list.json").stdout == ran.stdout
-    assert call("render", "plain.yaml", "--config", "topology.yaml").stdout == ran.stdout
+    assert call("render", "-", "--config", "topology.yaml", stdin=plain).stdout == ran.stdout
     assert call("render", "-", "--config", "topology.yaml", stdin=LIST).stdout == ran.stdout
 
 

@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Generates the scheduler's objects and prints them with yours, or writes both into a folder. Your objects keep every
-byte, including comments, except for the annotations that packwise adds to workloads. If there is an error, packwise
-prints and writes nothing. It changes the folder of -o completely or not at all, and keeps files that are not listed
-in its .packwise.sha256."""
+byte, including comments, except for the annotations that packwise adds to workloads. The configuration is not printed:
+no cluster accepts it. If there is an error, packwise prints and writes nothing. It changes the folder of -o completely
+or not at all, and keeps files that are not listed in its .packwise.sha256."""
 
 _EPILOG = """\
 examples:
   packwise render examples/disaggregated-inference
   packwise render inference.yaml topology.yaml -o rendered
   packwise render --in-place clusters/west
+  packwise render clusters/west | kubectl apply -f -
   packwise render clusters/west -o rendered/west --check   # in CI: check that the committed render is current
   kustomize build overlays/west | packwise render - --config topology.yaml | kubectl apply -f -
 

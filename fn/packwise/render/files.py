@@ -143,7 +143,7 @@ def _documents(
             if item is None:
                 comment += _comment(document.separator)
                 continue
-        yield Document(comment + document.separator, _text(file, document, item), item, document.line)
+        yield Document(comment + document.separator, _text(file, document, item), item, document.line, document.foreign)
         comment = ""
     if comment:
         yield Document(comment, "")
@@ -169,18 +169,38 @@ _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
 def stream_of(outcome: RenderedFiles) -> str:
-    """Return every file and then the new objects, for clients that apply them. API servers do not accept
-    kustomizations.
+    """Return every file and then the new objects, for clients that apply them.
 
-    Raise FieldError if an object cannot be written.
+    API servers do not accept kustomizations and configurations. A stream or list from a client keeps its
+    configuration, because a second render of the stream needs it. Raise FieldError if an object cannot be written.
     """
     files = [
-        join_streams([document.text for document in file.documents]) if file.is_list else file.text
+        _stream_text(file)
         for file in outcome.files
         if file.left_out is None and PurePosixPath(str(file.path.target)).name not in KUSTOMIZATIONS
     ]
     new = [without_bookkeeping(item).text for item in outcome.new]
     return join_streams([*files, *new])
+
+
+def _stream_text(file: InputFile) -> str:
+    if file.is_list:
+        return join_streams([document.text for document in file.documents])
+    if file.path.name is None or not any(map(_is_configuration, file.documents)):
+        return file.text
+    kept = [document for document in file.documents if not _is_configuration(document)]
+    return join_streams([document.separator.partition("---")[0] + document.text for document in kept])
+
+
+def _is_configuration(document: Document) -> bool:
+    """Return True if no API server accepts it, for OSMO's too, or its author keeps the object from clusters.
+
+    Previews are packwise's own, for the reader.
+    """
+    item = document.item
+    if item is None:
+        return document.foreign is not None
+    return part_of(item) == LOCAL and not is_generated(item.value)
 
 
 def join_streams(texts: Iterable[str]) -> str:
@@ -364,6 +384,11 @@ def path_within(part: str, path: str) -> str:
         if path.startswith(before) and part != LOCAL:
             return after + path.removeprefix(before)
     return f"{part}/{path}"
+
+
+def count_previews(rendered: Rendered) -> int:
+    """Return the number of generated objects that no client may apply."""
+    return sum(part_of(item) == LOCAL for item in rendered.generated)
 
 
 def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:

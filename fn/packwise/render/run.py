@@ -18,7 +18,15 @@ from packwise.inputs.reader import contents_of, error_result
 from packwise.inputs.request import UsageError, Verbosity
 from packwise.output.findings_text import count_of_causes, ending, hidden_infos, stderr_lines
 from packwise.output.write import lock_folder
-from packwise.render.files import LIST, outcome_of, plan_folder, refuse_same_target, render_inputs, stream_of
+from packwise.render.files import (
+    LIST,
+    count_previews,
+    outcome_of,
+    plan_folder,
+    refuse_same_target,
+    render_inputs,
+    stream_of,
+)
 from packwise.render.folder import apply, refuse_lists_within, refuse_no_folder, remove_left, survey
 from packwise.wording import count_text
 
@@ -79,9 +87,11 @@ def render(command: Render, terminal: Terminal = PLAIN) -> Answer:
         text = stream_of(outcome_of(inputs.files, rendered))
     except FieldError as error:
         return report.refuse(rendered.results, error)
-    return Answer(
-        (Text((text,), is_data=True),), tuple(report.findings(rendered.results)), tuple(report.end(rendered.results))
-    )
+    # kubectl knows no annotation that keeps an object from the cluster.
+    previews = count_previews(rendered)
+    note = f"do not apply the {count_text(previews, 'preview')}" if previews else ""
+    lines = tuple(report.findings(rendered.results))
+    return Answer((Text((text,), is_data=True),), lines, tuple(report.end(rendered.results, note)))
 
 
 def render_folder(command: Render, terminal: Terminal) -> Answer:
