@@ -26,6 +26,7 @@ from packwise.kubernetes.validation import (
     qualified_name,
     read_nanos,
 )
+from packwise.lenient import entries, mapping
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import POD
 from packwise.wording import letters_apart, list_known, near_miss
@@ -162,10 +163,10 @@ def pod_problems(
         yield _CONTAINER, _refusal(("containers",), ErrorType.REQUIRED, None, "", "must have a container")
     yield from ((_CONTAINER, problem) for problem in _duplicate_names(spec, has_unique_names=has_unique_names))
     for kind in ("initContainers", "containers"):
-        for index, container in enumerate(_list(spec.get(kind))):
+        for index, container in enumerate(entries(spec.get(kind))):
             if isinstance(container, dict):
                 yield from _container(container, (kind, index), image_of)
-    for index, toleration in enumerate(_list(spec.get("tolerations"))):
+    for index, toleration in enumerate(entries(spec.get("tolerations"))):
         if isinstance(toleration, dict):
             yield from ((_TOLERATION, problem) for problem in _toleration(toleration, ("tolerations", index)))
 
@@ -174,7 +175,7 @@ def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> It
     """Yield containers with equal names. The API server compares both lists, the regular containers first."""
     seen: dict[str, str] = {}
     for kind in ("containers", "initContainers"):
-        for index, container in enumerate(_list(spec.get(kind))):
+        for index, container in enumerate(entries(spec.get(kind))):
             name = _text(container.get("name")) if isinstance(container, dict) else ""
             if name and (name not in seen or (seen[name] == kind and has_unique_names)):
                 seen.setdefault(name, kind)
@@ -343,7 +344,7 @@ def _is_native(name: str) -> bool:
 def _quantities(value: Value) -> dict[str, tuple[str, int]]:
     """Return each quantity as written and its amount. Another rule reports invalid ones."""
     read: dict[str, tuple[str, int]] = {}
-    for name, written in value.items() if isinstance(value, dict) else ():
+    for name, written in mapping(value).items():
         amount = read_nanos(written)
         if amount is not None and not is_placeholder(name):
             read[name] = str(written).strip(), amount
@@ -352,10 +353,6 @@ def _quantities(value: Value) -> dict[str, tuple[str, int]]:
 
 def _text(value: Value) -> str:
     return value if isinstance(value, str) and not is_placeholder(value) else ""
-
-
-def _list(value: Value) -> list[Value]:
-    return value if isinstance(value, list) else []
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:

@@ -13,6 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
+from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.place import Place, place_text
 from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
@@ -334,7 +335,7 @@ def _versions(value: dict[str, Value], product: re.Pattern[str]) -> Iterator[tup
     for path in _VERSIONS:
         entry: Value = value
         for step in path:
-            entry = entry.get(step) if isinstance(entry, dict) else None
+            entry = value_at(entry, step)
         if isinstance(entry, str):
             yield path, entry
 

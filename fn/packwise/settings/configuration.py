@@ -13,6 +13,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
+from packwise.lenient import entries, mapping, mappings, text_at, value_at
 from packwise.objects.identity import group_and_kind
 from packwise.objects.index import READABLE
 from packwise.objects.place import Place
@@ -107,7 +108,7 @@ def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]
     operators: list[Operator] = []
     for item in index.of_kind("", "ConfigMap"):
         data = item.get("data")
-        for key, text in data.items() if isinstance(data, dict) else ():
+        for key, text in mapping(data).items():
             if isinstance(text, str) and f"{OPERATOR_GROUP}/" in text:
                 operator = _operator_document(item, key, text, findings)
                 operators += [operator] if operator is not None else []
@@ -306,8 +307,7 @@ def _makes_topologies(scheduler: Value) -> bool | None:
 
 
 def _profiles(scheduler: Value) -> Sequence[Value]:
-    profiles = scheduler.get("profiles") if isinstance(scheduler, dict) else None
-    return profiles if isinstance(profiles, list) else ()
+    return entries(value_at(scheduler, "profiles"))
 
 
 def check_levels(configuration: Configuration, revision: Revision) -> list[Finding]:
@@ -458,7 +458,7 @@ def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
     """The texts in the data of a ConfigMap that are documents with a mapping."""
     data = item.get(("data",))
     documents: list[tuple[str, str, Mapping[str, Value]]] = []
-    for key, text in data.items() if isinstance(data, dict) else ():
+    for key, text in mapping(data).items():
         if not isinstance(text, str) or "kind" not in text:
             continue
         try:
@@ -506,10 +506,9 @@ def read_schedulers(
     profiles mean KAI, and a profile may declare itself the default. Other configurations cannot do either.
     """
     section, place = configuration.scheduler or (None, None) if configuration is not None else (None, None)
-    profiles = section.get("profiles") if isinstance(section, dict) else None
-    entries = [entry for entry in profiles if isinstance(entry, dict)] if isinstance(profiles, list) else []
+    profiles = mappings(value_at(section, "profiles"))
     own = configuration is None or configuration.place.item is settings
-    if place is None or not isinstance(section, dict) or not entries:
+    if place is None or not isinstance(section, dict) or not profiles:
         # A backend of a proposal is only known if packwise's own configuration asks for it.
         planned = tuple(name for name in PLANNED_BACKENDS if name in revision.scheduler_backends)
         return (
@@ -517,7 +516,7 @@ def read_schedulers(
             if own
             else Schedulers((KUBE_PROFILE,), KUBE_PROFILE)
         ), []
-    names = [_text(entry, "name") for entry in entries]
+    names = [text_at(entry, "name") for entry in profiles]
     findings = list(_wrong_names(names, place, revision.scheduler_backends))
     backends = revision.scheduler_backends
     if revision.name not in REVISIONS:
@@ -528,8 +527,10 @@ def read_schedulers(
         backends = (*backends, *filter(str.strip, names))
     known = [name for name in dict.fromkeys(names) if name in backends]
     known += [] if KUBE_PROFILE in known else [KUBE_PROFILE]
-    marked = [name for entry, name in zip(entries, names, strict=True) if entry.get("default") is True]
-    default = _text(section, "defaultProfileName") or (marked[0] if marked and place.item is settings else KUBE_PROFILE)
+    marked = [name for entry, name in zip(profiles, names, strict=True) if entry.get("default") is True]
+    default = text_at(section, "defaultProfileName") or (
+        marked[0] if marked and place.item is settings else KUBE_PROFILE
+    )
     if default not in known:
         findings.append(_wrong_default(default, known, place))
     ordered = [finding.replace(order=order) for order, finding in enumerate(findings)]
@@ -571,8 +572,3 @@ def _wrong_default(default: str, known: Sequence[str], place: Place) -> Finding:
 
 def _finding(rule: Rule, place: Place, message: str, error: OperatorError) -> Finding:
     return place.finding(rule, message, operator_message=error.text(), stage=Stage.CONFIG)
-
-
-def _text(value: Mapping[str, Value], key: str) -> str:
-    text = value.get(key)
-    return text if isinstance(text, str) else ""

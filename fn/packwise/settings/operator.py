@@ -25,6 +25,7 @@ from packwise.kubernetes.validation import (
     go_quote,
     parse_duration,
 )
+from packwise.lenient import mapping_at, text, value_at
 from packwise.settings.configuration import SHAPE
 from packwise.settings.topologyrender import DIALECTS
 from packwise.validate.decode import Decoder, ObjectTable
@@ -200,7 +201,7 @@ def _decode_rule(problem: Problem) -> Rule:
 
 def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Problem]]:
     """Yield problems in the operator's order: its validation's, and if there are none its start's."""
-    election = _mapping(value, "leaderElection")
+    election = mapping_at(value, "leaderElection")
     elected = [election] if election.get("enabled") is True else []
     validated = [
         *((LOG, problem) for problem in _log(value)),
@@ -211,7 +212,7 @@ def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Proble
     yield from validated
     started = [
         *((ELECTION, problem) for section in elected for problem in _lock(section)),
-        *((SERVER, problem) for problem in _server(_mapping(value, "server"))),
+        *((SERVER, problem) for problem in _server(mapping_at(value, "server"))),
     ]
     for rule, problem in started:
         yield rule, problem.replace(operator_message=None) if validated else problem
@@ -260,7 +261,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
 
 
 def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
-    burst = _integer(_mapping(value, "runtimeClientConnection").get("burst"))
+    burst = _integer(value_at(value, "runtimeClientConnection", "burst"))
     if burst is not None and burst < 0:
         # The operator calls the section by another name.
         error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
@@ -268,10 +269,10 @@ def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
 
 
 def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
-    controllers = _mapping(value, "controllers")
+    controllers = mapping_at(value, "controllers")
     # alpha.7 checks two controllers, and calls both by the first one's name.
     for name in _CONTROLLERS if api.profiles else _CONTROLLERS[:2]:
-        count = _integer(_mapping(controllers, name).get("concurrentSyncs"))
+        count = _integer(value_at(controllers, name, "concurrentSyncs"))
         if count is not None and count <= 0:
             field = f"controllers.{name if api.profiles else _CONTROLLERS[0]}.concurrentSyncs"
             error = OperatorError(field, ErrorType.INVALID, count, _POSITIVE)
@@ -280,7 +281,7 @@ def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
 
 def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
     for name in ("healthProbes", "webhooks", "metrics"):
-        section = _mapping(server, name)
+        section = mapping_at(server, name)
         if name == "webhooks":
             yield from _certificates(section)
         port = _integer(section.get("port"))
@@ -305,7 +306,7 @@ def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
 
 
 def _address(host: Value, port: int) -> str:
-    shown = host if isinstance(host, str) else ""
+    shown = text(host)
     return f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
 
 
@@ -318,11 +319,6 @@ def _durations(election: Mapping[str, Value]) -> dict[str, int]:
     written = {name: election.get(name) for name in _DURATIONS}
     parsed = {name: parse_duration(text) if isinstance(text, str) else None for name, text in written.items()}
     return {name: parsed[name] or parse_duration(default) or 0 for name, default in _DURATIONS.items()}
-
-
-def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
-    entry = value.get(key)
-    return entry if isinstance(entry, dict) else {}
 
 
 def _integer(value: Value) -> int | None:

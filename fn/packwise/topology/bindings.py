@@ -133,7 +133,7 @@ def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
     seen: dict[tuple[str, Value], int] = {}
     for index, level in enumerate(levels_of(item.value)):
         for field in ("domain", "key"):
-            value = level.get(field) if isinstance(level, dict) else None
+            value = value_at(level, field)
             if not isinstance(value, str):
                 continue
             first = seen.setdefault((field, value), index)
@@ -147,7 +147,7 @@ def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
 def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]) -> Iterator[Problem]:
     seen: set[str] = set()
     for index, entry in enumerate(_references(item.value)):
-        name = entry.get("schedulerName") if isinstance(entry, dict) else None
+        name = value_at(entry, "schedulerName")
         if not isinstance(name, str):
             continue
         path = (*REFERENCES, index, "schedulerName")

@@ -23,6 +23,7 @@ from packwise.kubernetes.validation import (
     is_prefixed_name,
     type_error,
 )
+from packwise.lenient import entries, value_at
 from packwise.objects.identity import identity, is_generated
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
@@ -101,8 +102,7 @@ def sort_levels(levels: Iterable[Level]) -> tuple[Level, ...]:
 def levels_of(value: Mapping[str, Value]) -> Sequence[Value]:
     """Return the entries of `spec.levels` of any type."""
     spec = value.get("spec")
-    levels = spec.get("levels") if isinstance(spec, dict) else None
-    return levels if isinstance(levels, list) else ()
+    return entries(value_at(spec, "levels"))
 
 
 def read_levels(item: KubeObject) -> ClusterTopology:
@@ -160,7 +160,7 @@ def level_problems(
     `domain_problem` returns the problem of the domain at a path, because domains differ between kinds.
     """
     path: FieldPath = ("spec", "levels")
-    levels = spec.get("levels") if isinstance(spec, dict) else None
+    levels = value_at(spec, "levels")
     if not isinstance(spec, dict):
         yield wrong_type(("spec",), spec, "object")
     elif not isinstance(levels, list):
@@ -285,8 +285,8 @@ def _renamed_labels(item: KubeObject) -> Iterator[tuple[FieldPath, str, str]]:
     """Yield the path of each renamed label in the levels of `item`, the label, and its new name."""
     for path, field in _places(identity(item.value)[:2]):
         levels = item.get(path)
-        for place, level in enumerate(levels if isinstance(levels, list) else ()):
-            key = level.get(field) if isinstance(level, dict) else None
+        for place, level in enumerate(entries(levels)):
+            key = value_at(level, field)
             new = new_label(key) if isinstance(key, str) else None
             if isinstance(key, str) and new is not None:
                 yield (*path, place, field), key, new
@@ -449,7 +449,7 @@ def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
     first: dict[Value, int] = {}
     text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
     for index, level in enumerate(levels):
-        value = level.get(field) if isinstance(level, dict) else None
+        value = value_at(level, field)
         if not isinstance(value, str):
             continue
         if value in first:
@@ -552,8 +552,7 @@ def with_finalizer(item: KubeObject, finalizers: tuple[str, ...]) -> KubeObject:
     """Return a user's ClusterTopology with `finalizers`."""
     path = ("metadata", "finalizers")
     for finalizer in finalizers:
-        entries = item.get(path)
-        before = entries if isinstance(entries, list) else []
+        before = entries(item.get(path))
         if not before:
             item = item.set(path, [finalizer])
         elif finalizer not in before:

@@ -42,6 +42,7 @@ from packwise.frontends.grove.rules.book import (
 )
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.validation import json_object, json_string
+from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, text_at, value_at
 from packwise.objects.identity import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
@@ -243,7 +244,7 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
 
     `earlier` is None if unknown. No level is required any more. An inner set without a preferred level is removed.
     """
-    spec = _part(earlier, "spec")
+    spec = mapping_at(earlier, "spec")
     leaves, groups = _entries_by_name(spec, "podgroups"), _entries_by_name(spec, "topologyConstraintGroupConfigs")
     sets = [_preferring(pods, groups if pods.members is None else leaves) for pods in gang.sets]
     kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
@@ -259,20 +260,13 @@ def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> Pod
 
 
 def _preferred_bounds(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
-    key = _part(_part(value, "topologyConstraint"), "packConstraint").get("preferred")
+    key = value_at(value, "topologyConstraint", "packConstraint", "preferred")
     # Which domain the label key was of is not recorded.
     return Bounds(None, Level("", key), origin.replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
 
 
 def _entries_by_name(spec: Mapping[str, Value], key: str) -> dict[str, Mapping[str, Value]]:
-    listed = spec.get(key)
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    return {name: entry for entry in entries if isinstance(name := entry.get("name"), str)}
-
-
-def _part(value: Mapping[str, Value] | None, key: str) -> Mapping[str, Value]:
-    part = None if value is None else value.get(key)
-    return part if isinstance(part, dict) else {}
+    return {name: entry for entry in mappings(spec.get(key)) if isinstance(name := entry.get("name"), str)}
 
 
 _ROLLING = "rollingUpdate"
@@ -334,18 +328,18 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
 
 def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
     """Return `value` with each rollingUpdate that only `stored` has, or None if there is none."""
-    template, keeps = dict(_part(_part(value, "spec"), "template")), False
+    template, keeps = dict(mapping_at(value, "spec", "template")), False
     for field in _LISTS:
-        before = {entry.get("name"): entry for entry in _entries(_part(_part(stored, "spec"), "template"), field)}
+        before = {entry.get("name"): entry for entry in mappings_in_place(value_at(stored, "spec", "template", field))}
         entries: list[Value] = []
-        for entry in _entries(template, field):
-            rolling = _part(before.get(entry.get("name"), {}), _ROLLING)
-            own = _part(entry, _ROLLING)
+        for entry in mappings_in_place(template.get(field)):
+            rolling = mapping_at(before.get(entry.get("name"), {}), _ROLLING)
+            own = mapping_at(entry, _ROLLING)
             keeps = keeps or not rolling.keys() <= own.keys()
             entries.append({**entry, _ROLLING: {**rolling, **own}} if rolling else dict(entry))
         if entries:
             template[field] = entries
-    return {**value, "spec": {**_part(value, "spec"), "template": template}} if keeps else None
+    return {**value, "spec": {**mapping_at(value, "spec"), "template": template}} if keeps else None
 
 
 def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]:
@@ -353,9 +347,9 @@ def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]
     # A workload of the baseline is judged as an update, which is refused.
     if context.revision.min_available_default != "One" or change.stored is not None:
         return
-    written = _entries(_part(_part(change.value, "spec"), "template"), "cliques")
+    written = mappings_in_place(value_at(change.value, "spec", "template", "cliques"))
     for index, (clique, entry) in enumerate(zip(change.pcs.cliques, written, strict=True)):
-        if clique.replicas < 2 or _part(entry, "spec").get("minAvailable") is not None:
+        if clique.replicas < 2 or value_at(entry, "spec", "minAvailable") is not None:
             continue
         if _size_before(change, clique.name) == clique.replicas:
             message = (
@@ -382,16 +376,11 @@ def _size_before(change: _Change, clique: str) -> int | None:
 def _sizes(inventory: Inventory) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for podgang in earlier_podgangs(inventory).values():
-        for podgroup in _entries(_part(podgang, "spec"), "podgroups"):
+        for podgroup in mappings_in_place(value_at(podgang, "spec", "podgroups")):
             name, size = podgroup.get("name"), podgroup.get("minReplicas")
             if isinstance(name, str) and type(size) is int:
                 sizes[name] = size
     return sizes
-
-
-def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
-    entries = value.get(key)
-    return [entry if isinstance(entry, dict) else {} for entry in entries] if isinstance(entries, list) else []
 
 
 STORED: tuple[Check[_Change], ...] = (
@@ -442,7 +431,7 @@ def inherit_annotation(value: Mapping[str, Value], before: Stored, context: Cont
     annotations, annotation = _annotations(value), context.revision.mnnvl_annotation
     if before.added is None or annotation is None or annotation in annotations:
         return value
-    metadata = {**_mapping(value.get("metadata")), "annotations": {**annotations, annotation: before.added}}
+    metadata = {**mapping_at(value, "metadata"), "annotations": {**annotations, annotation: before.added}}
     return {**value, "metadata": metadata}
 
 
@@ -455,31 +444,27 @@ def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context
     if isinstance(applied, str):
         return annotation in _annotations(_read_json(applied))
     others = {key: text for key, text in annotations.items() if key != annotation}
-    metadata = {**_mapping(baseline.get("metadata")), "annotations": others}
+    metadata = {**mapping_at(baseline, "metadata"), "annotations": others}
     created = default({**baseline, "metadata": metadata}, context.revision, auto_mnnvl=context.auto_mnnvl)
     return _annotations(created).get(annotation) != annotations[annotation]
 
 
 def _is_export(baseline: Mapping[str, Value]) -> bool:
     """Return True if `baseline` was read from a cluster, after admission."""
-    return bool(baseline.get("status")) or bool(_mapping(baseline.get("metadata")).get("uid"))
+    return bool(baseline.get("status")) or bool(value_at(baseline, "metadata", "uid"))
 
 
 def _read_json(text: str) -> Mapping[str, Value]:
     import json
 
     try:
-        return _mapping(json.loads(text))
+        return mapping(json.loads(text))
     except (ValueError, RecursionError):
         return {}
 
 
 def _annotations(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    return _mapping(_mapping(value.get("metadata")).get("annotations"))
-
-
-def _mapping(value: Value) -> Mapping[str, Value]:
-    return value if isinstance(value, dict) else {}
+    return mapping_at(value, "metadata", "annotations")
 
 
 RECORD_NOTE = "constraints"
@@ -519,7 +504,7 @@ def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
         return None
     if not isinstance(fields, dict):
         return None
-    cliques, groups = _mapping(fields.get(_CLIQUES)), _mapping(fields.get(_GROUPS))
+    cliques, groups = mapping_at(fields, _CLIQUES), mapping_at(fields, _GROUPS)
     name = fields.get(_NAME)
     return pcs.replace(
         topology_name=name if isinstance(name, str) else None,
@@ -556,15 +541,10 @@ def _constraint(value: Value) -> TopologyConstraint | None:
         return None
     pack = value.get("pack")
     return TopologyConstraint(
-        _text(value, "packDomain") or "",
-        Pack(_text(pack, "required"), _text(pack, "preferred")) if isinstance(pack, dict) else None,
-        _text(value, "topologyName"),
+        text_at(value, "packDomain"),
+        Pack(text_at(pack, "required") or None, text_at(pack, "preferred") or None) if isinstance(pack, dict) else None,
+        text_at(value, "topologyName") or None,
     )
-
-
-def _text(value: Mapping[str, Value], key: str) -> str | None:
-    text = value.get(key)
-    return text if isinstance(text, str) else None
 
 
 class History(Record):

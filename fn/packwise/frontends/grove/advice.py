@@ -15,6 +15,7 @@ from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, run
 from packwise.frontends.grove.rules.schedulers import UNRELEASED, scheduler_of
 from packwise.keys import KAI_QUEUE
+from packwise.lenient import entries, mapping, value_at
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
@@ -39,10 +40,8 @@ _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,
 
 def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
     """Yield the written pod template of each clique with its path."""
-    cliques = workload.get((*TEMPLATE, "cliques"))
-    for index, clique in enumerate(_list(cliques)):
-        spec = clique.get("spec") if isinstance(clique, dict) else None
-        pod_spec = spec.get("podSpec") if isinstance(spec, dict) else None
+    for index, clique in enumerate(entries(workload.get((*TEMPLATE, "cliques")))):
+        pod_spec = value_at(clique, "spec", "podSpec")
         if isinstance(pod_spec, dict):
             yield (*TEMPLATE, "cliques", index, "spec", "podSpec"), pod_spec
 
@@ -69,17 +68,17 @@ def unquoted_quantities(
     """Each resource quantity of these pod templates that is written as a number."""
     for path, pod_spec in pods:
         overhead = pod_spec.get("overhead")
-        for name, amount in overhead.items() if isinstance(overhead, dict) else ():
+        for name, amount in mapping(overhead).items():
             if type(amount) is int or type(amount) is float:
                 yield (*path, "overhead", name), amount
         for kind in ("containers", "initContainers"):
-            for index, container in enumerate(_list(pod_spec.get(kind))):
-                resources = container.get("resources") if isinstance(container, dict) else None
+            for index, container in enumerate(entries(pod_spec.get(kind))):
+                resources = value_at(container, "resources")
                 if not isinstance(resources, dict):
                     continue
                 for key in ("limits", "requests"):
                     amounts = resources.get(key)
-                    for name, amount in amounts.items() if isinstance(amounts, dict) else ():
+                    for name, amount in mapping(amounts).items():
                         if type(amount) is int or type(amount) is float:
                             yield (*path, kind, index, "resources", key, name), amount
 
@@ -99,16 +98,12 @@ def _has_word(value: Mapping[str, Value]) -> bool:
 
 
 def _texts(value: Value, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
-    entries = value.items() if isinstance(value, dict) else enumerate(_list(value))
-    for step, entry in entries:
+    parts = value.items() if isinstance(value, dict) else enumerate(entries(value))
+    for step, entry in parts:
         if isinstance(entry, str):
             yield (*path, step), entry
         elif isinstance(entry, (dict, list)):
             yield from _texts(entry, (*path, step))
-
-
-def _list(value: Value) -> Sequence[Value]:
-    return value if isinstance(value, list) else ()
 
 
 class _Advised(Record):

@@ -9,6 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Field, Object, ObjectRule, Reference, Text, TextMap
 from packwise.frontends.grove.schema import ALPHA7, WorkloadApi
 from packwise.kubernetes.validation import ErrorType
+from packwise.lenient import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,7 +116,7 @@ def _no_pack_domain(*owners: str) -> ObjectRule:
 
     def breaches(value: Mapping[str, Value]) -> Sequence[FieldPath]:
         spec = value.get("spec")
-        template = spec.get("template") if isinstance(spec, dict) else None
+        template = value_at(spec, "template")
         if not isinstance(template, dict):
             return ()
         if not owners:

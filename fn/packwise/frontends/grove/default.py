@@ -12,6 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.frontends.grove.schema import known_fields
 from packwise.kubernetes.validation import format_duration, parse_duration
+from packwise.lenient import entries, mapping, mapping_at, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,24 +40,24 @@ def default(
     fields = known_fields(revision)
     out = dict(value)
     metadata: dict[str, Value] = {
-        key: entry for key, entry in _mapping(value.get("metadata")).items() if entry is not None
+        key: entry for key, entry in mapping_at(value, "metadata").items() if entry is not None
     }
     if _is_blank(metadata.get("namespace")):
         metadata["namespace"] = "default"
-    spec = _keep(_mapping(value.get("spec")), fields.spec)
-    template = _template(_mapping(spec.pop("template", None)), fields, revision)
+    spec = _keep(mapping_at(value, "spec"), fields.spec)
+    template = _template(mapping(spec.pop("template", None)), fields, revision)
     if spec.get("replicas") == 0 and spec.get("replicas") is not False:
         del spec["replicas"]
     strategy = spec.get("updateStrategy")
     if isinstance(strategy, dict) or (strategy is None and revision.rolling_updates):
-        chosen = _mapping(strategy).get("type") or "RollingRecreate"
+        chosen = value_at(strategy, "type") or "RollingRecreate"
         spec["updateStrategy"] = {"type": chosen}
         if revision.rolling_updates and chosen != "OnDelete":
             _default_rolling_updates(template, chosen)
     spec["template"] = template
     annotation = revision.mnnvl_annotation
     if create and auto_mnnvl and annotation is not None:
-        annotations = _mapping(metadata.get("annotations"))
+        annotations = mapping_at(metadata, "annotations")
         if annotation not in annotations and _wants_gpu(template):
             metadata["annotations"] = {**annotations, annotation: "enabled"}
     out["metadata"] = metadata
@@ -98,7 +99,7 @@ def _template(value: Mapping[str, Value], fields: KnownFields, revision: Revisio
 
 def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision) -> Mapping[str, Value]:
     out = _keep(value, fields.clique)
-    spec = _keep(_mapping(out.get("spec")), fields.clique_spec)
+    spec = _keep(mapping_at(out, "spec"), fields.clique_spec)
     written = spec.get("replicas", 0)
     replicas = spec["replicas"] = 1 if written == 0 and written is not False else written
     spec.setdefault("minAvailable", 1 if revision.min_available_default == "One" else written)
@@ -108,7 +109,7 @@ def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision)
         spec["autoScalingConfig"] = _auto_scaling(scaling, least, fields)
     spec.setdefault("roleName", "")
     pod_spec = spec.get("podSpec")
-    spec["podSpec"] = _pod_spec(_mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
+    spec["podSpec"] = _pod_spec(mapping(pod_spec)) if pod_spec is None or isinstance(pod_spec, dict) else pod_spec
     out["spec"] = spec
     out.setdefault("name", "")
     return _part(out, fields)
@@ -153,13 +154,13 @@ def _default_rolling_updates(template: dict[str, Value], strategy: Value) -> Non
     """
     groups, cliques = _mappings(template.get("podCliqueScalingGroups")), _mappings(template.get("cliques"))
     listed = [group.get("cliqueNames") for group in groups]
-    members = [name for names in listed for name in (names if isinstance(names, list) else ())]
+    members = [name for names in listed for name in entries(names)]
     alone = [clique for clique in cliques if clique.get("name") not in members]
-    for owner, numbers in (*[(group, group) for group in groups], *[(own, _mapping(own.get("spec"))) for own in alone]):
+    for owner, numbers in (*[(group, group) for group in groups], *[(own, mapping_at(own, "spec")) for own in alone]):
         rolling = owner.get("rollingUpdate")
         if rolling is None or isinstance(rolling, dict):
             most = numbers.get("minAvailable", 1) if strategy == "Coherent" else 1
-            owner["rollingUpdate"] = {"maxUnavailable": most, **_mapping(rolling)}
+            owner["rollingUpdate"] = {"maxUnavailable": most, **mapping(rolling)}
 
 
 def _mappings(entries: Value) -> list[dict[str, Value]]:
@@ -244,18 +245,18 @@ def _quantities(amounts: Value) -> Value:
 
 def _wants_gpu(template: Mapping[str, Value]) -> bool:
     cliques = template.get("cliques")
-    for clique in cliques if isinstance(cliques, list) else ():
-        pod_spec = _mapping(_mapping(_mapping(clique).get("spec")).get("podSpec"))
+    for clique in entries(cliques):
+        pod_spec = mapping_at(clique, "spec", "podSpec")
         for key in ("containers", "initContainers"):
             containers = pod_spec.get(key)
-            if any(_has_gpu(container) for container in (containers if isinstance(containers, list) else ())):
+            if any(_has_gpu(container) for container in entries(containers)):
                 return True
     return False
 
 
 def _has_gpu(container: Value) -> bool:
-    resources = _mapping(_mapping(container).get("resources"))
-    amounts = [_mapping(resources.get(key)).get(_GPU) for key in ("limits", "requests")]
+    resources = mapping_at(container, "resources")
+    amounts = [value_at(resources, key, _GPU) for key in ("limits", "requests")]
     return any(amount is not None and not re.fullmatch(_ZERO_QUANTITY, str(amount)) for amount in amounts)
 
 
@@ -271,10 +272,6 @@ def _without_nulls(owner: dict[str, Value]) -> dict[str, Value]:
         if isinstance(texts, dict) and None in texts.values():
             owner[key] = {name: text for name, text in texts.items() if text is not None}
     return owner
-
-
-def _mapping(value: Value) -> Mapping[str, Value]:
-    return value if isinstance(value, dict) else {}
 
 
 def _is_blank(value: Value) -> bool:

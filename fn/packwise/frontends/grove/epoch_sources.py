@@ -16,6 +16,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
+from packwise.lenient import mapping, value_at
 from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
@@ -321,8 +322,8 @@ def _size(entries: Value) -> int:
     return sum(
         len(indices)
         for entry in (entries if isinstance(entries, list) else ())
-        for groups in [entry.get("pcsgReplicaIndices") if isinstance(entry, dict) else None]
-        for indices in (groups.values() if isinstance(groups, dict) else ())
+        for groups in [value_at(entry, "pcsgReplicaIndices")]
+        for indices in mapping(groups).values()
         if isinstance(indices, list)
     )
 
@@ -347,7 +348,7 @@ class _EntryReader:
 
     def entry(self, position: int, value: Value) -> MapEntry:
         path = (*_ENTRIES, position)
-        fields: Mapping[str, Value] = value if isinstance(value, dict) else {}
+        fields: Mapping[str, Value] = mapping(value)
         epoch, role = fields.get("epoch"), fields.get("role")
         if not isinstance(epoch, str) or not _is_number(epoch):
             self._refuse((*path, "epoch"), f"must be a string of at most {_MOST_DIGITS} digits")

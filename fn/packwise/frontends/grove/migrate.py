@@ -13,6 +13,7 @@ from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unq
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet
 from packwise.frontends.grove.rules.topology import constraint_places
 from packwise.frontends.grove.schema import check_shape, replacement
+from packwise.lenient import entries, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +46,8 @@ def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
         return workload
     edits: list[tuple[FieldPath, Edit]] = []
     for path, clique in _entries(workload, "cliques"):
-        spec = clique.get("spec") if isinstance(clique, dict) else None
-        replicas = spec.get("replicas") if isinstance(spec, dict) else None
+        spec = value_at(clique, "spec")
+        replicas = value_at(spec, "replicas")
         # Without replicas the source refuses the workload.
         if isinstance(spec, dict) and spec.get("minAvailable") is None and type(replicas) is int and replicas > 0:
             edits.append(((*path, "spec", "minAvailable"), partial(_set, value=replicas)))
@@ -100,7 +101,7 @@ def _naming(workload: KubeObject) -> list[FieldPath]:
     inheriting: set[Value] = set()
     for path in groups:
         names = workload.get((*path[:-1], "cliqueNames"))
-        inheriting.update(name for name in (names if isinstance(names, list) else ()) if isinstance(name, str))
+        inheriting.update(name for name in entries(names) if isinstance(name, str))
     cliques = [path for path in constrained if path[2] == "cliques"]
     return groups + [path for path in cliques if workload.get((*path[:-1], "name")) not in inheriting]
 
@@ -114,10 +115,8 @@ def _constraints(workload: KubeObject) -> Iterator[FieldPath]:
 
 
 def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
-    entries = workload.get((*TEMPLATE, key))
-    return [
-        ((*TEMPLATE, key, index), entry) for index, entry in enumerate(entries if isinstance(entries, list) else ())
-    ]
+    path = (*TEMPLATE, key)
+    return [((*path, index), entry) for index, entry in enumerate(entries(workload.get(path)))]
 
 
 def mend(workload: KubeObject, revision: Revision) -> KubeObject:

@@ -9,6 +9,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import read_nanos
+from packwise.lenient import entries, mapping_at, mappings_in_place, text, text_at, value_at
 from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -69,8 +70,6 @@ def group_podgang(workload: str, replica: int, epoch: str, group: str, group_rep
 COHERENT = "Coherent"
 ON_DELETE = "OnDelete"
 """Types of an updateStrategy by which rules differ."""
-
-_EMPTY: Mapping[str, Value] = {}
 
 
 class Pack(Record):
@@ -139,7 +138,7 @@ class Clique(Record):
     @property
     def scheduler(self) -> str:
         """Return the scheduler in its pods' spec, or "" for the default."""
-        return _text(self.pod_spec, "schedulerName")
+        return text_at(self.pod_spec, "schedulerName")
 
 
 class ScalingGroup(Record):
@@ -180,26 +179,26 @@ class PodCliqueSet(Record):
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
         """Return the view of a `value` from `default.default`."""
-        metadata = _mapping(value, "metadata")
-        spec = _mapping(value, "spec")
-        template = _mapping(spec, "template")
+        metadata = mapping_at(value, "metadata")
+        spec = mapping_at(value, "spec")
+        template = mapping_at(spec, "template")
         return cls(
-            name=_text(metadata, "name"),
-            namespace=_text(metadata, "namespace"),
+            name=text_at(metadata, "name"),
+            namespace=text_at(metadata, "namespace"),
             metadata=metadata,
             labels=_texts_by_key(metadata, "labels"),
             annotations=_texts_by_key(metadata, "annotations"),
             replicas=_number(spec, "replicas", 0),
-            startup_type=_text(template, "cliqueStartupType"),
-            priority_class=_text(template, "priorityClassName"),
-            termination_delay=_text(template, "terminationDelay"),
+            startup_type=text_at(template, "cliqueStartupType"),
+            priority_class=text_at(template, "priorityClassName"),
+            termination_delay=text_at(template, "terminationDelay"),
             topology=_topology(template),
-            topology_name=_text(template, "clusterTopologyName") or None,
-            cliques=tuple(_clique(entry) for entry in _entries(template, "cliques")),
-            groups=tuple(_group(entry) for entry in _entries(template, "podCliqueScalingGroups")),
-            claim_templates=tuple(_entries(template, "resourceClaimTemplates")),
-            resource_sharing=tuple(_entries(template, "resourceSharing")),
-            update_strategy=_text(_mapping(spec, "updateStrategy"), "type"),
+            topology_name=text_at(template, "clusterTopologyName") or None,
+            cliques=tuple(_clique(entry) for entry in mappings_in_place(template.get("cliques"))),
+            groups=tuple(_group(entry) for entry in mappings_in_place(template.get("podCliqueScalingGroups"))),
+            claim_templates=tuple(mappings_in_place(template.get("resourceClaimTemplates"))),
+            resource_sharing=tuple(mappings_in_place(template.get("resourceSharing"))),
+            update_strategy=text_at(spec, "updateStrategy", "type"),
         )
 
     @property
@@ -223,10 +222,10 @@ class PodCliqueSet(Record):
 
 
 def _clique(value: Mapping[str, Value]) -> Clique:
-    spec = _mapping(value, "spec")
+    spec = mapping_at(value, "spec")
     return Clique(
-        name=_text(value, "name"),
-        role=_text(spec, "roleName"),
+        name=text_at(value, "name"),
+        role=text_at(spec, "roleName"),
         replicas=_number(spec, "replicas", 0),
         min_available=_number(spec, "minAvailable", 0),
         labels=_texts_by_key(value, "labels"),
@@ -234,15 +233,15 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
         topology=_topology(value),
-        pod_spec=_mapping(spec, "podSpec"),
-        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        pod_spec=mapping_at(spec, "podSpec"),
+        resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
         rolling_update=_rolling_update(value),
     )
 
 
 def _group(value: Mapping[str, Value]) -> ScalingGroup:
     return ScalingGroup(
-        name=_text(value, "name"),
+        name=text_at(value, "name"),
         clique_names=_texts(value, "cliqueNames"),
         replicas=_number(value, "replicas", 1),
         min_available=_number(value, "minAvailable", 1),
@@ -250,7 +249,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         topology=_topology(value),
         lists_cliques=value.get("cliqueNames") is not None,
         annotations=_texts_by_key(value, "annotations"),
-        resource_sharing=tuple(_entries(value, "resourceSharing")) if "resourceSharing" in value else (),
+        resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
         rolling_update=_rolling_update(value),
     )
 
@@ -261,9 +260,9 @@ def _topology(value: Mapping[str, Value]) -> TopologyConstraint | None:
         return None
     pack = constraint.get("pack")
     return TopologyConstraint(
-        _text(constraint, "packDomain"),
-        Pack(_text(pack, "required") or None, _text(pack, "preferred") or None) if isinstance(pack, dict) else None,
-        _text(constraint, "topologyName") or None,
+        text_at(constraint, "packDomain"),
+        Pack(text_at(pack, "required") or None, text_at(pack, "preferred") or None) if isinstance(pack, dict) else None,
+        text_at(constraint, "topologyName") or None,
     )
 
 
@@ -280,23 +279,7 @@ def _rolling_update(value: Mapping[str, Value]) -> RollingUpdate | None:
     if not isinstance(rolling, dict):
         return None
     most = rolling.get("maxUnavailable")
-    return RollingUpdate(most if type(most) is int else None, _text(rolling, "progressDeadline"))
-
-
-def _mapping(value: Mapping[str, Value], key: str) -> Mapping[str, Value]:
-    entry = value.get(key)
-    return entry if isinstance(entry, dict) else _EMPTY
-
-
-def _entries(value: Mapping[str, Value], key: str) -> list[Mapping[str, Value]]:
-    entries = value.get(key)
-    # An entry of another type keeps its place, so that indices in messages stay those of the file.
-    return [entry if isinstance(entry, dict) else _EMPTY for entry in entries] if isinstance(entries, list) else []
-
-
-def _text(value: Mapping[str, Value], key: str) -> str:
-    text = value.get(key)
-    return text if isinstance(text, str) else ""
+    return RollingUpdate(most if type(most) is int else None, text_at(rolling, "progressDeadline"))
 
 
 def _number(value: Mapping[str, Value], key: str, default: int) -> int:
@@ -314,15 +297,11 @@ def _integer(value: Value) -> int | None:
 
 
 def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
-    entries = value.get(key)
-    return tuple(entry if isinstance(entry, str) else "" for entry in entries) if isinstance(entries, list) else ()
+    return tuple(text(entry) for entry in entries(value.get(key)))
 
 
 def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
-    texts = value.get(key)
-    if not isinstance(texts, dict):
-        return {}
-    return {name: text if isinstance(text, str) else "" for name, text in texts.items()}
+    return {name: text(part) for name, part in mapping_at(value, key).items()}
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
@@ -423,15 +402,15 @@ def spec_with_claim(pcs: PodCliqueSet, group: ScalingGroup | None, clique: Cliqu
     if not is_claimed or not any(read_nanos(amounts.get(_GPU)) for amounts in _resources(clique)):
         return clique.pod_spec
     claims = clique.pod_spec.get("resourceClaims")
-    own: list[Value] = claims if isinstance(claims, list) else []
+    own: list[Value] = entries(claims)
     return {**clique.pod_spec, "resourceClaims": [*own, {"name": MNNVL_CLAIM}]}
 
 
 def _resources(clique: Clique) -> Iterator[Mapping[str, Value]]:
     parts = [clique.pod_spec.get(key) for key in ("containers", "initContainers")]
     for container in [entry for part in parts if isinstance(part, list) for entry in part]:
-        resources = container.get("resources") if isinstance(container, dict) else None
+        resources = value_at(container, "resources")
         for key in ("requests", "limits"):
-            amounts = resources.get(key) if isinstance(resources, dict) else None
+            amounts = value_at(resources, key)
             if isinstance(amounts, dict):
                 yield cast("Mapping[str, Value]", amounts)

@@ -30,6 +30,7 @@ from packwise.kubernetes.validation import (
     is_dns_subdomain,
     parse_duration,
 )
+from packwise.lenient import entries, text_at, value_at
 from packwise.revisions.grove import ALPHA_8, ALPHA_9
 from packwise.wording import closest, list_known
 
@@ -287,13 +288,11 @@ class _Env(Record):
 def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
     environments: list[_Env] = []
     for kind in ("containers", "initContainers"):
-        containers = at.clique.pod_spec.get(kind)
-        for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            env = container.get("env") if isinstance(container, dict) else None
+        for index, container in enumerate(entries(at.clique.pod_spec.get(kind))):
+            env = value_at(container, "env")
             if isinstance(env, list) and env:
-                names = [entry.get("name") if isinstance(entry, dict) else "" for entry in env]
                 path = at.path("spec", "podSpec", kind, index, "env")
-                environments.append(_Env(path, tuple(name if isinstance(name, str) else "" for name in names)))
+                environments.append(_Env(path, tuple(text_at(entry, "name") for entry in env)))
     return environments
 
 
@@ -648,7 +647,7 @@ def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
             yield required_value((*_TEMPLATES, index, "name"), "template name is required", "must name the template")
         part: Value = cast("Value", template)
         for key in ("templateSpec", "spec", "devices", "requests"):
-            part = part.get(key) if isinstance(part, dict) else None
+            part = value_at(part, key)
         if not part:
             path = (*_TEMPLATES, index, "templateSpec", "spec", "devices", "requests")
             text = "at least one device request is required"
@@ -731,15 +730,15 @@ def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
 
 def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
     chosen, children = reference.entry.get("filter"), reference.sharing.children
-    names = {field: chosen.get(field) if isinstance(chosen, dict) else None for field in children}
+    names = {field: value_at(chosen, field) for field in children}
     if not any(names.values()):
         fields = " or ".join(children)
         text = f"filter must specify at least one {fields} entry"
         yield required_value(
             reference.path("filter"), text, f"must name at least one child in {fields}; remove the filter to select all"
         )
-    for field, entries in names.items():
-        for index, name in enumerate(entries if isinstance(entries, list) else ()):
+    for field, listed in names.items():
+        for index, name in enumerate(entries(listed)):
             known = children[field]
             if isinstance(name, str) and name not in known:
                 path = reference.path("filter", field, index)

@@ -24,6 +24,7 @@ from packwise.frontends.grove.rules.book import (
 )
 from packwise.kubernetes import validation as kubernetes
 from packwise.kubernetes.validation import dns_label, go_quote
+from packwise.lenient import mappings_in_place
 from packwise.revisions.grove import ALPHA_8, ALPHA_9
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _mappings(value: Value) -> list[Mapping[str, Value]]:
-    return [entry if isinstance(entry, dict) else {} for entry in value] if isinstance(value, list) else []
+    return mappings_in_place(value)
 
 
 def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
