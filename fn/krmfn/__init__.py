@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 NO_MEMORY = "error: there must be more memory for an input of this size; split it, or raise the limit"
-"""The message where the system gives no more memory; it stands here because help and version load nothing else."""
+"""Printed if the system gives no more memory. It is defined here because help and version import no other module."""
 
 _MODULES = {
     "config": ("ConfigError", "load_config"),

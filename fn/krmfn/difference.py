@@ -7,7 +7,9 @@ from difflib import unified_diff as _unified
 __all__ = ["difference", "unified_diff"]
 
 _MOST_LINES = 5_000
-"""Lines of the longer text up to which lines are compared: difflib takes a second if every fifth one differs."""
+"""The largest number of lines in the longer text for a comparison by line. Above it, difflib takes a second if every
+fifth line differs.
+"""
 
 
 def unified_diff(name: str, before: str, after: str) -> str:

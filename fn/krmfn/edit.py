@@ -22,7 +22,7 @@ Edit: TypeAlias = "Callable[[KubeObject, FieldPath], KubeObject]"
 """Makes an edit of the part at a path of an object."""
 
 _Edits: TypeAlias = "dict[int | None, list[tuple[FieldPath, Edit]]]"
-"""The edits of a list by the entry that each is in, with the path from there."""
+"""The edits of a list, by the index of the entry that contains them, with the path from that entry."""
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()

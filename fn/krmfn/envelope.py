@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of"]
 
 MAX_ITEMS = 1_000_000
-"""The largest number of items that are read; each costs memory beyond its text, however small it is."""
+"""The largest number of items in an input. Each item needs memory beyond its text, however small it is."""
 
 _SPACE = " \t\r\n"
 _MOST_BRACKETS = 500

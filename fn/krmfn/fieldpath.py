@@ -27,7 +27,7 @@ NOUNS: dict[type, str] = {
     dict: "a mapping",
     list: "a list",
 }
-"""The types of values by their names in error texts."""
+"""The names of value types in error texts."""
 
 _LONGEST = 80
 _STEP = r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])"

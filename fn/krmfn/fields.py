@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Fields", "Refusal"]
 
 Refusal: TypeAlias = "Callable[[FieldPath, str], object]"
-"""The action on a field that is not what it must be, by its path and a message such as `must be a string; got 3`.
-
-It raises, or it notes the problem and returns: the field then counts as absent.
+"""Handle a field with a wrong value, by its path and a message such as `must be a string; got 3`. The function raises,
+or it records the problem and returns. The field then counts as absent.
 """
 
 _EMPTY: Mapping[str, Value] = {}

@@ -43,6 +43,6 @@ else:
 
 
 FieldPath: TypeAlias = tuple[str | int, ...]
-"""The path to a part of a value. It is here, below the reader of YAML, because that names it too."""
+"""The path to a part of a value. It is defined in this module because the YAML reader also uses it."""
 
 __all__ = ["TYPE_CHECKING", "FieldPath", "Generic", "Protocol", "TypeVar", "cast", "final", "overload"]

@@ -49,10 +49,11 @@ __all__ = [
 # (PathAnnotation, IndexAnnotation and their legacy forms); functions-spec.md.
 
 PATH_KEYS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path", "config.k8s.io/path")
-"""Annotations that hold an item's file, slash-separated and relative to the package; the first one present counts."""
+"""Annotations with the file of an item, relative to the package and separated by slashes. The first present one counts.
+"""
 
 INDEX_KEYS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index", "config.k8s.io/index")
-"""Annotations that hold an item's place among the documents of its file, from 0; the first one present counts."""
+"""Annotations with the 0-based position of an item among the documents of its file. The first present one counts."""
 
 _PREFIXES = (
     "internal.config.kubernetes.io/",

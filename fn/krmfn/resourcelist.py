@@ -285,7 +285,7 @@ API_VERSIONS = (
     "config.kubernetes.io/v1beta1",
     "config.kubernetes.io/v1alpha1",
 )
-"""The versions of ResourceList that are read; a list is written in the version it came in."""
+"""The supported versions of ResourceList. A list is written in the version in which it was read."""
 
 _FIRST_KIND = r"^[\"']?(apiVersion|kind)[\"']?:[ \t]*[\"']?([^\s\"'#,}]+)"
 _HEAD = 65536

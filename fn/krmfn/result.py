@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 SHOWN = 3
-"""The number of results of one form that are shown."""
+"""The number of results with the same form that are shown."""
 
 
 class Severity(StrEnum):

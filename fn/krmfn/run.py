@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["INTERNAL_ERROR", "MAX_INPUT", "internal_error", "read_input", "run"]
 
 MAX_INPUT = 512 * 1024 * 1024
-"""The largest number of bytes that are read from stdin; more is an error."""
+"""The largest number of bytes that are read from stdin. A longer input is an error."""
 
 INTERNAL_ERROR = 70
-"""The exit code after an exception that nobody expected. Source: sysexits.h, `EX_SOFTWARE`."""
+"""The exit code after an unexpected exception. Source: sysexits.h, `EX_SOFTWARE`."""
 
 _PIECE = 1 << 20
 

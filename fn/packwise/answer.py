@@ -27,7 +27,7 @@ class Terminal(Record):
 
 
 PLAIN = Terminal()
-"""Streams that are no terminals: no colours, and texts as wide as they are."""
+"""Streams that are not terminals. They have no colours, and no limit of their width."""
 
 
 class Text(Record):

@@ -139,7 +139,7 @@ def _write(stream: IO[str], text: str) -> OSError | None:
 _MANY = 100
 _WIDTH = 40
 _BETWEEN = 0.1
-"""Seconds between two drawings."""
+"""Seconds between two updates of the progress line."""
 
 
 def track_files(files: Sequence[T]) -> Iterator[T]:

@@ -83,7 +83,7 @@ _ADVICE = {
     Reason.RESOURCE_LIST: "packwise check FILE",
     Reason.ENCRYPTED: "sops --decrypt … | packwise check -",
 }
-"""The way to have workloads judged that are left out."""
+"""Advice to check workloads that were skipped, by the reason."""
 
 
 def count_unjudged(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
@@ -109,13 +109,13 @@ def count_unjudged(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> 
 
 _CHART = "Chart.yaml"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""Names of a kustomization's file."""
+"""Possible names of the file of a kustomization."""
 
 RENDERED_LIST = ".packwise.sha256"
-"""Name of the list of the files that packwise wrote into a folder."""
+"""Name of the list of files that packwise wrote into a folder."""
 
 LANDMARKS = frozenset({_CHART, *KUSTOMIZATIONS, RENDERED_LIST})
-"""Names of files that say what others are."""
+"""Names of files that describe the other files of their folder."""
 
 _LISTED = r"\\?[0-9a-f]{64}  ([^\n]+)"
 _VALUES = r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)"
@@ -256,9 +256,9 @@ _TWICE = r"^duplicate key "
 _DIRECTIVE = r"\{\{-?\s*[^{}\s]|\{%|%\{~?[ \t]*(?:if|for|else|endif|endfor)\b"
 """The start of a directive of Helm, Jinja or Terraform."""
 _BLOCK = r"^[ \t]*\$\{[^\n{}]+\}[ \t]*$"
-"""A line that envsubst or Terraform replaces by others."""
+"""A line that envsubst or Terraform replaces by other lines."""
 _ONLY_KYAML = r"^duplicate key |must quote a text with \"\?\" within brackets$"
-"""Errors of texts that kustomize refuses and other tools read."""
+"""Errors of texts that kustomize refuses and other tools accept."""
 _TYPED = r"""^["']?(?:apiVersion|kind)["']?[ \t]*:"""
 _COMMENT = r"(^|[\s,{\[])(//|/\*)"
 _OBJECT = r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:"""

@@ -35,7 +35,7 @@ class Extra(Record):
 
 
 REPOSITORY, COMMIT = "https://git.example.com/platform/packwise", "COMMIT"
-"""Placeholders for the source of an installation that does not name it."""
+"""Placeholders for the source of an installation, if the installation does not record it."""
 
 
 def install_source(direct_url: str | None) -> tuple[str, str]:
@@ -67,29 +67,29 @@ def installer() -> str:
 
 
 _INSTALLERS = {"/pipx/venvs/": "pipx install --force", "/uv/tools/": "uv tool install --force"}
-"""Parts of the path of an environment, by the tool that makes it."""
+"""Commands of the tools that create environments, by a part of the environment's path."""
 
 
 COMPLETION = Extra("completion", "shtab", "shtab")
-"""Scripts by which shells complete the command line."""
+"""Completion scripts for shells."""
 
 CRDS = Extra("crds", "cel-expr-python", "cel_expr_python")
 """CEL rules of CustomResourceDefinitions, and RE2 for their patterns."""
 
 DASK = Extra("dask", "distributed", "distributed")
-"""Dask: the workers of a fleet, beyond one machine."""
+"""Dask workers for a fleet on several machines."""
 
 FSSPEC = Extra("fsspec", "fsspec", "fsspec")
-"""Object stores, for the cache that a fleet's jobs share."""
+"""Object stores for the cache that the jobs of a fleet share."""
 
 OSMO = Extra("osmo", "jinja2", "jinja2")
 """Templates of OSMO's workflows."""
 
 PATCH = Extra("patch", "jsonpatch", "jsonpatch")
-"""JSON Patches of what differs."""
+"""JSON Patches for differences."""
 
 SOLVER = Extra("solver", "ortools", "ortools.sat.python.cp_model")
-"""CP-SAT, an exact solver: whether gangs fit at all, whatever the scheduler finds."""
+"""CP-SAT, an exact solver. It decides if gangs can fit at all, whatever the scheduler finds."""
 
 
 @cache

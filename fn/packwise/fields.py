@@ -229,7 +229,7 @@ _NOUNS: Mapping[str, tuple[type, str]] = {
     "object": (dict, "a mapping"),
     "string": (str, "a string"),
 }
-"""The types of JSON: the type of a value that was read, and what a message calls it."""
+"""The types of JSON: the Python type of a value, and its name in messages."""
 
 
 def field_problems(

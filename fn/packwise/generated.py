@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from packwise.topology.known import Condition, Status
 
 PATH = "config.kubernetes.io/path"
-"""Tells kpt which file to write; other clients ignore it."""
+"""Annotation with the file that kpt writes the object to. Other clients ignore it."""
 
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
-"""Tells clients not to apply the object. Source: functions-spec.md."""
+"""Annotation of objects that clients do not apply. Source: functions-spec.md."""
 
 _PREFIX = "packwise.dev/"
 
@@ -279,9 +279,9 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
 
 
 CONDITIONS = f"{_PREFIX}conditions"
-"""Annotation that holds the conditions as a JSON array."""
+"""Annotation with the conditions as a JSON array."""
 LAST_ERRORS = f"{_PREFIX}last-errors"
-"""Annotation that holds the last errors as a JSON array; absent without any."""
+"""Annotation with the last errors as a JSON array. It is absent if there are none."""
 
 
 def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tuple[KubeObject, list[Finding]]:

@@ -24,7 +24,7 @@ _SLASH = ord("/")
 _STAR = b"*"
 _FOLDERS = b"**/"
 _REST = b"**"
-"""Wildcards among the parts of a glob; any other part is the expression of one byte."""
+"""The wildcard for any number of parts of a path. Any other part of a glob is the expression of one byte."""
 
 _ANY_FOLDERS = b"(?:[^/]*+/)*?"
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
 
 HOSTNAME = "kubernetes.io/hostname"
-"""The label of nodes with the name of the node, the narrowest level."""
+"""The node label with the name of the node. It is the narrowest level."""
 
 KAI_QUEUE = "kai.scheduler/queue"
-"""The label with the queue of KAI."""
+"""The label with the name of KAI's queue."""
 
 _SPELLING = Rule(
     "key-spelling", "The key of a label or annotation is misspelt.", "spec/podgrouper.md#10", Severity.WARNING
@@ -51,16 +51,16 @@ RULES = (_SPELLING, PLACE, _VALUE, _REFUSED)
 """Rules of keys."""
 
 FORMS = {"labels": "a label", "annotations": "an annotation"}
-"""The fields of metadata that have keys, and how messages call one of each."""
+"""The fields of metadata with keys, and the noun for one key in messages."""
 
 _LONGEST = 100
-"""Characters of a key beyond which nobody meant a known one."""
+"""The largest number of characters of a key that is compared with known keys."""
 
 _OWN = ("grove.io", "scheduling.grove.io", "kai.scheduler", "runai", "run.ai", "scheduling.run.ai")
-"""Domains whose keys only these projects make: the name of another one's key there is a mix-up."""
+"""Domains that only these projects use. A name of another project's key in such a domain is a mistake."""
 _SHORT_DOMAIN = 6
 _SHORT_NAME = 8
-"""Letters of a name in which only one may be wrong, and with which a longer one may begin."""
+"""The length of a name up to which only one letter may differ. A shorter name is not completed to a key."""
 
 
 class Part(Record):
@@ -68,19 +68,19 @@ class Part(Record):
 
     kind: tuple[str, str]
     path: tuple[str, ...]
-    """The steps to it; `*` is every entry of a list or a mapping."""
+    """The steps to it. The step `*` matches every entry of a list or a mapping."""
 
     title: str
     """The part's name in messages and pages."""
 
     takes_any: bool = False
-    """True if others copy keys there, so that none is in the wrong place."""
+    """True if other components copy keys here, so that no key is in the wrong place."""
 
     has_webhook: bool = False
-    """True if a webhook judges the values of the keys there that are `is_refused`."""
+    """True if a webhook checks the values of keys that are `is_refused`."""
 
     told_elsewhere: tuple[str, ...] = ()
-    """Prefixes of annotations of which another rule says that they are not read there."""
+    """Prefixes of annotations that another rule reports in this place."""
 
 
 class Releases(Record):
@@ -89,7 +89,7 @@ class Releases(Record):
     words: str
     read: Callable[[Revision], bool]
     otherwise: str = ""
-    """The consequence in all other releases."""
+    """The effect in all other releases."""
 
 
 class Key(Record):
@@ -100,46 +100,46 @@ class Key(Record):
     labels: tuple[Part, ...] = ()
     annotations: tuple[Part, ...] = ()
     values: tuple[str, ...] = ()
-    """The values that count; empty: any."""
+    """The values that have an effect, or none for any value."""
 
     any_case: bool = False
     """True if the case of a value's letters does not matter."""
 
     otherwise: str = ""
-    """The consequence of any other value."""
+    """The effect of any other value."""
 
     is_refused: bool = False
-    """True if a webhook, where the part has one, refuses another value."""
+    """True if a webhook refuses any other value. Not every part has a webhook."""
 
     releases: Releases | None = None
-    """The releases that read it; None: all."""
+    """The releases that read it, or None for all."""
 
     annotation_releases: Releases | None = None
-    """The releases that read it as an annotation, where others read it as a label alone."""
+    """The releases that read it as an annotation, if other releases read it only as a label."""
 
     is_written: bool = False
-    """True if an operator or KAI writes it itself: where it stands is not judged."""
+    """True if an operator or KAI writes it. Its place is then not checked."""
 
     elsewhere: str = ""
-    """Where it is read of workloads that have no parts here, in words."""
+    """The places, in words, in which it is read in workloads that have no parts here."""
 
     instead: Mapping[Part, str] = {}
-    """For a part in which it is not read, what is read there."""
+    """The key that is read instead, for each part that does not read this one."""
 
     successor: str = ""
-    """The key that has taken its place in every release that is still met."""
+    """The key that has replaced it in every release in use."""
 
     inventions: tuple[str, ...] = ()
-    """Keys that look like those of the reader and never were any, and that people write in its place."""
+    """Keys that look like the reader's own but never existed. Users write them instead of this key."""
 
     since: int = 0
-    """The first minor release of KAI that reads it of workloads that KAI groups itself; 0: all that are known."""
+    """The first minor release of KAI that reads it in workloads that KAI groups itself, or 0 for all known releases."""
 
     since_of: Mapping[Part, int] = {}
-    """The same of parts where it is read later than elsewhere."""
+    """The same for parts in which it is read later."""
 
     only_beside: Mapping[Part, tuple[str, ...]] = {}
-    """Of parts where it is read beside one of other keys alone: these."""
+    """The other keys of which a part needs one before it reads this key."""
 
 
 class KeyTable:
@@ -397,10 +397,10 @@ _SET = Part(POD_CLIQUE_SET.key, ("metadata",), "a PodCliqueSet")
 _CLIQUE = Part(POD_CLIQUE_SET.key, ("spec", "template", "cliques", "*"), "cliques")
 _GROUP = Part(POD_CLIQUE_SET.key, ("spec", "template", "podCliqueScalingGroups", "*"), "scaling groups")
 _MOVED = ("grove.io/", "scheduling.grove.io/")
-"""Annotations of a graph that begin so, `dynamo-annotation-lost` reports."""
+"""Prefixes of annotations of a graph that `dynamo-annotation-lost` reports."""
 
 GRAPH = Part(DYNAMO_GRAPH.key, ("metadata",), "a DynamoGraphDeployment", has_webhook=True, told_elsewhere=_MOVED)
-"""A graph itself; its operator reads keys of its own there."""
+"""A graph itself. Its operator reads its own keys there."""
 _GRAPH_SET = Part(DYNAMO_GRAPH.key, ("spec",), "the spec of a DynamoGraphDeployment")
 _COMPONENT = Part(DYNAMO_GRAPH.key, ("spec", "components", "*", "podTemplate", "metadata"), _COMPONENT_TITLE)
 _SERVICE = Part(DYNAMO_GRAPH.key, ("spec", "services", "*"), _COMPONENT_TITLE)
@@ -411,7 +411,7 @@ _PODGROUP = Part(PODGROUP.key, ("metadata",), "a PodGroup", takes_any=True)
 PARTS = (
     _SET, _CLIQUE, _GROUP, GRAPH, _GRAPH_SET, _COMPONENT, _SERVICE, _SERVICE_POD, _QUEUE, _PODGROUP,
 )  # fmt: skip
-"""All parts in which keys are looked at."""
+"""All parts in which keys are checked."""
 
 _SETS = (_SET, _GRAPH_SET)
 """The parts that become the metadata of a PodCliqueSet."""

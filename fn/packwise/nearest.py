@@ -34,7 +34,7 @@ class Traits(Record):
 
 
 UNREADABLE = Traits(settings=True, topology=True)
-"""The traits of a configuration that cannot be read: nobody knows which parts it has."""
+"""The traits of an unreadable configuration. It may have any part."""
 
 
 def nearest_folder(path: str, is_wanted: Callable[[str], bool], top: str = "") -> str | None:

@@ -50,7 +50,7 @@ class Bounds(Record):
 
 
 MNNVL_CLAIM = "mnnvl-claim"
-"""The resource claim that an operator gives a pod for automatic MNNVL: a node has one channel to claim."""
+"""The resource claim that an operator adds to a pod for automatic MNNVL. A node has one channel to claim."""
 
 
 class PodSet(Record):
@@ -97,11 +97,11 @@ class Grouper(Enum):
     OPERATOR = auto()
     """The operator of the workload."""
     SCHEDULER = auto()
-    """The scheduler, of the operator's PodGang."""
+    """The scheduler, from the operator's PodGang."""
     SERVICE = auto()
-    """The service that submits the workload; there is no PodGang."""
+    """The service that submits the workload, without a PodGang."""
     OWNER = auto()
-    """The scheduler, of the object that owns the pods; there is no PodGang, and nobody else may write the group."""
+    """The scheduler, from the owner of the pods, without a PodGang. No other component may write the group."""
 
 
 class GangOwner(Record):
@@ -276,7 +276,7 @@ class GangPod(Record):
 
 
 Node = Gang | NodeTopology | Queue | GangPod
-"""The nodes of the model for each of which a scheduler writes an object."""
+"""The parts of the model for which a scheduler writes objects."""
 
 
 class Schedulers(Record):
@@ -400,7 +400,7 @@ class QueuedPods(Record):
 
 
 MAX_GANGS = 200_000
-"""The largest number of gangs and entries of gangs in a run, unless the settings name one. They take 550 MiB."""
+"""The default for the largest number of gangs and entries of gangs in a run. They need 550 MiB."""
 
 LIMIT = Rule(
     "gang-limit",
@@ -408,10 +408,10 @@ LIMIT = Rule(
     "spec/packwise.md#5.2",
 )
 RULES = (LIMIT,)
-"""Rules of how much is rendered."""
+"""Rules of the size of a render."""
 
 _ENTRY = 1024
-"""So many characters that an object copies from its workload count as a further entry."""
+"""The number of characters that count as a further entry if an object copies them from its workload."""
 
 
 def excess(entries: str, before: int, most: int) -> str:

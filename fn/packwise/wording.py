@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 MOST_COMPARED = 64
-"""Among more names than these the nearest one is not looked for."""
+"""The largest number of names among which the nearest one is searched."""
 
 _LISTED_FIRST = 3
 
 MOST_LISTED = 100
-"""The largest number of names that a message lists; of others it says how many they are."""
+"""The largest number of names that a message lists. It counts the others."""
 
 _MANY = 12
 _FEW = 3
 _LEAST = 0.6
-"""The least likeness of two names, as difflib counts it."""
+"""The least similarity of two names, as difflib counts it."""
 _LONGEST = 100
 _MOST_APART = 2
 _SHORT = 5
-"""Characters of a name that a message shows, and beyond which it has no nearest one."""
+"""The length of a name up to which only one letter may differ. A shorter name is not completed."""
 
 
 def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:

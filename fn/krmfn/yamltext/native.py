@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["READER", "VERSION", "Tree", "is_installed", "write"]
 
 VERSION = 5
-"""The number that the core and this module share; each change of what a function takes or answers is another."""
+"""The version of the interface between the core and this module. It changes with the arguments or the result of a
+function.
+"""
 
 
 def _return_none(*_: object) -> None:
@@ -37,7 +39,7 @@ if not TYPE_CHECKING:
             from krmfn_native import Tree, write
 
 is_installed = Tree is not None
-"""True if the core reads; False if libyaml's events do, through PyYAML."""
+"""True if the core reads YAML, False if libyaml reads it through PyYAML."""
 
 READER = "krmfn-native" if is_installed else "libyaml, through PyYAML"
-"""The reader, as users are told."""
+"""The name of the reader for users."""

@@ -121,7 +121,7 @@ def _translate(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
 # document are errors here; integers beyond 64 bits are floats in both.
 
 MAX_NODES = 1_000_000
-"""The largest number of nodes in a document with aliases once each alias is written out."""
+"""The largest number of nodes in a document with aliases, after each alias is expanded."""
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -354,7 +354,7 @@ class _Index:
     entries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     names: dict[str, int] = field(default_factory=dict[str, int])
     merge: int = -1
-    """The place of the first key `<<`; -1 where there is none."""
+    """The index of the first key `<<`, or -1."""
 
 
 @dataclass(frozen=True, slots=True)

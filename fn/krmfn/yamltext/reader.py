@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # a line at each of them; editors, and so the places in error messages, at LF only.
 
 BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")
-"""The characters that end a line; CR LF is one end."""
+"""The characters that end a line. CR LF is one end."""
 
 
 # A class of characters with this mark takes three times as long to compile.
@@ -76,13 +76,13 @@ def _odd() -> re.Pattern[str]:
 
 
 MAX_NODES = 5_000_000
-"""The largest number of mappings, lists and scalars in a text, keys too. That many take about 1 GiB."""
+"""The largest number of mappings, lists and scalars in a text, including keys. They need about 1 GiB."""
 
 MAX_DEPTH = 500
-"""The largest depth of mappings and lists in a document; more is an error."""
+"""The largest depth of mappings and lists in a document. A deeper document is an error."""
 
 _LEAST = 1
-"""Characters that a node takes at least, with the mark before it."""
+"""The least number of characters of a node, including the mark before it."""
 _SPACE = r"[ \t\r\n]+"
 _QUOTED = r'"(?:[^"\\]|\\.)*+"?'
 
@@ -173,38 +173,38 @@ class YamlNode(Record):
     """A node on a path, and the data about the entries before the next one on that path."""
 
     number: int
-    """Its place among all nodes, in the order of the text."""
+    """Index among all nodes, in the order of the text."""
     kind: str
-    """mapping, list, scalar or alias."""
+    """One of mapping, list, scalar and alias."""
     style: str
-    """Of a scalar its mark (`"`, `'`, `|`, `>`; "" for none), of a mapping or list block or flow."""
+    """The mark of a scalar (`"`, `'`, `|`, `>`, or "" for none), or block or flow for a mapping or list."""
     value: str
-    """The text of a scalar, the name of an alias."""
+    """The text of a scalar, or the name of an alias."""
     anchor: str | None
     tag: str | None
     start: int
-    """Where its anchor or tag starts, or it itself."""
+    """Start offset, including an anchor or tag."""
     end: int
-    """The offset after its last character, without the break behind it; -1 where the text breaks off within it."""
+    """Offset after the last character, without the following break. It is -1 if the text ends within the node."""
     mark_end: int
-    """Of a scalar, the end that the parser tells; of a mapping or list, where its end starts."""
+    """For a scalar, the end that the parser reports. For a mapping or list, the start of its end."""
     in_flow: int
-    """1 within a flow collection."""
+    """1 within a flow collection, otherwise 0."""
     key_start: int
     key_end: int
-    """Where the key stands that holds it; -1 where none does."""
+    """End offset of the key that holds the node, or -1."""
     first: int
-    """Start of its first key or item; -1 where it has none."""
+    """Start offset of its first key or item, or -1."""
     previous_end: int
-    """End of the entry before the next one on the path; of the last entry where there is none on it."""
+    """End offset of the entry before the next one on the path, or of the last entry if the path ends here."""
     last_key: str | None
-    """The style of that entry's key; None where there is no such entry, and in a list."""
+    """The style of that entry's key, or None for a list or a missing entry."""
     merges: int
-    """1 where a key `<<` stands among these entries."""
+    """1 if one of these entries has the key `<<`, otherwise 0."""
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     """The number of these entries."""
     next_start: int
-    """Start of the key or item behind it in its parent; -1 where there is none."""
+    """Start offset of the next key or item in its parent, or -1."""
 
     @property
     def is_flow(self) -> bool:
@@ -268,7 +268,9 @@ def _may_be_cut_short(text: str, tree: Tree) -> bool:
 
 
 SHORT = 1 << 14
-"""Characters of a text whose nodes are kept with those of many others: they take some five times as many bytes."""
+"""The number of characters up to which the nodes of a text are kept in a cache with other texts. Nodes need about five
+times as many bytes.
+"""
 # A list is written when all of it has been judged: the items beyond these are read once more then, a fifth of the time
 # of 10,000 workloads. Their nodes take 12 KiB each, and 100 KiB as objects of Python.
 MOST_KEPT = 16384 if native.is_installed else 1024

@@ -34,7 +34,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _MOST_QUOTED = 2048
 _LONGEST_QUOTED = 256
 AFTER_MARK: dict[str, str] = {}
-"""The answers of `after_mark`: strings only, since 1, 1.0 and true are one key."""
+"""Cached results of `after_mark`. The keys are strings only, because 1, 1.0 and true are one key of a dict."""
 
 
 def scalar(value: Scalar) -> str:

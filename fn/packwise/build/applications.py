@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 GROUP = "argoproj.io"
 _SUFFIXES = (".yaml", ".yml", ".json")
 _HERE = frozenset({"", "in-cluster", "https://kubernetes.default.svc"})
-"""Destinations that are the cluster of Argo CD itself."""
+"""Destinations that mean the cluster in which Argo CD runs."""
 
 _EXPLICIT = ("helm", "kustomize", "directory", "plugin")
-"""Sections of a source that say what it is."""
+"""Sections of a source that name its type."""
 
 _SKIP = b"+argocd:skip-file-rendering"
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Parameters = dict[str, Value]
     Evaluate = Callable[[Sequence[str], Sequence[Parameters]], list[list[str]]]
-    """Go templates by what Helm evaluates: each text with each mapping of parameters. Raises SourceError."""
+    """Evaluate Go templates with Helm: each text with each mapping of parameters. Raises SourceError."""
 
 _MOST_APPLICATIONS = 2000
 _KNOWN = frozenset({"list", "git", "matrix", "template", "selector"})

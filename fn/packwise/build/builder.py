@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from packwise.build.tree import FileTree
 
     Store = Callable[[str, bytes | None], bytes | None]
-    """A cache: the value of a key, or None; with a value, it is kept."""
+    """A cache. It returns the value of a key or None, and stores the value if one is passed."""
 
 
 class Built(Record):

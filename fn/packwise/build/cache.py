@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 _LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-core", "pyyaml")
-"""Those that a render or its findings can depend on."""
+"""Libraries that can change a render or its findings."""
 
 
 class Build(Record):
@@ -77,10 +77,10 @@ _HEAD = b"packwise-cache-1 "
 _LENGTH = len(_HEAD) + 64 + 1
 
 LARGEST = 64 * 1024 * 1024
-"""Bytes of the largest entry that is read or written: what a hostile one can fill the memory with."""
+"""Bytes of the largest entry that is read or written. The limit protects the memory from a hostile entry."""
 
 NAME = re.compile(r"[0-9a-f]{64}")
-"""Names of entries; nothing else in a cache is read or removed."""
+"""Names of entries. Other files in a cache are never read or removed."""
 
 
 def name_of(key: str) -> str:
@@ -151,20 +151,20 @@ def _sum(entries: list[StoredEntry]) -> Contents:
 # folder may be anybody's.
 
 DEFAULT_SIZE = 2 * 1024**3
-"""Bytes of a folder's entries at most, once a run is over: several fleets of 2,000 clusters."""
+"""The largest number of bytes of a folder's entries after a run. Several fleets of 2,000 clusters fit into it."""
 
 _PART = "part-"
 """Beginning of the names of files that are being written."""
 
 _OLD_PART = 3600.0
-"""Seconds after which such a file belongs to a run that was killed."""
+"""Seconds after which such a file was left by a killed run."""
 
 _SAME_USE = 3600.0
-"""Seconds within which a second use of an entry is not written down: most runs write nothing at all then."""
+"""Seconds within which a second use of an entry is not recorded, so that most runs write nothing."""
 
 _TAG = "CACHEDIR.TAG"
 _TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: backups may leave it out.\n"
-"""Tells programs that make backups what the folder is. Source: bford.info/cachedir."""
+"""Marks the folder as a cache for backup programs. Source: bford.info/cachedir."""
 
 
 class Folder:
@@ -281,7 +281,9 @@ class Store(Protocol):
     """The folder or URL, for messages."""
 
     is_near: bool
-    """True if entries take next to no time, so that a run can look at all; a bucket has rules that keep it small."""
+    """True if entries are quick to list, so that a run can check all of them. A bucket uses its own rules to stay
+    small.
+    """
 
     def read(self, name: str) -> bytes | None:
         """Return at most LARGEST + 1 bytes of the entry of that name, or None."""
@@ -406,7 +408,7 @@ def open_store(place: str) -> Store:
 # it.
 
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
-"""Where fsspec's libraries put the time at which an object was written."""
+"""Keys in which the libraries of fsspec report when an object was written."""
 
 
 class ObjectStore:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-"""System calls, of the same numbers on all processors that Python runs on."""
+"""Numbers of Landlock's system calls. They are the same on all processors that Python supports."""
 
 _VERSION = 1
 _PATH_BENEATH = 1
@@ -39,19 +39,19 @@ _NO_NEW_PRIVILEGES = 38
 
 _EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _HANDLED = {1: 13, 2: 14, 3: 15, 5: 16}
-"""Number of rights to files that Landlock knows, by the version from which it does."""
+"""The number of file rights that Landlock supports, by its version."""
 
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 _BIND_AND_CONNECT = 0b11
 _SOCKETS_AND_SIGNALS = 0b11
 
 _LIBRARIES = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/nix/store", "/gnu/store")
-"""Where programs have their libraries: no file of a user is there."""
+"""Folders with the libraries of programs. They contain no files of users."""
 
 _LIBRARY_CACHE = "/etc/ld.so.cache"
 
 _SIZE_OF_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
-"""A file that Go's runtime reads at its start."""
+"""A file that the runtime of Go reads at its start."""
 
 _NOWHERE = "http://127.0.0.1:9"
 
@@ -67,7 +67,7 @@ class Bounds(Record):
 
 BOUNDS = Bounds()
 _MOST_COMPLAINT = 1 << 20
-"""Bytes of what a program says on stderr that are kept."""
+"""The largest number of stderr bytes that are kept from a program."""
 
 
 class Confinement(Record):
@@ -184,7 +184,7 @@ _OUT_OF_MEMORY = (
     "cannot map pages in arena",
     "SIGABRT: abort",
 )
-"""Texts of Go's runtime if the system gives no more memory."""
+"""Texts of Go's runtime if it cannot allocate memory."""
 
 
 class _Files(Record):

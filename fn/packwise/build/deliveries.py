@@ -309,7 +309,7 @@ def _sole_owner(kind: str, folder: str, file: str) -> Owner:
 
 
 _LACKING = re.compile(r"nil pointer evaluating|required|expected (string|map|slice|list)|index of untyped nil")
-"""Texts of Helm about a template that gets too few values."""
+"""Texts of Helm if a value that a template needs is missing."""
 
 
 def _without_blame(outcome: Unbuilt) -> Unbuilt:

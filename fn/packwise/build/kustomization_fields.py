@@ -39,13 +39,13 @@ class LeafShape(Enum):
     BASE = auto()
     """A file of objects, or the folder of a kustomization."""
     MERGE = auto()
-    """A file with a patch, or the patch itself over several lines."""
+    """A file with a patch, or an inline patch with several lines."""
     DATA = auto()
-    """A file that becomes data byte for byte, after its key and "=" or alone."""
+    """A file whose bytes become data, alone or after its key and "="."""
     PLUGIN = auto()
-    """A file or folder of plugins' configurations, or one itself over several lines."""
+    """A file or folder with configurations of plugins, or an inline configuration with several lines."""
     HELM = auto()
-    """A field that needs Helm, whatever it holds."""
+    """A field that needs Helm, whatever its value is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ KUSTOMIZATION = FieldsShape(
         **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), LeafShape.HELM),
     }
 )
-"""Fields of a kustomization. Every field of types.Kustomization is here."""
+"""Fields of a kustomization, with every field of types.Kustomization."""
 
 _TARGETS_OF_VALUES = ListShape(FieldsShape({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
 _WITH_FIELDS = {"fieldSpecs": _FIELD_SPECS}
@@ -184,7 +184,7 @@ _OWN: dict[str, dict[str, Shape]] = {
     "ValueAddTransformer": {"value": TEXT, "targets": _TARGETS_OF_VALUES, "targetFilePath": FILE},
 }
 OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()}
-"""Fields of the configuration of each of kustomize's own plugins, by its kind; Helm's is not among them."""
+"""Fields of the configuration of each of kustomize's own plugins except Helm's, by its kind."""
 
 
 def near(name: str, known: Collection[str]) -> str:
@@ -212,6 +212,6 @@ HELM_CHART = FieldsShape(
         "apiVersions": _TEXTS,
     }
 )
-"""Fields of an entry of helmCharts but for `valuesInline`, which holds any values."""
+"""Fields of an entry of helmCharts, except `valuesInline`, which can hold any values."""
 
 HELM_GLOBALS = FieldsShape(_texts("chartHome", "configHome"))

@@ -44,27 +44,27 @@ if TYPE_CHECKING:
     from packwise.build.tree import FileTree
 
 _MOST_BASES = 100
-"""Most kustomizations that may build on each other, and most folders that an entry of plugins may lead through."""
+"""The largest number of kustomizations in a chain, and of folders below an entry of plugins."""
 
 _MOST_REPEATED = 4000
-"""Most files that a build may read once more: kustomize builds a base anew for each that names it."""
+"""The largest number of files that a build may read again, because kustomize builds a base for each reference to it."""
 
 _MOST_NAMED = 12
-"""Most folders of a chain that are named."""
+"""The largest number of folders of a chain that a message lists."""
 
 _LONGEST_KEY = 1000
-"""Characters of a key as it is written out: kustomize's reader takes no longer ones."""
+"""The largest number of characters in a plain key that kustomize's reader accepts."""
 
 _REMOTE = re.compile(r"://|^[^/]*[@:]|^(www\.)?github\.com(/|$)", re.IGNORECASE)
-"""Entries that kustomize fetches, or may take for such where a file of that name is there."""
+"""Entries that kustomize downloads, or may download even if a file has that name."""
 
 _ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""Characters that a YAML reader does not take as they are, or folds."""
+"""Characters that a YAML reader refuses or folds unless they are escaped."""
 
 _HELM = "needs Helm, which does not run here"
 
 FETCHES = "packwise fetches nothing"
-"""Part of each problem of what is not in the repository."""
+"""Part of each problem about files outside the repository."""
 
 _CHART_HOME = "charts"
 

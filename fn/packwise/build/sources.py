@@ -307,7 +307,7 @@ _ANY, _ANY_OF_A_STEP = re.compile(".", re.DOTALL), re.compile("[^/]")
 _RUNS = ("**/", "**", "*")
 
 _MOST_ALTERNATIVES = 100
-"""Globs that the braces of one may stand for."""
+"""The largest number of globs that the braces of one glob may expand to."""
 
 
 def matches(glob: str, path: str, *, crosses: bool = False) -> bool:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
-"""The label or annotation that keeps an object from being changed, by the value "disabled"."""
+"""The label or annotation that disables substitution in an object if its value is "disabled"."""
 
 _NAME = re.compile(r"_*[A-Za-z][_A-Za-z0-9]*|_+")
 _STARTS = re.compile(r"\$\$\{|\$\{")
 _MOST_DEPTH = 20
 _MOST_WILDCARDS = 100
 MAX_SUBSTITUTED = 10_000_000
-"""Characters of a text with its variables: few characters may stand for many."""
+"""The largest number of characters of a text after substitution. A few characters can expand to many."""
 
 
 class SubstitutionError(ValueError):

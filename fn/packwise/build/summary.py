@@ -31,7 +31,7 @@ ASSUMED = Rule(
     Severity.INFO,
 )
 RULES = (FAILED, NOT_BUILT, ASSUMED)
-"""Rules of sources that are built."""
+"""Rules of built sources."""
 
 
 def results_of(delivered: Delivered, shown: Callable[[str], str], *, requires: bool) -> list[Result]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 SAYING = LANDMARKS | {GITIGNORE, KPTFILE}
-"""Names of files that say what others are, hidden ones too."""
+"""Names of files that describe other files, including hidden ones."""
 
 
 class FileTree(Protocol):
@@ -127,10 +127,10 @@ def _folders_of(path: str) -> list[str]:
 
 
 _KEPT = 512
-"""Number of texts that are kept with what they say."""
+"""The number of texts whose parsed result is cached."""
 
 _LONGEST = 20_000
-"""Characters of a text that is kept."""
+"""The largest number of characters of a cached text."""
 
 
 def mapping_at(tree: FileTree, path: str) -> Mapping[str, Value]:
@@ -209,16 +209,16 @@ def _documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError
 # The files of a repository: a folder on disk, or a commit beside it.
 
 _BYTES_KEPT = 4 << 20
-"""Bytes of contents that are kept: those of shared bases, which every package reads."""
+"""Bytes of cached file contents. The cache is for shared bases, which every package reads."""
 
 _PIECE = 16 << 10
-"""Bytes that are read at once: nearly every file is smaller, and larger pieces take longer to make."""
+"""Bytes of one read. Nearly every file is smaller, and larger buffers take longer to allocate."""
 
 _SIZE = 32
 """Bytes of a digest."""
 
 _LOOKED_UP = 20_000
-"""Paths of which it is kept what stands there."""
+"""The number of paths whose type is cached."""
 
 
 def _content(path: str) -> bytes:

@@ -132,7 +132,7 @@ def _property(text: str) -> str:
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 _NOWHERE = "."
-"""The path of a finding about the whole input, or about stdin: GitLab wants one."""
+"""The path of a finding about the whole input or stdin. GitLab requires a path."""
 
 
 def as_gitlab(checked: Checked) -> str:
@@ -157,7 +157,7 @@ def _violation(result: Result, fingerprint: str) -> dict[str, Any]:
 
 
 _SUITE = "packwise"
-"""The suite of findings about the whole input, or about stdin."""
+"""The suite of findings about the whole input or stdin."""
 
 
 def as_junit(checked: Checked) -> str:
@@ -326,4 +326,4 @@ PRINTERS: Mapping[Format, Callable[[Checked], str]] = {
     "junit": as_junit,
     "markdown": as_markdown,
 }
-"""The formats for programs; the text for people is in `packwise.output.findings_text`."""
+"""The formats for programs. `packwise.output.findings_text` formats findings for people."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
-"""Rules about what only workloads ask for: where there is none, they report nothing."""
+"""Rules that concern only workloads. They report nothing if the input has no workload."""
 
 _NAMES = frozenset(kind.name for kind in WORKLOADS)
 

@@ -38,7 +38,7 @@ NODES = (
     "output of `kubectl get nodes,pods -A -o json` (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
     "files; repeatable. Files of topograph (instances, topology.conf, topology.yaml) label the nodes"
 )
-"""Files of a cluster's nodes, as the help describes them."""
+"""Description of the files with a cluster's nodes in the help."""
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:

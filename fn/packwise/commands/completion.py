@@ -41,7 +41,7 @@ def _read(parsed: argparse.Namespace) -> Completion:
 
 
 _PATHS = frozenset({"PATH", "A", "B", "OBJECT|FILE:LINE", "FILE", "DIR", "PATH|git:COMMIT"})
-"""The words of the help for a file or a folder."""
+"""Words in the help that mean a file or a folder."""
 
 
 def completion(command: Completion) -> int:

@@ -127,11 +127,11 @@ _QUESTIONS: tuple[tuple[str, str], ...] = (
     ),
     ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
 )
-"""The questions on a terminal, and the option that says the same."""
+"""The questions on a terminal, each with its option."""
 
 
 _NONE = ("none", "no")
-"""Answers of whoever runs no Grove."""
+"""Answers that mean that Grove is not used."""
 
 
 def _answer(question: str) -> str:

@@ -38,11 +38,11 @@ _DIFF = "### What changes for the scheduler"
 _PLACE = "### Where the scheduler places it"
 
 _LONGEST = 400
-"""Characters of the paths that a marker names."""
+"""The largest number of path characters in a marker."""
 
 
 _Answer = tuple[CommentPart, int, tuple[str, ...]]
-"""One command's part of the comment, its exit code, and its lines for stderr."""
+"""One command's part of the comment, its exit code and its lines for stderr."""
 
 
 def comment(command: Comment, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001

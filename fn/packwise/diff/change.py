@@ -29,7 +29,7 @@ class NamedEntry(Record):
 
 
 Steps: TypeAlias = "tuple[str | int | NamedEntry, ...]"
-"""A field path in which entries of a list may be told by name."""
+"""A field path that can identify an entry of a list by its name."""
 
 
 class FieldChange(Record):
@@ -126,7 +126,9 @@ def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
 
 
 _METADATA = ("name", "namespace", "labels", "annotations")
-"""The rest of `metadata` (uid, resourceVersion, managedFields, ownerReferences, finalizers, …) is the server's."""
+"""The compared fields of `metadata`. The API server sets all others (uid, resourceVersion, managedFields,
+ownerReferences, finalizers, …).
+"""
 
 _TOOLS = (
     "packwise.dev/",
@@ -135,7 +137,7 @@ _TOOLS = (
     "kustomize.toolkit.fluxcd.io/",
     "meta.helm.sh/",
 )
-"""Labels and annotations by which tools remember what is theirs; no scheduler reads them."""
+"""Prefixes of labels and annotations in which tools record their own state. No scheduler reads them."""
 
 _CLOCK_LABELS = (EPOCH, GENERATION)
 _EPOCH_LABELS = (EPOCH, GENERATION, REPLICA, ROLE)
@@ -305,7 +307,7 @@ def _with_filled(entry: Value, by_name: Mapping[str, Mapping[str, Value]], field
 
 
 ORDER = tuple(dict.fromkeys([kind.word for kind in KINDS if kind.compared]))
-"""The compared kinds in the order in which a reader needs them: what others refer to comes first."""
+"""The compared kinds in the order of the output. Kinds that others refer to come first."""
 
 _WORDS = {kind.key: kind.word for kind in KINDS}
 
@@ -319,7 +321,7 @@ class Action(StrEnum):
     DELETE = "delete"
     CHANGE = "change"
     RECREATE = "recreate"
-    """Delete and create: the API server lets no one change the object in place."""
+    """Delete and create. The API server does not allow a change of the object in place."""
 
 
 class ObjectChange(Record):

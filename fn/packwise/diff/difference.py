@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from packwise.select.selection import Package
 
 MAX_DEPTH = 100
-"""The deepest nesting of mappings and lists in a compared object; Kubernetes' own objects stay below 20."""
+"""The largest depth of mappings and lists in a compared object. Kubernetes' own objects have less than 20."""
 
 _MANAGED_BY = ("app.kubernetes.io/managed-by", "grove-operator")
 _SERVER = ("uid", "resourceVersion", "managedFields")
 _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
-"""Kinds that users write too: an export of these alone is input like any other."""
+"""Kinds that users also write. An export with only these kinds is a normal input."""
 
 
 class State(Record):
@@ -518,7 +518,8 @@ def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
 
 
 _Pods = tuple[str, str, str, str, frozenset[str]]
-"""Group, kind, namespace and workload of a gang, and its sets of pods: they have the same names in all releases."""
+"""Group, kind, namespace and workload of a gang, and the names of its sets of pods, which are the same in all releases.
+"""
 
 
 def rekey(

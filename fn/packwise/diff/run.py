@@ -314,7 +314,7 @@ def _actions(changes: Sequence[ObjectChange]) -> str:
 
 
 _MARKDOWN_SIGNS = {"±": "!"}
-"""The sign by which GitHub colours a line, where it is another one."""
+"""Signs that GitHub colours a line by, if they differ from packwise's own."""
 
 
 def as_markdown(compared: Comparison) -> str:

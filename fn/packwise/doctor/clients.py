@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     """The objects of files, by path."""
 
 CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
-"""Names of the files by which clients run functions."""
+"""Names of files in which clients configure functions."""
 
 
 class Client(Record):
@@ -110,7 +110,7 @@ def cluster_view(package: Package) -> ClusterView:
 
 
 PIPELINE_FILES = (".gitlab-ci.yml", ".pre-commit-config.yaml")
-"""Names of files at the top of a repository by which pipelines run packwise."""
+"""Names of files at the top of a repository in which pipelines run packwise."""
 
 PIPELINE_FOLDER = ".github/workflows"
 

@@ -54,7 +54,7 @@ _RULES = {
     "packwise.dev/constraints": "spec/designs.md#3",
     "packwise.dev/unreleased": "spec/kubernetes-gangs.md#13",
 }
-"""The rules of packwise's own annotations."""
+"""The sources of packwise's own annotations."""
 
 _GITOPS = "spec/gitops.md"
 _KEPT = "spec/clients.md#5.3"
@@ -564,7 +564,7 @@ def _object_of(ref: ResourceRef) -> Mapping[str, Value]:
 
 
 _Members = dict[tuple[str, str | None], list[Emitted]]
-"""The pods that are rendered, by gang and set."""
+"""The rendered pods, by gang and set."""
 
 
 def _pods(placements: Iterable[Placement], emitted: Iterable[Emitted]) -> _Members:
@@ -601,7 +601,7 @@ def _name_of_nothing(plan: WorkloadPlan) -> str:
 
 
 _NEAR = 2
-"""Steps above a field of the line at which the field around it may be, of which a value is made as a whole."""
+"""The number of steps from the field of a line up to an enclosing field that is rendered as one value."""
 
 
 class ChosenObject(Record):

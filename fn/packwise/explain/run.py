@@ -62,7 +62,7 @@ _PLACE = re.compile(r"(?P<file>.+?):(?P<line>[1-9]\d{0,8})(?::\d+)?")
 _OBJECT = re.compile(r"[A-Za-z][\w.-]*/\S+")
 
 _WIDTH = 120
-"""Columns of what is not shown on a terminal."""
+"""Columns of output that is not shown on a terminal."""
 
 
 class _Target(Record):
@@ -178,10 +178,10 @@ class Explained(Record):
 
 
 _LONGEST = 300
-"""Characters of a value that are shown."""
+"""The largest number of characters of a value that are shown."""
 
 _NAMED = 3
-"""Gangs that are named of those that are alike."""
+"""The number of similar gangs that are named."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -466,7 +466,7 @@ def _text(value: Value) -> str:
 
 
 _DIFFERENT = {"topologyAwareScheduling": None}
-"""The value where configurations differ, if that is not an empty text."""
+"""The value of a key that differs between configurations. Without an entry here, it is an empty text."""
 
 
 def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:

@@ -21,17 +21,17 @@ class Stage(StrEnum):
     """The component that would refuse the object. Source: spec/packwise.md#3, `tags.stage`."""
 
     CONFIG = "config"
-    """The operator, at its start."""
+    """The operator, when it starts."""
     DECODE = "decode"
     """The typed decoder."""
     SCHEMA = "schema"
-    """The API server, by the schema of the resource."""
+    """The API server, with the schema of the resource."""
     WEBHOOK = "webhook"
     """The operator's webhook."""
     POD = "pod"
-    """The API server, each time that the operator creates a pod of the workload, which itself is taken."""
+    """The API server, when the operator creates a pod. The API server accepts the workload itself."""
     SCHEDULER = "scheduler"
-    """The scheduler, of the pods of a workload that was taken: in an event of theirs, or in its log."""
+    """The scheduler, in an event of the pods of an accepted workload or in its log."""
 
 
 class Rule(Record):
@@ -50,64 +50,66 @@ class Rule(Record):
 
 
 MAX_TEXT = 2000
-"""Characters of a text that a result shows: a name of a megabyte makes no message of a megabyte."""
+"""The largest number of characters that a result shows of a text. A long name does not make a long message."""
 
 
 class Effect(Enum):
     """The outcome for an object with a problem."""
 
     REFUSED = auto()
-    """It is not taken."""
+    """The object is refused."""
     UNKNOWN = auto()
-    """The field is one that nobody knows: it is dropped, or refused where the client asks for that."""
+    """The field is unknown. It is dropped, or refused if the client asks for that."""
     IGNORED = auto()
-    """It is taken, and the field has no effect, or not the one that its author wants."""
+    """The object is accepted, but the field has no effect or an unwanted one."""
     UNCHECKED = auto()
-    """A rule of its CRD cannot be evaluated here, so that nobody knows."""
+    """packwise cannot evaluate a rule of its CRD, so the result is unknown."""
 
 
 class Cause(Enum):
     """Why a value is refused, as far as another check depends on it."""
 
     VALUE = auto()
-    """The value is not one of those that are allowed."""
+    """The value is not one of the allowed values."""
     TYPE = auto()
-    """It has another type."""
+    """The value has another type."""
     REQUIRED = auto()
-    """It is absent."""
+    """The value is absent."""
     UNANSWERED = auto()
-    """A rule of the CRD fails on it: the rule expects a value of another shape."""
+    """A rule of the CRD fails, because it expects a value of another shape."""
 
 
 class Problem(Record):
     """One problem with the field at `path`. `message` is packwise's own text, starting with `must`."""
 
     path: FieldPath
-    """The true path in the value that was judged."""
+    """The path in the value as it was written."""
 
     message: str
-    """The fault, and what to do about it."""
+    """The problem, and how to fix it."""
 
     operator_message: str | None = None
-    """The exact text of the operator, API server or webhook that refuses it; None: it has none of its own."""
+    """The exact text of the operator, API server or webhook that refuses the object, or None."""
 
     stage: Stage | None = None
-    """Who refuses it. Without a stage nobody is known to use that text, and users do not see it."""
+    """The component that refuses the object. Without a stage, no component is known to use the text, and users do not
+    see it.
+    """
 
     effect: Effect = Effect.REFUSED
     """The outcome for the object."""
 
     cause: Cause = Cause.VALUE
-    """Why it is refused."""
+    """The reason for the refusal."""
 
     consequence: str = ""
-    """Who does what about it; "" where the message says enough."""
+    """The action of a component on the object, or "" if the message is sufficient."""
 
     proposed: Value = None
-    """The value that the field should have, where that is plain."""
+    """The value that the field should have, if it is certain."""
 
     at_key: bool = False
-    """True if the place of the problem is the field's name rather than its value."""
+    """True if the problem is the name of the field, not its value."""
 
     @property
     def brief(self) -> Problem:

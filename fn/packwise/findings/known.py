@@ -41,7 +41,7 @@ def _hash(result: Result) -> str:
 
 
 VERSION = 1
-"""Of the file's format."""
+"""The version of the file's format."""
 
 
 class Compared(Record):
@@ -93,7 +93,7 @@ def _fingerprint(entry: object) -> str | None:
 
 
 _ECHOES = {"workload-schema": "topology-domain-unknown"}
-"""Rules whose results echo, at the same place, those of another rule: it says why the value is none."""
+"""Rules whose results repeat the result of another rule at the same place. The other rule gives the reason."""
 
 _CAUSING = frozenset(_ECHOES.values())
 

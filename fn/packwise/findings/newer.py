@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Finding
 
 _UNSUPPORTED = ": Unsupported value: "
-"""Kubernetes' words about a value that is not in a list."""
+"""Kubernetes' text for a value that is not in a list."""
 
 
 def soften_lists(findings: Iterable[Finding], rules: Container[str] = ()) -> tuple[Finding, ...]:

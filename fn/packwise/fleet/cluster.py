@@ -27,16 +27,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 SECONDS_TO_CONNECT = 20.0
-"""Seconds that a scheduler has to answer."""
+"""Seconds to wait for an answer of a scheduler."""
 
 SECONDS_TO_LOOK = 2.0
-"""Seconds without an answer after which the cluster is looked at."""
+"""Seconds without an answer after which packwise checks the cluster."""
 
 SECONDS_WITHOUT_WORKERS = 300.0
-"""Seconds that a cluster may be without any worker: autoscalers and pulls of images take their time."""
+"""Seconds that a cluster may have no worker. Autoscalers and image downloads take time."""
 
 _LEAST_IN_FLIGHT = 64
-"""Tasks handed over at least: what an autoscaler sees waiting, it starts workers for."""
+"""The least number of submitted tasks. An autoscaler starts workers for waiting tasks."""
 
 
 _ADDRESS = re.compile(r"(?P<protocol>tcp|tls|wss?)://(?P<host>.+):\d{1,5}")
@@ -203,7 +203,9 @@ def _connect(scheduler: str) -> Any:
 
 
 _ONE_AT_A_TIME = Lock()
-"""A worker may have several threads; packwise gains nothing by them, and its libraries promise nothing."""
+"""A worker may have several threads, but packwise is not faster with them, and not all of its libraries are
+thread-safe.
+"""
 
 
 def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:

@@ -38,11 +38,11 @@ _ADVICE = (
 )
 _NO_FOLDER = "TMPDIR must name a folder that can be written, with room for what kustomize builds"
 _BOUNDS = Bounds(processor_seconds=120, seconds=120)
-"""A fleet builds many packages side by side."""
+"""Limits of one build. A fleet runs many builds at the same time."""
 
 _LOCAL = b"config.kubernetes.io/local-config"
 _KEPT = b"config.kubernetes.io/local-confih"
-"""In the place of the annotation for which a build drops objects: a function within the build sees them still."""
+"""Replaces the annotation by which a build drops objects, so that functions within the build still see them."""
 
 
 class KustomizeError(Exception):

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 FLEET_VERBS: tuple[FleetVerb, ...] = ("render", "check", "diff", "place")
-"""The verbs: each is done with every package of a fleet."""
+"""The commands that a fleet can run for every package."""
 
 
 FLEET_FORMATS: tuple[FleetFormat, ...] = ("text", "json", "markdown")
-"""The formats in which the summary of a fleet is printed."""
+"""The formats of a fleet's summary."""
 
 
 class Fleet(Record):

@@ -176,11 +176,11 @@ def prune(output: Path, name: str) -> list[Result]:
 
 
 _FORMAT = 1
-"""Of looks; another number is another look at the same folder."""
+"""The version of the format in which the state of a folder is stored."""
 
 _SECOND = 1_000_000_000
 _REST = 2 * _SECOND
-"""Nanoseconds after which a second change of a file gives it another time, on any file system."""
+"""Nanoseconds after which a second change of a file has a different time on any file system."""
 
 
 class Look(Record):
@@ -224,7 +224,7 @@ class Look(Record):
 
 
 ENTRY = Struct("=qqQIq")
-"""Of a file: when its content changed, in nanoseconds, its size, number and mode, and when anything of it changed."""
+"""The state of a file: time of the content in nanoseconds, size, inode number, mode, and time of any change."""
 
 _OF_CONTENT = Struct("=qqQI").size
 

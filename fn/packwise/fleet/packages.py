@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
-"""Words of which each configuration has one: most files have none, and need no closer look."""
+"""Every configuration contains one of these words. Most files have none and are not parsed."""
 
 _DEFINITION = (*_CONFIGURATION, b"Topology", b"Queue", b"CustomResourceDefinition", b"topology_keys", b"pools")
-"""Words of which each file has one that defines what workloads name."""
+"""Every file that defines objects for workloads contains one of these words."""
 
 _WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], QUEUE_NAME.encode())
-"""Words of which each workload has one, or the name of its scheduler."""
+"""Every workload contains one of these words, or the name of its scheduler."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)
-"""Parts of the text of a kustomization that lists plugins: a field's name without its "s", which kustomize also takes
-as another letter, or an escape.
+"""Text that every kustomization with plugins contains. It is the name of a field without its "s", because kustomize
+also accepts other letters there, or a backslash of an escape.
 """
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"

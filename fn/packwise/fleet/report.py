@@ -141,7 +141,7 @@ def finding_line(result: Result, *, is_coloured: bool = False) -> str:
 
 
 _MOST_GROUPS = 12
-"""Groups that fit one screen with two lines each, below the numbers."""
+"""The number of groups that fit on a screen below the totals, with two lines each."""
 
 _MOST_IN_TEXT = 3
 _COLOURS = {PackageStatus.FAILING: 31, PackageStatus.ADDED: 32, PackageStatus.REMOVED: 31, PackageStatus.CHANGED: 33}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", "PackageSide", "_Outline")
 
 MAX_TEXT = 512 << 20
-"""Bytes of a part of an answer: a cache is written by others too."""
+"""The largest number of bytes in a part of an answer. Other users can also write to a cache."""
 
 _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL)
 """A path below a folder in its shortest form."""
@@ -165,7 +165,7 @@ def _unpack(part: bytes) -> bytes:
 
 
 _FORMAT = 2
-"""Of answers; another number is another answer to the same request."""
+"""The version of the format of answers. An answer in another format is not used."""
 
 
 class BlobTree(FileTree, Protocol):

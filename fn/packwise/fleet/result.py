@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MOST_FINDINGS = 20
-"""Most findings of a package that are kept, errors first; all are counted."""
+"""The largest number of stored findings of a package, errors first. All findings are counted."""
 
 
 class PackageStatus(StrEnum):
@@ -29,9 +29,9 @@ class PackageStatus(StrEnum):
     ADDED = "added"
     CHANGED = "changed"
     IDLE = "nothing judged"
-    """It has no workload that was judged."""
+    """No workload of the package was checked."""
     PASSING = "passing"
-    """It was judged, and nothing was compared."""
+    """The package was checked, but not compared."""
     UNCHANGED = "unchanged"
 
 

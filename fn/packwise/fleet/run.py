@@ -351,7 +351,7 @@ class _Run:
 
 
 _IN_MEMORY = 1 << 20
-"""Bytes up to which there is no file: those of a thousand packages without findings."""
+"""The largest number of bytes that stay in memory without a file. A thousand packages without findings fit."""
 
 
 class Spool:

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 _KEPT = 64
-"""Number of files around packages whose definitions are kept."""
+"""The number of files outside packages whose definitions are cached."""
 
 
 class SideRead(Record):

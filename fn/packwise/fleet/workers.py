@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 OUT_OF_MEMORY = "it ran out of memory; run it with fewer processes, or where there is more memory"
-"""Why a task is lost that could not get the memory it asked for."""
+"""The reason for the loss of a task that could not allocate memory."""
 
 
 class Lost(Record):
@@ -81,7 +81,7 @@ class DaskCluster(Record):
 
 
 Workers = Processes | DaskCluster
-"""Where tasks run."""
+"""The place in which tasks run."""
 
 
 def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generator[tuple[int, R | Lost]]:
@@ -162,7 +162,7 @@ class _Here(Generic[T, R]):
 # the kernel kills one.
 
 _PATIENCE = 3.0
-"""Seconds that processes have to remove their temporary files when they must end."""
+"""Seconds that terminating processes have to remove their temporary files."""
 
 
 class _Raised(Record):

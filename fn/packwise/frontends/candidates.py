@@ -22,7 +22,7 @@ _OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
 _TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
 
 _WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
-"""One of these stands in the text of each workload that names a scheduler, or has a key of KAI's."""
+"""Every workload with a scheduler or a key of KAI contains one of these texts."""
 
 
 _QUEUED = "kueue.x-k8s.io/"
@@ -30,7 +30,8 @@ _QUEUED = "kueue.x-k8s.io/"
 
 
 _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
-"""The group whose jobs have replicas by type, and what the fields of these end with: without, no pod has a template."""
+"""The group of jobs with replicas by type, and the suffix of their fields. Without this suffix, no pod has a template.
+"""
 
 
 def candidates(index: Index) -> Iterator[KubeObject]:

@@ -36,7 +36,7 @@ class Recognition(Protocol):
     """The module that recognizes the documents of another tool."""
 
     KEYS: tuple[str, ...]
-    """Keys of which each document has one, at whatever depth."""
+    """Every document of the front end has one of these keys, at any depth."""
 
     def is_document(self, value: Value) -> bool:
         """True if a YAML document is one of the tool's."""

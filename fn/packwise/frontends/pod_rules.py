@@ -43,25 +43,25 @@ _NAMES = (
     "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice", "vpc.amazonaws.com/efa",
     "rdma/hca", "rdma/ib", "rdma/roce",
 )  # fmt: skip
-"""Names as the plugins' own documentation has them."""
+"""Resource names from the documentation of the device plugins."""
 
 _OTHER_PROCESSOR = r"[a-z]{1,2}pu"
-"""Another letter before `pu` is another kind of device: an LPU, a DPU, a pGPU."""
+"""Another letter before `pu` means another kind of device: an LPU, a DPU, a pGPU."""
 
 _FAMILIES = ("nvidia.com/mig-", "nvidia.com/gpu-")
-"""The prefixes of resources that a device plugin names by the profile of the device, or by its configuration."""
+"""Prefixes of resources that a device plugin names after the profile of the device, or by its configuration."""
 
 _MIG = r"mig-(\d+c\.)?\d+g\.\d+gb([.-][a-z]+)*"
-"""A slice by its profile, as in `mig-1g.10gb.me`. A configuration may give it another name."""
+"""A slice by its profile, such as `mig-1g.10gb.me`. A configuration can use another name."""
 
 _LIKE_MIG = r"mig[-._]?(?P<slices>\d)g?[-._]?(?P<memory>\d+)(g|gb|gi|gib|mb)?"
-"""The pattern of a name that was meant to be a profile."""
+"""The pattern of a name that was probably meant as a profile."""
 
 _LABEL_OF_NODES = r"gpus?[-._](count|num|number|product|memory|family|replicas|machine|present)"
-"""The labels of GPU feature discovery, which say of nodes what no container asks for."""
+"""The labels of GPU feature discovery. They describe nodes, and no container requests them."""
 
 _VENDORS = ("nvidia", "amd", "intel")
-"""Words of a domain that tell whose device is meant, where its last part is that of a GPU."""
+"""Words of a domain that identify the vendor, if its last part names a GPU."""
 
 _LETTERS_OF_A_SLIP = 2
 
@@ -127,7 +127,7 @@ _HUGE = Rule(
 )
 SCHEDULER_NAME = Rule("pod-scheduler-name", "The name of a pod's scheduler is not a string.", "spec/kubernetes.md#2.10")
 RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME)
-"""The rules of pods, whoever creates them."""
+"""The rules of pods, whatever component creates them."""
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES = "hugepages-"
@@ -136,7 +136,7 @@ _OF_QUOTAS = frozenset({
     "replicationcontrollers", "requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage",
     "resourcequotas", "secrets", "services", "services.loadbalancers", "services.nodeports", "storage",
 })  # fmt: skip
-"""Names without a domain that Kubernetes knows, and no container may ask for."""
+"""Names without a domain that Kubernetes uses in quotas, and that no container may request."""
 
 _OPERATORS = ("Equal", "Exists")
 _LATER_OPERATORS = ("Gt", "Lt")

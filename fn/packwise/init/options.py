@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "gitlab", "pre-commit")
-"""The clients that `packwise init` writes a package for: who renders it, or who checks it."""
+"""The clients and pipelines that `packwise init` writes a package for."""
 
 
 class Init(Record):

@@ -39,7 +39,7 @@ GUESSED = (
     Level("rack", "example.com/rack"),
     Level("host", HOSTNAME),
 )
-"""The levels that a package begins with where nothing tells them; the label of racks is everybody's own."""
+"""The levels of a new package if no levels are known. Every site has its own label for racks."""
 
 _DOMAIN = {
     HOSTNAME: "host",
@@ -47,13 +47,13 @@ _DOMAIN = {
     "fabric.topograph.run/tier-1": "block",
     "fabric.topograph.run/tier-2": "datacenter",
 }
-"""The domain of a label whose last part is no domain's name."""
+"""The domain of a label whose last part is not the name of a domain."""
 
 _SUB_DOMAIN = "sub-domain"
-"""The last part of the label of domains within an accelerator's domain."""
+"""The last part of the label for domains within an accelerator's domain."""
 
 _PRUNED = ("beta.kubernetes.io/",)
-"""Ends of prefixes whose labels are deprecated names of others."""
+"""Prefixes of deprecated labels that have a newer name."""
 
 
 class LevelsFound(Record):
@@ -230,7 +230,7 @@ def _profiles(value: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 _TOPOLOGY = "grove-topology"
-"""The name that Grove's own topology has. Source: spec/grove.md#9."""
+"""The name of Grove's own topology. Source: spec/grove.md#9."""
 
 
 class Plan(Record):
@@ -678,4 +678,4 @@ _FILES: dict[str, tuple[_Files, _Files]] = {
     "gitlab": ({}, {".gitlab-ci.yml": _gitlab}),
     "pre-commit": ({}, {".pre-commit-config.yaml": _pre_commit}),
 }
-"""The files of each target, below the folder of the package and below the top of the repository."""
+"""The files of each target, in the folder of the package and at the top of the repository."""

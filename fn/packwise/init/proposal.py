@@ -149,10 +149,10 @@ _HINTS: tuple[tuple[str, str], ...] = (
 _PATTERNS = [(domain, re.compile(pattern, re.IGNORECASE)) for domain, pattern in _HINTS]
 
 _KEPT = ("region", "zone")
-"""Domains that are levels also where there is one of them only: further ones come."""
+"""Domains that become levels even if the cluster has only one of them, because more may follow."""
 
 _FEW = 0.1
-"""The share of nodes that may contradict a nesting which all others show."""
+"""The largest share of nodes that may contradict a nesting of labels."""
 
 
 class ProposedLevel(Record):

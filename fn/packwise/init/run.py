@@ -199,4 +199,4 @@ _RUN = {
     "flux": "kubectl apply -f DIR/flux.yaml",
     "pre-commit": "pre-commit install",
 }
-"""The commands to run after the check."""
+"""The commands to run after the check, by target."""

@@ -90,13 +90,13 @@ UNNAMED = Rule(
     Severity.WARNING,
 )
 RULES = (UNNAMED,)
-"""Rules of the files that deliver what packwise renders."""
+"""Rules of files that deliver rendered objects."""
 
 _GROUP = "argoproj.io"
 _PLUGIN = "packwise"
 _NEWEST = (None, "", "HEAD", "main", "master")
 _EXPLICIT = ("chart", "helm", "kustomize", "directory")
-"""Fields of a source by which Argo CD asks no plugin."""
+"""Fields of a source with which Argo CD asks no plugin."""
 
 
 class Folders(Record):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _MOST_GROUPS = 3
-"""Configurations that the line names at most."""
+"""The largest number of configurations that the line names."""
 
 
 _KEYS = frozenset(kind.key for kind in WORKLOADS)

@@ -55,7 +55,7 @@ _VARIABLES = {
 _TOO_LARGE = f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files"
 
 _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
-"""The settings by which a checkout of CI gets all commits."""
+"""The settings with which a checkout in CI has all commits."""
 
 
 class Commit:
@@ -200,7 +200,7 @@ def _lacking(commit: str, path: str) -> str:
 
 
 MARKERS = frozenset({GITIGNORE, *LANDMARKS})
-"""Names of files that say which others are judged."""
+"""Names of files that decide which other files are checked."""
 
 
 def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
@@ -312,11 +312,13 @@ def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
 
 
 _READ_WHOLE = ("config", "config.worktree", "HEAD", "commondir", "shallow", "packed-refs", "objects/info/commit-graph")
-"""Files of a repository that git reads to their end."""
+"""Files of a repository that git reads completely."""
 _ALTERNATES = "info/alternates"
 _MOST_ALTERNATES = 100
 _LARGEST = 16 << 20
-"""Bytes of a list of other folders; git holds it in memory. The usual one has a line."""
+"""The largest number of bytes of a list of other folders, because git keeps it in memory. Such a list usually has one
+line.
+"""
 
 
 def _refuse_endless(git: Path) -> None:

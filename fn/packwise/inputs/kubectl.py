@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from packwise.inputs.resources import Resource
 
 LIVE = "cluster:"
-"""The start of a path that means a cluster; the context of kubectl follows, or nothing for the current one."""
+"""The prefix of a path that means a cluster. The context of kubectl follows, or nothing for the current context."""
 
 
 _TIMEOUT = 60

@@ -34,18 +34,18 @@ LINK = Rule(
     "outside-link", "A link leads out of the folder and is not followed.", "spec/packwise.md#1.6", Severity.WARNING
 )
 RULES = (LINK,)
-"""Rules of the files that are named."""
+"""Rules of the files on the command line."""
 
 _URL = r"[A-Za-z][A-Za-z0-9+.-]{1,20}://"
 _WILDCARDS = frozenset("*?[")
 _REVISION = r"HEAD([~^@].*)?|main|master|v\d.*|[0-9a-f]{7,40}|.*[~^]\d*"
-"""Words that are commits rather than paths."""
+"""Words that name commits, not paths."""
 
 LIVE_FOLDER, LIVE_FILE = "packwise-cluster-", "cluster.json"
-"""The beginning of a temporary folder's name, and the file in it, for the objects of a cluster."""
+"""The prefix of the temporary folder for the objects of a cluster, and the name of the file in it."""
 
 SUFFIXES = (".yaml", ".yml", ".json")
-"""The endings of the files of a folder that are read."""
+"""The suffixes of the files that packwise reads in a folder."""
 
 
 class InputPath(Record):

@@ -286,7 +286,7 @@ def _locate(item: KubeObject, path: InputPath) -> KubeObject:
 
 
 _TELLING = ("apiVersion", "kind", ENCRYPTION, *document_keys())
-"""Keys of which each document has one that is judged, near misses of objects too, or that is left out as encrypted."""
+"""Every document that is checked or skipped as encrypted has one of these keys, as do near misses of objects."""
 
 
 def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]:
@@ -387,11 +387,11 @@ if TYPE_CHECKING:
     from packwise.inputs.paths import InputPath
 
     _Read = tuple[InputFile, FieldError | None]
-    """A file, and why it cannot be read; it has no documents then."""
+    """A file, and why it cannot be read. An unreadable file has no documents."""
 
 
 _OWN = "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
-"""Words of objects that packwise reads."""
+"""Words that objects contain if packwise reads them."""
 
 
 def error_result(error: FieldError) -> Result:
@@ -544,7 +544,7 @@ def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
 
 _JOINED = r'duplicate key "apiVersion"'
 _SEPARATE = '; if a second object starts here, separate the two with a line "---": cat joins files without one'
-"""Files that are joined without a separator are one mapping."""
+"""Advice for files that were joined without a separator, so that two objects are one mapping."""
 
 _ADVICE = "; if the file belongs to another tool, pass --exclude GLOB"
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from packwise.inputs.reader import BuiltInputs, InputFile
 
     Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, LeftOut]], str | None], BuiltInputs]
-    """Of paths, the files that they name and those that are left out, on disk or in a commit: the files with what is
-    built of them.
+    """Build sources on disk or in a commit. It takes paths, their files and the skipped files, and returns the files
+    together with the built ones.
     """
 
 STDIN = "-"
@@ -47,11 +47,11 @@ class Verbosity(IntEnum):
     """Verbosity for people: programs are given everything in any case."""
 
     QUIET = -1
-    """No line at the end, and nothing that asks for nothing."""
+    """Print no last line, and no finding that needs no action."""
     NORMAL = 0
-    """Of findings of one form the first few; infos are counted."""
+    """Print the first few findings of each form, and count infos."""
     VERBOSE = 1
-    """Every finding."""
+    """Print every finding."""
 
 
 class UsageError(Exception):

@@ -39,7 +39,7 @@ _DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 
 
 _MOST_BASES = 100
-"""Kustomizations that may build on each other at most."""
+"""The largest number of kustomizations in a chain."""
 
 
 def has_repeated(results: Iterable[Result]) -> bool:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 V34 = "v0.34"
 V35 = "v0.35"
-"""Versions of apimachinery, where its texts differ: by `version` below."""
+"""Versions of apimachinery with different texts."""
 
 _UNITS = {V34: "characters", V35: "bytes"}
 _KEY_NOUNS = {V34: "a qualified name", V35: "a valid label key"}
 
 MAX_ANNOTATION_BYTES = 256 * 1024
-"""Keys and values of one object's annotations together."""
+"""The largest number of bytes of all keys and values of an object's annotations."""
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = f"{_LABEL}(\\.{_LABEL})*"
@@ -186,7 +186,7 @@ class Unquoted(str):
 
 
 OMITTED = Unquoted("")
-"""In the place of a value that is not printed: newer API servers say no more than the rule of a CRD."""
+"""Stands for a value that is not printed. Newer API servers print only the rule of a CRD."""
 
 
 class OperatorError(Record):
@@ -283,7 +283,7 @@ JSON_NOUNS = {
     "object": "a mapping",
     "string": "a string",
 }
-"""packwise's words for the types of JSON, as an API server names them."""
+"""packwise's words for the types of JSON in an API server's texts."""
 
 
 def json_type(value: Value) -> str:
@@ -398,12 +398,13 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _NANO = -9
 NANOS = 10**-_NANO
-"""The billionths of one: a quantity has no smaller part."""
+"""Billionths of one. A quantity has no smaller part."""
 _MOST_FACTORS = 18
-"""Digits that always fit into 64 bits: a number with so many is not rounded, and may keep its text."""
+"""The number of digits that always fit into 64 bits. A number with as many digits is not rounded and may keep its text.
+"""
 
 _MOST_DIGITS = 1000
-"""Digits of a number that are read, and the largest power of ten that is multiplied: no cluster has such amounts."""
+"""The largest number of digits that are read, and the largest power of ten. No cluster has such amounts."""
 
 MAX_QUANTITY = 2**63 - 1
 """The largest binary quantity, and the largest amount of a resource."""

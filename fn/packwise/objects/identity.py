@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 Identity = tuple[str, str, str, str]
-"""API group, kind, namespace and name, whatever the version."""
+"""API group, kind, namespace and name. The version does not matter."""
 
 
 RENDERED_FROM = "packwise.dev/rendered-from"
-"""Annotation of every generated object; an object of a generated kind with it is packwise's to change and remove."""
+"""Annotation of every generated object. packwise owns an object of a generated kind that has it, and may change or
+remove it.
+"""
 
 
 _GENERATED = frozenset(kind.key for kind in GENERATED)
@@ -89,27 +91,27 @@ def _namespace(namespace: Value) -> str:
 
 
 EPOCH = "grove.io/epoch"
-"""Label of PodGangs from PodGangMaps on: the epoch of their entry."""
+"""Label of PodGangs that are built from PodGangMaps, with the epoch of their entry."""
 
 
 GENERATION = "grove.io/podcliqueset-generation-hash"
-"""Label: the generation of the PodCliqueSet."""
+"""Label with the generation hash of the PodCliqueSet."""
 
 
 REPLICA = "grove.io/podcliqueset-replica-index"
-"""Label: the replica of the PodCliqueSet."""
+"""Label with the replica index of the PodCliqueSet."""
 
 
 ROLE = "grove.io/podgang-role"
-"""Label: the role of the entry."""
+"""Label with the role of the entry."""
 
 
 PART_OF = "app.kubernetes.io/part-of"
-"""Label of what belongs to a PodCliqueSet: its name."""
+"""Label with the name of the PodCliqueSet that an object belongs to."""
 
 
 PLACEHOLDER = "spec/grove-releases.md#placeholder"
-"""The rule of an epoch that nothing tells yet."""
+"""The rule of an epoch that is not known yet."""
 
 
 _ANCHOR = "Anchor"

@@ -41,7 +41,7 @@ _DECODED = frozenset(
         ("operator.config.grove.io", "OperatorConfiguration"),
     ]
 )
-"""Kinds whose own decoders report each field of a wrong type."""
+"""Kinds whose own decoders report every field of a wrong type."""
 
 _GANG_KINDS = frozenset(kind.name for kind in GANGS)
 

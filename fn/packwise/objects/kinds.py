@@ -23,59 +23,60 @@ class FixedLevels(Record):
     """The outcome of a change of the levels of a topology."""
 
     answer: str
-    """The API server's text where it refuses the change, so that the object is deleted and created instead."""
+    """The API server's text if it refuses the change. The object is then deleted and created again."""
 
     releases: str
     """The releases that refuse every change."""
 
     since: str
-    """The release from which on levels above the hostname change in place."""
+    """The first release in which levels above the hostname can change in place."""
 
 
 class GangFields(Record):
     """The fields of a gang kind with the data that commands need of every gang. Lists are below `spec`."""
 
     rank: int | None = None
-    """Place among the kinds of gangs, None of others: a gang of several schedulers is counted by the first."""
+    """Rank among the kinds of gangs, or None for other kinds. A gang with several objects is counted by the first rank.
+    """
 
     pod_lists: tuple[str, ...] = ()
-    """Lists of its sets of pods."""
+    """Fields with lists of its sets of pods."""
 
     tree_lists: tuple[str, ...] = ()
-    """Lists of its sets as a tree: a `parent` of others holds no pods itself."""
+    """Fields with lists of its sets as a tree. A set that is the `parent` of others holds no pods itself."""
 
     group_lists: tuple[tuple[str, str], ...] = ()
-    """Lists of groups of its sets of pods, each with the field of a group that names those."""
+    """Fields with lists of groups of its sets, each with the field of a group that names its sets."""
 
     constraint: str = ""
-    """The field, of the gang and of each of its sets and groups, that holds their constraint."""
+    """The field with the constraint of the gang, of its sets and of its groups."""
 
     required: FieldPath = ()
-    """Below a constraint, the node label by which pods must be packed."""
+    """Path below a constraint to the required node label."""
 
     preferred: FieldPath = ()
-    """Below a constraint, the node label by which pods are packed if possible."""
+    """Path below a constraint to the preferred node label."""
 
     topology: FieldPath = ()
-    """Below a constraint, the name of its topology."""
+    """Path below a constraint to the name of its topology."""
 
     topology_annotation: str = ""
     """The annotation of a gang that names the topology of its constraints."""
 
     of_operator: bool = False
-    """True if the workload's operator makes the objects, and relabels the pods when it renames one; no other workload
-    has any. Else they are the scheduler's own groups of pods.
+    """True if only the workload's operator creates the objects, and relabels the pods if it renames one. False if they
+    are the scheduler's own groups of pods.
     """
 
     scheduler: str = ""
-    """The scheduler, as pods name it, for whose gangs alone there are objects; "": for those of every scheduler."""
+    """The scheduler that the objects exist for, by its name in pods, or "" for every scheduler."""
 
 
 class Kind(Record):
     """One kind of object, and everything that depends only on the kind."""
 
     group: str
-    """API group; "" is the core group."""
+    """API group, "" for the core group."""
 
     name: str
     """`kind` as manifests spell it."""
@@ -87,49 +88,50 @@ class Kind(Record):
     """True if objects have no namespace."""
 
     write_order: int | None = None
-    """Place among the generated objects; None: packwise generates none."""
+    """Rank among the generated objects, or None if packwise generates none."""
 
     before_workloads: bool = False
-    """True if an object must be there before a workload that names it: Grove's webhook and KAI look for it."""
+    """True if an object must exist before a workload names it, because Grove's webhook and KAI look for it."""
 
     folder: str = "workloads"
     """Folder of generated objects, below `packwise/`."""
 
     immutable: bool = False
-    """True if the API server refuses every change of the spec, so that an object is deleted and created instead."""
+    """True if the API server refuses every change of the spec. The object is then deleted and created again."""
 
     server_filled: tuple[tuple[str, ...], ...] = ()
-    """Fields below `spec` that controllers fill in; a second step is a field of each entry of a list."""
+    """Fields below `spec` that controllers set. A second step is a field of each entry of a list."""
 
     checked_by_crd: bool = True
-    """True if the cluster's own CRD, where it is at hand, judges the objects."""
+    """True if the cluster's own CRD checks the objects if it is available."""
 
     compared: bool = True
-    """True if `packwise diff` compares the objects: they are what the scheduler reads."""
+    """True if `packwise diff` compares the objects, because the scheduler reads them."""
 
     is_listed: bool = False
-    """True if `packwise topologies` lists the users' own objects, which no front end knows."""
+    """True if `packwise topologies` lists users' objects of the kind. No front end reads them."""
 
     fixed_levels: FixedLevels | None = None
-    """The outcome of a change of its levels, where `packwise diff` tells it by the kind alone."""
+    """The effect of a change of its levels, if `packwise diff` knows it from the kind alone."""
 
     replacing_rule: str = ""
-    """The rule whose refusal of an update says that the object must be deleted and created; "" for none."""
+    """The rule that reports that an update needs a new object, or ""."""
 
     counts: tuple[str, ...] = ()
-    """Fields, at any depth of the spec, that say how many a gang needs; they change in place."""
+    """Fields, at any depth of the spec, with the number of pods or groups that a gang needs. They can change in place.
+    """
 
     title: str = ""
-    """The kind's name in packwise's settings and files, where another one has the same name; else ""."""
+    """The kind's name in packwise's settings and files if another kind has the same name, or ""."""
 
     written_with: str = ""
-    """The word of `spec.emit` that writes its objects, where that is another kind's."""
+    """The word of `spec.emit` that selects its objects, if it is the name of another kind."""
 
     previewed: bool = False
-    """True if what is rendered of an object is for review only: an operator in the cluster makes and owns it."""
+    """True if rendered objects are only for review. An operator in the cluster creates and owns the real ones."""
 
     gang: GangFields = GangFields()
-    """The fields of a gang; without a rank where it is none."""
+    """The fields of a gang. The rank is None if the kind is not a gang."""
 
     @property
     def api_version(self) -> str:
@@ -288,13 +290,13 @@ KINDS = (
     PODGANG_MAP,
     DYNAMO_GRAPH,
 )
-"""All kinds; what others refer to comes first."""
+"""All kinds. Kinds that others refer to come first."""
 
 SCHEDULING_SHARD = Kind("kai.scheduler", "SchedulingShard", "v1", cluster_scoped=True, compared=False)
 KAI_CONFIG = Kind("kai.scheduler", "Config", "v1", cluster_scoped=True, compared=False)
 
 CONFIGURING = (SCHEDULING_SHARD, KAI_CONFIG)
-"""The kinds by which KAI itself is configured. They stand apart: other projects have objects of these names, too."""
+"""The kinds of KAI's own configuration. They are separate because other projects have kinds with the same names."""
 
 CLUSTER_QUEUE = Kind("kueue.x-k8s.io", "ClusterQueue", "v1beta2", cluster_scoped=True, compared=False)
 LOCAL_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue", "v1beta2", compared=False)
@@ -305,7 +307,7 @@ WORKLOAD_PRIORITY_CLASS = Kind(
 )
 
 QUEUEING = (CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, ADMISSION_CHECK, WORKLOAD_PRIORITY_CLASS)
-"""The kinds of Kueue's queues, which packwise reads and never writes."""
+"""The kinds of Kueue's queues. packwise reads them and never writes them."""
 
 PRIORITY_CLASS = Kind("scheduling.k8s.io", "PriorityClass", "v1", cluster_scoped=True, compared=False)
 
@@ -316,7 +318,7 @@ BESIDE_PODS = frozenset({
     ("", "PersistentVolumeClaim"),
     ("node.k8s.io", "RuntimeClass"),
 })  # fmt: skip
-"""Group and name of Kubernetes' own kinds that pods need, of which packwise reads names, labels and few fields."""
+"""Group and name of Kubernetes' own kinds that pods need. packwise reads their names, labels and a few fields."""
 
 WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 """The kinds of users' workloads."""
@@ -328,7 +330,7 @@ GANGS = tuple(sorted([kind for kind in KINDS if kind.gang.rank is not None], key
 """The kinds of gangs, by their rank."""
 
 CLUSTER_SCOPED = frozenset(kind.name for kind in KINDS if kind.cluster_scoped)
-"""Names of kinds without a namespace; one that a client stamps on their objects does not count."""
+"""Names of kinds without a namespace. packwise ignores a namespace that a client writes into their objects."""
 
 _BY_KEY = {kind.key: kind for kind in KINDS}
 _BY_NAME = {kind.name: kind for kind in reversed(KINDS)}
@@ -351,7 +353,7 @@ def kind_of_object(value: Mapping[str, Value]) -> Kind:
 
 SPELLING = Rule("kind-spelling", "An object has a misspelt kind, API group or version.", "spec/kubernetes.md#1.3")
 RULES = (SPELLING,)
-"""Rules of what objects call themselves."""
+"""Rules of kinds, groups and versions."""
 
 _GROVE, _KAI = "grove.io", "kai.scheduler"
 _KUEUE = ("Workload", "MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig")
@@ -374,7 +376,7 @@ _OTHERS = {
     ("scheduling.k8s.io", "PriorityClass"): (),
     ("nvidia.com", "DynamoGraphDeploymentRequest"): (),
 }
-"""Kinds of the same groups beside those of the table of kinds, with their versions; none: any will do."""
+"""Other kinds of the same groups with their versions, or no version for any."""
 
 _VERSIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     **{kind.key: (kind.version,) for kind in (*KINDS, *CONFIGURING) if kind is not POD},
@@ -386,30 +388,30 @@ for _group, _kind in _VERSIONS:
 
 _OWN = ("PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGangMap", "PodGang", "ClusterTopologyBinding",
         "TopologyRender", "DynamoGraphDeployment", "DynamoGraphDeploymentRequest")  # fmt: skip
-"""Kinds whose names no other project uses: any other group is a mistake."""
+"""Kinds whose names no other project uses. Any other group is a mistake."""
 
 _RENAMED = {"PodGangSet": ("PodCliqueSet", "v0.1.0-alpha.1")}
-"""Former names of kinds, each with today's, and the release that is the first to have that. Source: grove, #186."""
+"""Former names of kinds, each with the new name and the first release that has it. Source: grove, #186."""
 
 _SHARED = ("ClusterTopology", "OperatorConfiguration", "Topology", "Queue", "PodGroup")
-"""Kinds whose names others use too: another group is a mistake where it is nearly the right one."""
+"""Kinds whose names other projects also use. Another group is a mistake if it is similar to the right one."""
 
 _WORDS = {
     "grove": ("grove.io", "operator.config.grove.io"),
     "kai": ("kai.scheduler", "scheduling.run.ai"),
     "runai": ("scheduling.run.ai",),
 }
-"""Words of a group that tell whose it was meant to be."""
+"""Words of a group that show which project it means."""
 
 _NEIGHBOURS = frozenset({
     "acid.zalan.do", "kueue.x-k8s.io", "run.ai", "scheduling.incubator.k8s.io", "scheduling.k8s.io",
     "scheduling.koordinator.sh", "scheduling.sigs.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io",
     "topology.node.k8s.io", "topology.volcano.sh",
 })  # fmt: skip
-"""Groups of other projects that have kinds of such names."""
+"""Groups of other projects that have kinds with such names."""
 
 _FEW = 2
-"""Letters that a name may differ in to be a near miss; of a short one, one letter."""
+"""The largest number of different letters in a near miss. For a short name it is one."""
 _SHORT = 8
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 Made = tuple[dict[str, "Value"], "FieldPath", tuple[tuple["FieldPath", "FieldPath"], ...]]
-"""An object, the part of the service that it is made of, and the origin of each part that is read elsewhere."""
+"""An object, the path of its part of the service, and the origin of each part that is read elsewhere."""
 
 _FORMS = ("labels", "annotations")
 _COMPONENTS = ("predictor", "transformer", "explainer")

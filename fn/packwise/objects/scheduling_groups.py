@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 _MOST_DEPTH = 16
-"""No deeper tree is read: the API server refuses it for its depth."""
+"""The largest depth of a tree that is read. The API server refuses a deeper tree."""
 
 DEFAULT_SCHEDULER = "default-scheduler"
 _DEFAULT_PREEMPTION = "PreemptLowerPriority"
@@ -220,7 +220,7 @@ _COUNTS: Mapping[tuple[str, str], Callable[[Mapping[str, Value], FieldPath], int
     ("batch", "Job"): _count_job_pods,
     ("jobset.x-k8s.io", "JobSet"): _count_job_set_pods,
 }
-"""The kinds of which it is known how many pods they make of a template. A DaemonSet's pods depend on nodes."""
+"""The kinds whose number of pods follows from their spec. The pods of a DaemonSet depend on nodes."""
 
 
 def is_controlled(item: KubeObject) -> bool:

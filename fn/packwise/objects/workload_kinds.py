@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 ANYWHERE = "**"
-"""A step that stands for every way to a pod template, of kinds that have theirs anywhere."""
+"""A step that matches every path to a pod template, for kinds with templates in any place."""
 
 _OF_OTHERS = frozenset({"replicatedJobs", "leaderWorkerTemplate", "headGroupSpec", "workerGroupSpecs", "jobTemplate"})
-"""Fields of workloads that KAI knows: where one of another kind has such a field, it makes that workload."""
+"""Fields of workloads that KAI knows. Another kind with such a field creates that workload."""
 
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-"""The label that names a queue of Kueue."""
+"""The label with the name of Kueue's queue."""
 
 
 class Grouping(Enum):
@@ -37,28 +37,28 @@ class Grouping(Enum):
     POD = auto()
     """A bare pod is a group."""
     JOB = auto()
-    """A Job is a group of as many pods as its annotation says."""
+    """A Job is a group with the number of pods in its annotation."""
     EACH_POD = auto()
-    """Each pod is a group of its own."""
+    """Each pod is its own group."""
     OWNER = auto()
-    """All pods of the owner are one group, of which KAI needs one: the default rule."""
+    """All pods of the owner are one group, and KAI needs one of them. This is the default."""
     JOB_SET = auto()
     LEADER_WORKER_SET = auto()
     REPLICA_TYPES = auto()
-    """Kubeflow's training operator: replicas by type."""
+    """Kubeflow's training operator, with replicas by type."""
     RAY = auto()
     REVISION = auto()
-    """Knative: the pods of a revision are one group."""
+    """Knative, in which the pods of a revision are one group."""
     TRAIN_JOB = auto()
-    """Kubeflow Trainer: the JobSet that it makes of a runtime."""
+    """Kubeflow Trainer, which creates a JobSet from a runtime."""
     RUNTIME = auto()
-    """A template of JobSets, of which there are no pods."""
+    """A template of JobSets, which has no pods."""
     WORKFLOW = auto()
-    """Argo: each pod is a group of its own, with what it lacks of the labels and annotations of the workflow."""
+    """Argo, in which each pod is its own group and inherits missing labels and annotations from the workflow."""
     REPLICA_SET = auto()
-    """All pods are one group, of the ReplicaSet made of the object, with its annotations and the labels of its pods."""
+    """All pods are one group: a ReplicaSet with the annotations of the object and the labels of its pods."""
     UNREAD = auto()
-    """KAI may not read the object: each pod is a group of its own, and nothing of the object counts."""
+    """KAI may not read the object. Each pod is its own group, and KAI ignores the object."""
 
 
 class Integration(Enum):
@@ -69,44 +69,48 @@ class Integration(Enum):
     LEADER_WORKER_SET = auto()
     POD = auto()
     KUBEFLOW = auto()
-    """Replicas by type, of all kinds but MPIJobs."""
+    """Replicas by type, for all kinds except MPIJobs."""
     MPI = auto()
     RAY_CLUSTER = auto()
     RAY_JOB = auto()
     RAY_SERVICE = auto()
     SPARK = auto()
     TRAIN_JOB = auto()
-    """The JobSet that it makes of a runtime."""
+    """The JobSet that the controller creates from a runtime."""
     APP_WRAPPER = auto()
-    """The pods of the objects that it wraps; no webhook looks at their templates."""
+    """The pods of the wrapped objects. No webhook checks their templates."""
     PODS = auto()
-    """Its pods are queued, one by one or as a group; no webhook looks at their template."""
+    """The pods are queued, one by one or as a group. No webhook checks their template."""
     JOBS = auto()
-    """The Jobs that it makes are queued; no webhook looks at their template."""
+    """The Jobs of the object are queued. No webhook checks their template."""
 
 
 class Role(Enum):
     """The role of the metadata at a place, for KAI."""
 
     OWNER = auto()
-    """Those of the object that the PodGroup is of: the keys of groups are read here."""
+    """Metadata of the object that the PodGroup belongs to. KAI reads the keys of groups here."""
     ABOVE = auto()
-    """Those of an owner of that object."""
+    """Metadata of an owner of that object."""
     JOB = auto()
-    """Those of a Job that the object makes: of a CronJob it is the owner of the PodGroup, of a JobSet a subgroup."""
+    """Metadata of a Job that the object creates. The Job of a CronJob owns the PodGroup, and the Job of a JobSet is a
+    subgroup.
+    """
     POD = auto()
-    """Those of pods."""
+    """Metadata of pods."""
 
 
 class Metadata(Record):
     """Labels and annotations in the objects of a kind."""
 
     path: tuple[str, ...]
-    """The steps to the mapping that has them; `*` is every entry of a list or a mapping; first `ANYWHERE`."""
+    """The steps to the mapping with the metadata. The step `*` matches every entry of a list or a mapping, and
+    `ANYWHERE` may come first.
+    """
 
     role: Role
     title: str
-    """The name of what has them, in messages and pages."""
+    """The name of the object with the metadata, in messages and pages."""
 
     @property
     def spec(self) -> tuple[str, ...]:
@@ -118,39 +122,39 @@ class WorkloadKind(Record):
     """One kind of workload."""
 
     group: str
-    """API group; "" is the core group."""
+    """API group, "" for the core group."""
 
     name: str
     versions: tuple[str, ...]
-    """The versions that the rule of the kind is for."""
+    """The versions that the rule of the kind applies to."""
 
     grouping: Grouping
     metadata: tuple[Metadata, ...]
-    """All places of labels and annotations: the object's own first, pod templates last."""
+    """All places of labels and annotations, from the object's own to the pod templates."""
 
     body: tuple[str, ...] = ("spec",)
-    """The steps to what is counted: Kubeflow's replicas by type, the spec of a Ray cluster."""
+    """The steps to the counted part, such as Kubeflow's replicas by type or the spec of a Ray cluster."""
 
     types: tuple[str, ...] = ()
     """Types of replicas, in the order of their operator."""
 
     required: tuple[str, ...] = ()
-    """Types of replicas without which KAI makes no group."""
+    """Types of replicas that KAI requires. Without them it makes no group."""
 
     members: tuple[str, ...] = ()
-    """The steps to the number of pods that the group needs, where the kind has a field for it."""
+    """The steps to the field with the number of pods that the group needs, or none."""
 
     without_members: str = ""
-    """KAI's refusal of an object without that field."""
+    """KAI's text if that field is missing."""
 
     priority_class: str = "train"
-    """The class of the group where the workload names none that exists."""
+    """The class of the group if the workload names no existing class."""
 
     integration: Integration | None = None
-    """Kueue's; None where it does not know the kind."""
+    """The kind's integration in Kueue, or None if Kueue does not know the kind."""
 
     suspended: tuple[str, ...] = ("spec", "suspend")
-    """The steps to the field by which Kueue keeps it waiting."""
+    """The steps to the field with which Kueue suspends the object."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -463,4 +467,4 @@ _KINDS = (
 )  # fmt: skip
 
 WORKLOAD_KINDS: Mapping[tuple[str, str], WorkloadKind] = {kind.key: kind for kind in _KINDS}
-"""Every kind that has a row, by group and name."""
+"""Every kind with a row, by group and name."""

@@ -17,12 +17,12 @@ _KIND = (
     r"""^(?:[ \t]*- (?:[^\n]*\n[ \t]+)?)?kind:[ \t]*["']?(\w+)["']?[ \t]*(?:#[^\n]*)?\r?$"""
     r"""|"kind"[ \t]*:[ \t]*"(\w+)\""""
 )
-"""The kind of a document, or of an entry of a list; the kind of a reference is further to the right."""
+"""The kind of a document, or of an entry of a list. The kind of a reference has a larger indentation."""
 
 _SCHEDULER = r"""schedulerName["']?[ \t]*+:[^\n]{0,200}?\bkai-scheduler\b"""
-"""A field that asks for KAI, also as the default of a template's expression."""
+"""A field that names KAI, also as the default in the expression of a template."""
 _KEY = r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)"
-"""A label or annotation by which a workload is judged."""
+"""A label or annotation for which a workload is checked."""
 _NEEDLES = ("schedulerName", "kai.scheduler/", "kueue.x-k8s.io/")
 
 _TEMPLATED = r"apiVersion:[ \t]*\{\{"

@@ -26,10 +26,10 @@ APP_WRAPPER = ("workload.codeflare.dev", "AppWrapper")
 INFERENCE_SERVICE = ("serving.kserve.io", "InferenceService")
 LLM_SERVICE = ("serving.kserve.io", "LLMInferenceService")
 MAKERS = (DISAGGREGATED_SET, INFERENCE_SERVICE, LLM_SERVICE)
-"""The kinds of objects of which controllers make workloads; Kueue sees only these."""
+"""The kinds of objects from which controllers create workloads. Kueue sees only the workloads."""
 
 WRAPPERS = (*MAKERS, APP_WRAPPER)
-"""The kinds of objects that have workloads within them."""
+"""The kinds of objects that contain workloads."""
 
 
 class Wrapped(Record):

@@ -36,7 +36,7 @@ SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
 """The colours of a terminal: red, yellow and cyan."""
 
 _OF_ONE_CAUSE = frozenset({"osmo-template"})
-"""Rules whose results with one text have one cause, as a variable that no template of OSMO's is given."""
+"""Rules whose results with the same text have one cause, such as a missing variable of OSMO's templates."""
 
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
@@ -172,10 +172,10 @@ class Checked(Record):
 
 
 _WIDEST = 100
-"""Columns of a line that are shown."""
+"""The largest number of columns of a line that are shown."""
 
 _BEFORE = 40
-"""Columns before the node, where the line is longer."""
+"""Columns that are shown before the node if the line is longer."""
 
 _TAB = "→   "
 

@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 LIMIT = 65_536
-"""Characters of a comment that GitHub takes, as UTF-16 counts them."""
+"""The largest number of characters in a comment on GitHub, counted in UTF-16."""
 
 
 _MARGIN = 1_000
 
 
 _LONGEST = 400
-"""Characters of a line that are shown."""
+"""The largest number of characters of a line that are shown."""
 
 
 _MOST_LINES = 24
-"""Lines of an entry that are shown."""
+"""The largest number of lines of an entry that are shown."""
 
 
 _RESERVED = 4_000
-"""Characters that every later section is left, a quarter of the room at most."""
+"""Characters that are reserved for each later section, at most a quarter of the space."""
 
 
 _MOST = 1_000_000_000
-"""More entries than a part ever has: the room for their count."""
+"""More entries than a part ever has. It reserves the space for their count."""
 
 
 _TICKS = re.compile("`+")

@@ -36,7 +36,7 @@ def is_running(process: int) -> bool:
 
 
 _TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
-"""Names of files that are to take the place of others, by the number of the process. Short: they fit in any folder."""
+"""Names of temporary files that replace other files, by process number. They are short enough for any folder."""
 
 
 class FileChange(Record):

@@ -209,7 +209,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
 
 
 _JINJA = "osmo-template"
-"""The rule that quotes Jinja, by which OSMO fills in templates."""
+"""The rule that quotes texts of Jinja, with which OSMO fills in templates."""
 
 
 @cache

@@ -54,12 +54,12 @@ UNUSED = Rule(
     Severity.WARNING,
 )
 OF_COMMENTS = (FORM, REASON, UNUSED)
-"""Rules of the comments themselves."""
+"""Rules of ignore comments themselves."""
 
 _WORD = "packwise"
 """The first word of a comment for packwise; a colon follows."""
 _HINTS = 20
-"""Of how many unknown rules the nearest is looked for."""
+"""The number of unknown rules for which the nearest name is searched."""
 
 _IGNORE = r"ignore\s*\[([^\[\]]*)\]\s*(.*)"
 
@@ -75,7 +75,7 @@ class Suppression(Record):
 
 
 _Ignored = tuple[str | None, int | None, int, str]
-"""The file, the document's place in it where a client says so, the line, the rule."""
+"""The file, the document's index in it or None, the line and the rule."""
 
 
 class Suppressions(Record):
@@ -142,7 +142,7 @@ def _finding(rule: Rule, suppression: Suppression, message: str) -> Finding:
 
 _SEVERITIES = {"warn": Severity.WARNING, "error": Severity.ERROR}
 _UPDATES = "update-"
-"""The prefix of rules that are judged against a baseline only."""
+"""The prefix of rules that need a baseline."""
 
 
 class Choice:

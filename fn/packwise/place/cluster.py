@@ -129,7 +129,7 @@ def _bytes(name: str | None, at: str | None = None) -> bytes:
 
 
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Compressions that Go's archive/zip knows, and so KAI."""
+"""Compressions that Go's archive/zip, and therefore KAI, supports."""
 
 
 def _unzip(data: bytes, name: str | None) -> bytes:
@@ -176,7 +176,7 @@ def _values(data: bytes, name: str) -> Iterator[Value]:
 
 
 MAX_ADDED = 100_000
-"""Nodes that are added at most."""
+"""The largest number of added nodes."""
 
 _COUNTED = re.compile(r"([0-9]{1,6})[x×](.*)", re.DOTALL)
 
@@ -279,7 +279,7 @@ _SCALED: Mapping[str, tuple[FieldPath, ...]] = {
     **{kind.name: () for kind in WORKLOAD_KINDS.values() if kind.types},
     **dict.fromkeys(("RayCluster", "RayJob", "RayService"), ()),
 }
-"""The fields that hold the number of replicas of a workload of each kind; none if only its parts have one."""
+"""The fields with the number of replicas of a workload, by kind. A kind has none if only its parts have replicas."""
 
 _LISTED_PARTS: tuple[tuple[FieldPath, str, FieldPath], ...] = (
     (("spec", "template", "cliques"), "name", ("spec", "replicas")),
@@ -289,7 +289,7 @@ _LISTED_PARTS: tuple[tuple[FieldPath, str, FieldPath], ...] = (
     (("spec", "rayClusterSpec", "workerGroupSpecs"), "groupName", ("replicas",)),
     (("spec", "rayClusterConfig", "workerGroupSpecs"), "groupName", ("replicas",)),
 )
-"""The lists of parts with replicas of their own, the field of a part's name, and that of its replicas."""
+"""The lists of parts with their own replicas, and the fields of a part's name and replicas."""
 
 
 def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, ...]:

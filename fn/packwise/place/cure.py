@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.state import Domain, NodeState
 
 _WORK = 20.0
-"""CP-SAT's own measure of work, about seconds of one processor."""
+"""CP-SAT's deterministic limit of work, about seconds of one processor."""
 
 _MOST_CHOICES = 2_000_000
-"""Variables of one gang; a larger question is left open."""
+"""The largest number of variables for one gang. packwise does not answer a larger question."""
 
 
 class PackingVerdict(Enum):
@@ -189,7 +189,7 @@ class _Question:
 
 
 _REPLICAS_TRIED = 8
-"""Pods by which a set is tried with fewer, at most."""
+"""The largest number of pods by which the minimum of a set is lowered to make a gang fit."""
 
 
 class Cure(Record):

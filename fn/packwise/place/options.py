@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
-"""The formats of a placing."""
+"""The formats of a placement."""
 
 
 class PlaceGangs(Record):

@@ -109,7 +109,7 @@ class Fate(StrEnum):
     NO_LONGER_FITS = "noLongerFits"
     FITS_NOW = "fitsNow"
     LOSES_PODS = "losesPods"
-    """It runs, but fewer of the pods beyond its minimum do."""
+    """The gang runs, but with fewer pods beyond its minimum."""
     MOVES = "moves"
     ADDED = "added"
     REMOVED = "removed"

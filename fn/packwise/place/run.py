@@ -99,10 +99,10 @@ class Placed(Record):
 _SHOWN_NODES = 12
 
 _NAMED = 3
-"""Gangs that are named of those that are alike."""
+"""The number of similar gangs that are named."""
 
 _FEW = 3
-"""Gangs that are alike and fit, which are printed with their nodes."""
+"""The number of similar, fitting gangs that are printed with their nodes."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -121,7 +121,7 @@ _FATES = {
     Fate.ADDED: ("added", "added"),
     Fate.REMOVED: ("removed", "removed"),
 }
-"""The words for what the change does to a gang, the worst first."""
+"""Words for the effect of the change on a gang, the worst effect first."""
 
 
 def as_text(placed: Placed, *, coloured: bool) -> str:
@@ -317,7 +317,7 @@ _LISTED = {
     Fate.ADDED: "Added",
     Fate.REMOVED: "Removed",
 }
-"""The titles of what the change does otherwise than that a gang no longer fits."""
+"""Titles of the other effects of the change."""
 
 
 def as_markdown(placed: Placed, command: str) -> str:
@@ -465,7 +465,7 @@ def _nearest_fields(nearest: NearestDomain) -> dict[str, Any]:
 
 
 MOST_EXACT = 20
-"""Gangs that get an exact verdict at most."""
+"""The largest number of gangs that get an exact verdict."""
 
 
 def place(command: PlaceGangs, terminal: Terminal = PLAIN) -> Answer:

@@ -226,10 +226,10 @@ def join_streams(texts: Iterable[str]) -> str:
 
 
 LIST = ".packwise.sha256"
-"""File of the list, in the folder itself; hidden, so that no tool takes it for a manifest."""
+"""File with the list, in the folder itself. It is hidden, so that no tool reads it as a manifest."""
 
 _NO_TEXT = "surrogateescape"
-"""The form that bytes of a file name that are not UTF-8 have in a text, as in `os.fsdecode`."""
+"""The error handler for bytes of a file name that are not UTF-8, as in `os.fsdecode`."""
 
 _LINE = re.compile(r"\\?([0-9a-f]{64})  ([^\n]+)")
 
@@ -288,13 +288,13 @@ def _unreadable(file: Path) -> FieldError:
 MAX_PATH = 1024
 
 _MAX_NAME = 255
-"""Bytes that macOS takes in a path, and every system in one name."""
+"""The largest number of bytes of a path on macOS, and of a name on every system."""
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Categories of characters that end lines, change directions or print nothing."""
+"""Categories of characters that end a line, change the direction or print nothing."""
 
 _SHORT = re.compile(r"git~[0-9]+", re.IGNORECASE)
-"""The names of `.git` in eight letters, on Windows."""
+"""Short names of `.git` on Windows."""
 
 
 class TargetError(ValueError):
@@ -348,16 +348,16 @@ def _size(text: str) -> int:
 
 
 TOPOLOGIES = "topologies"
-"""Folder of what workloads name, topologies and queues, and of CRDs of any kind."""
+"""Folder of topologies and queues that workloads name, and of all CRDs."""
 
 WORKLOADS = "workloads"
-"""Folder of everything else that a cluster takes."""
+"""Folder of all other objects that a cluster accepts."""
 
 LOCAL = "local"
-"""Folder of what no cluster takes: configuration, previews, files without objects."""
+"""Folder of files that are not applied: configuration, previews and files without objects."""
 
 FOLLOWED = (TOPOLOGIES, WORKLOADS)
-"""Folders that a tool applies, each in its turn."""
+"""Folders that a tool applies, in this order."""
 
 _PARTS = (TOPOLOGIES, WORKLOADS, LOCAL)
 
@@ -418,7 +418,7 @@ OUTPUT = Rule(
 )
 
 RULES = (OUTPUT,)
-"""Rules of what is written."""
+"""Rules of written files."""
 
 _LAST = 1 << 31
 

@@ -47,7 +47,7 @@ _NOT_REPLACED = (
 
 
 _OWN = "packwise"
-"""The folder of generated objects, in which files of an earlier render are looked for."""
+"""The folder of generated objects, in which packwise looks for files of an earlier render."""
 
 
 class Changes(Record):
@@ -282,7 +282,7 @@ _MARK = ".packwise-"
 
 
 _COPY = re.compile(r"\..+\.packwise-[0-9]+", re.DOTALL)
-"""The names of copies: that of their folder and the number of the process that makes them."""
+"""The names of copies: the name of the folder and the number of the process."""
 
 
 class SwapError(Exception):

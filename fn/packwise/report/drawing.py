@@ -61,7 +61,7 @@ STATES = {
 }
 
 HUES, TINTS = 12, 3
-"""The hues of queues, again from the first if there are more, and the tints of each hue."""
+"""The number of hues for queues, which repeat if there are more, and of tints of each hue."""
 
 _HUES = (
     "#77b0f0", "#efad6b", "#7bcc92", "#cf9edb", "#63d2d5", "#f08d83",
@@ -79,7 +79,7 @@ PALETTE = tuple(_lighten(hue, tint) for hue in _HUES for tint in range(TINTS))
 """The colours of gangs: the tints of each hue."""
 
 INK = "#10151c"
-"""The text on a colour of the palette."""
+"""The colour of text on a colour of the palette."""
 
 
 class Drawn(Record):
@@ -408,7 +408,7 @@ def _text(text: str) -> str:
 
 
 LIMIT = 48_000
-"""Characters of a chart: Mermaid draws none that is longer than 50,000. Source: Mermaid, `maxTextSize`."""
+"""The largest number of characters of a chart. Mermaid draws at most 50,000. Source: Mermaid, `maxTextSize`."""
 
 _MOST_MERMAID_NODES = 200
 _LONGEST = 160

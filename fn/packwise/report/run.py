@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.simulation import GangAnswer, GangOutline, GangPart, Levels
     from packwise.select.selection import Package
 _MOST_LEVELS = 16
-"""Levels of a topology that are drawn. Source: KAI's CRD Topology, maxItems of `levels`."""
+"""The largest number of drawn levels of a topology. Source: KAI's CRD Topology, maxItems of `levels`."""
 
 
 _NUMBER = re.compile("([0-9]+)")

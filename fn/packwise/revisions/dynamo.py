@@ -22,7 +22,7 @@ class Known(Enum):
 
     NO = auto()
     UNSURE = auto()
-    """The sources name this release and its neighbour: packwise warns, and refuses nothing for it."""
+    """The sources name either this release or the one next to it. packwise warns, and refuses nothing."""
     YES = auto()
 
 
@@ -30,66 +30,66 @@ class Texts(Enum):
     """The words that the webhook uses."""
 
     SERVICES = auto()
-    """Sentences about services and profiles."""
+    """Sentences that name services and profiles."""
     COMPONENTS = auto()
-    """Sentences about components and ClusterTopologies."""
+    """Sentences that name components and ClusterTopologies."""
     FIELDS = auto()
-    """Kubernetes' field errors, about ClusterTopologyBindings."""
+    """Field errors of Kubernetes that name ClusterTopologyBindings."""
 
 
 class DynamoRelease(Record):
     """One minor release of Dynamo, and its operator's treatment of a DynamoGraphDeployment."""
 
     name: str
-    """The minor release, as `1.4`."""
+    """The minor release, such as `1.4`."""
 
     kai: str
-    """The oldest KAI Scheduler that it goes with, as its compatibility table says; "" where it says none."""
+    """The oldest compatible KAI Scheduler in its compatibility table, or ""."""
 
     grove: str
-    """The oldest Grove that it goes with, likewise."""
+    """The oldest compatible Grove in its compatibility table, or ""."""
 
     grove_before: str | None
-    """The first Grove that it does not go with; None where none is known."""
+    """The first incompatible release of Grove, or None if none is known."""
 
     constraint: Literal["packDomain", "pack"]
     """The field of a topology constraint in its PodCliqueSets."""
 
     texts: Texts
-    """Whose words its webhook uses."""
+    """The form of its webhook's texts."""
 
     serves_v1beta1: bool = False
-    """True if the API server takes DynamoGraphDeployments of v1beta1."""
+    """True if the API server accepts DynamoGraphDeployments of v1beta1."""
 
     stores_v1beta1: bool = False
-    """True if the operator sees them in the words of v1beta1 whatever was written."""
+    """True if the operator reads graphs as v1beta1, whatever version was written."""
 
     multinode_min_available: bool = True
-    """True if the gang needs every worker of a multinode replica; otherwise one of them."""
+    """True if the gang needs every worker of a multinode replica, False if it needs one."""
 
     names_graph: bool = True
-    """True if a PodCliqueSet carries the label with the name of its graph."""
+    """True if a PodCliqueSet has the label with the name of its graph."""
 
     shortens_names: bool = True
-    """True if a name that is too long for the pods' names is shortened."""
+    """True if the operator shortens a name that is too long for names of pods."""
 
     min_available: Known = Known.YES
     """YES if components have `minAvailable`."""
 
     component_topology_alone: Known = Known.YES
-    """YES if components may have a topologyConstraint where the graph states none and another has none."""
+    """YES if a component may have a topologyConstraint although the graph and another component have none."""
 
     force_scaling_group: Known = Known.YES
-    """YES if `experimental.grove.forceScalingGroup` is there."""
+    """YES if `experimental.grove.forceScalingGroup` exists."""
 
     provider_override: Known = Known.YES
-    """YES if `providerOverride` is there."""
+    """YES if `providerOverride` exists."""
 
     roles: Known = Known.YES
-    """YES if `roles` is there."""
+    """YES if `roles` exists."""
 
     coherent: Known = Known.YES
-    """YES if Grove's strategy Coherent may be asked for."""
+    """YES if a graph may request Grove's strategy Coherent."""
 
     runtime_version: Known = Known.YES
     """YES if an image without a version in its tag needs `runtimeVersionOverride`."""
@@ -141,13 +141,13 @@ _1_5 = _1_4.replace(
 _1_6 = _1_5.replace(name="1.6", grove="v0.1.0-alpha.14-rc1", roles=Known.YES, coherent=Known.YES)
 
 RELEASES = (_1_0, _1_1, _1_2, _1_3, _1_4, _1_5, _1_6)
-"""Every release that has a record, oldest first."""
+"""Every release with a record, oldest first."""
 
 NEWEST = RELEASES[-1]
-"""The release that is taken where nobody names one."""
+"""The release that packwise assumes if none is set."""
 
 STUCK_AT_ZERO = ("v0.1.0-alpha.12",)
-"""Releases of Grove whose pods stay gated when a workload comes back from zero replicas. Source: grove#809."""
+"""Releases of Grove whose pods stay gated after a workload returns from zero replicas. Source: grove#809."""
 
 _BY_NAME = {release.name: release for release in RELEASES}
 

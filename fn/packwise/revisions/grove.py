@@ -41,47 +41,47 @@ class ConditionTexts(Record):
     """The condition's type."""
 
     disabled: ConditionCase | None
-    """Of a workload with constraints while TAS is disabled; one without has none."""
+    """The condition of a workload with constraints while TAS is disabled. A workload without constraints has none."""
 
     unconstrained: ConditionCase | None
-    """Of a workload without constraints; None: see `constrained_only`."""
+    """The condition of a workload without constraints. If it is None, `constrained_only` decides."""
 
     constrained_only: bool
-    """True if a workload without constraints has no condition; otherwise it is judged like any other."""
+    """True if a workload without constraints has no condition, False if it is handled like any other."""
 
     unnamed: ConditionCase | None
-    """Of a workload whose constraints name no topology; None: there is a default one."""
+    """The condition of a workload whose constraints name no topology, or None if there is a default topology."""
 
     topology_missing: ConditionCase | None
-    """The ClusterTopology does not exist; None: while TAS is enabled it always does."""
+    """The condition if the ClusterTopology does not exist, or None if it always exists while TAS is enabled."""
 
     level_missing: ConditionCase
-    """One level that the workload names does not exist."""
+    """The condition if one level that the workload names does not exist."""
 
     levels_missing: ConditionCase
-    """Several do not."""
+    """The condition if several such levels do not exist."""
 
     separator: str
     """The text between the missing levels."""
 
     available: ConditionCase
-    """Every level that the workload names exists."""
+    """The condition if every level that the workload names exists."""
 
 
 class TopologyStatus(Record):
     """The condition Ready of a ClusterTopology. `{why}` is the answer of the scheduler's API server."""
 
     ready: ConditionCase
-    """The scheduler takes the object made of it."""
+    """The condition if the scheduler accepts the object that is made from the topology."""
 
     failed: ConditionCase
-    """The scheduler refuses it, for which the operator does not stop."""
+    """The condition if the scheduler refuses that object. The operator continues."""
 
     error_code: str
     """Code of the last error that goes with `failed`."""
 
     error_description: str
-    """Its description."""
+    """Description of that error."""
 
 
 # What a revision's API takes for levels and their keys. Source: spec/designs.md#1.
@@ -164,155 +164,165 @@ API_FIELDS: Mapping[str, WorkloadFields] = {
     ),
     "alpha14": WorkloadFields("head", clique=_ROLLING_UPDATE, group=_ROLLING_UPDATE, strategies=("Coherent",)),
 }
-"""By the `workload_api` of a record; the older APIs stand in the front end's table."""
+"""Fields of workloads by the `workload_api` of a record. The table of the front end has the older APIs."""
 
 
 class Revision(Record):
     """One revision of the design. Front ends use its fields instead of its name."""
 
     name: str
-    """The name users write in `spec.revision`."""
+    """The name in `spec.revision`."""
 
     releases: tuple[str, ...]
-    """The tags of Grove that do all of this, oldest first; each is a name of the revision too. Empty: a design."""
+    """The tags of Grove with this behaviour, oldest first. Each is also a name of the revision. A design has none."""
 
     judged_by: str
-    """Of a design, the release whose webhook judges its workloads; empty where it is older than all of them."""
+    """The release whose webhook validates workloads of a design, or "" if the design is older than all of them."""
 
     workload_api: str
-    """The key of the workloads' fields in `API_FIELDS`, or in the front end's table: whose API they are written in."""
+    """The key of the workloads' fields in `API_FIELDS` or in the table of the front end."""
 
     configuration_key: str
     """The key of the topology section in a configuration."""
 
     chosen_by_key: bool
-    """True if that key alone chooses this revision, False if only `spec.revision` does."""
+    """True if that key alone selects this revision, False if only `spec.revision` does."""
 
     needs_levels: bool
-    """True if that takes levels beside the key, which later releases share and have no levels in."""
+    """True if the key selects the revision only together with levels. Later releases have the same key without levels.
+    """
 
     workload_keys: tuple[str, ...]
-    """Keys of `spec.template`, of cliques or of groups that came with this revision and show it: of a design, its own
-    ones; of the first of the releases, those that the design of the same key lacks."""
+    """Keys of `spec.template`, of cliques or of groups that were introduced by this revision and identify it. For the
+    first release, they are the keys that the design with the same configuration key lacks.
+    """
 
     named_by_configuration: bool
-    """True if `name` in that section names the ClusterTopology, False if its name is fixed."""
+    """True if `name` in that section names the ClusterTopology, False if the name is fixed."""
 
     limits: Limits
     """The levels and keys that the configuration and a topology object may have."""
 
     duplicate_level: str | None
-    """The operator's whole text for a `{field}` whose `{value}` stands twice in the configuration, where it has no
-    text for anything else there; None: field errors, for everything."""
+    """The operator's whole text for a `{field}` with a repeated `{value}`, if the operator has a text only for this
+    error. None if it has field errors for all of them.
+    """
 
     listed_order: bool
-    """True if the list of the levels is the hierarchy, broadest first; False if the fixed order of the domains is."""
+    """True if the listed order of the levels is the hierarchy, broadest first. False if the fixed order of the domains
+    is.
+    """
 
     topology_kind: str
-    """Kind of the objects that hold a topology."""
+    """Kind of the topology objects."""
 
     chosen_by_topologies: bool
-    """True if such an object in the input chooses this revision."""
+    """True if such an object in the input selects this revision."""
 
     topology_name_field: str | None
-    """Field of `spec.template` that chooses a workload's topology; None where there is none, or constraints do it."""
+    """Field of `spec.template` that names a workload's topology, or None if no field or only a constraint does."""
 
     default_topology: str | None
-    """The topology that the operator makes of its configuration's levels; None: its configuration has no levels."""
+    """The topology that the operator creates from the levels of its configuration, or None if it has no levels."""
 
     topology_labels: tuple[tuple[str, str], ...]
-    """Labels of the ClusterTopology that the operator makes."""
+    """Labels of the ClusterTopology that the operator creates."""
 
     user_topologies: Literal["Refused", "Ignored", "Unused", "Used"]
-    """The effect of users' own ClusterTopologies: an error, nobody's business, a warning, the workloads' choice."""
+    """The effect of users' own ClusterTopologies: an error, none, a warning, or a choice for workloads."""
 
     finalizer: str | None
-    """The operator's finalizer of ClusterTopologies, which `finalizers` asks for; None: it has none."""
+    """The operator's finalizer of ClusterTopologies, which `finalizers` enables, or None."""
 
     topology_status: TopologyStatus | None
-    """The status of the ClusterTopology; None: it has none, and what the scheduler refuses is an error."""
+    """The status of the ClusterTopology, or None. Without a status, a refusal by the scheduler is an error."""
 
     scheduler_profiles: bool
-    """True if `scheduler.profiles` decides if KAI Topologies are made; otherwise they always are."""
+    """True if `scheduler.profiles` decides whether KAI Topologies are created, False if they always are."""
 
     optional_domain: bool
-    """True if a constraint may leave out its packDomain, and demand nothing then."""
+    """True if a constraint may have no packDomain. It then has no effect."""
 
     deprecates_pack_domain: bool
     """True if packDomain is the deprecated name of pack.required."""
 
     mnnvl_annotation: str | None
-    """The annotation that the webhook writes on new workloads with GPUs, where its configuration asks for that; None:
-    it writes none."""
+    """The annotation that the webhook adds to new workloads with GPUs if its configuration enables it, or None."""
 
     scheduler_backends: tuple[str, ...]
-    """The names that profiles may have, in the operator's order; empty: it does not check them."""
+    """The valid names of profiles in the operator's order, or none if it does not check them."""
 
     topology_backends: tuple[str, ...]
-    """Those of them that implement topology-aware scheduling."""
+    """The profiles with topology-aware scheduling."""
 
     mirrors_metadata: bool
-    """True if PodGangs carry the labels and annotations of their PodCliqueSet."""
+    """True if PodGangs have the labels and annotations of their PodCliqueSet."""
 
     scheduler_label: Literal["Never", "Named", "Always"]
-    """The PodGangs that carry the name of their scheduler: those whose workload or configuration names it, or all."""
+    """The PodGangs that have a label with their scheduler: none, those whose workload or configuration names it, or
+    all.
+    """
 
     apimachinery: str
-    """Version of the Kubernetes library that the operator checks names and labels with, as its texts tell it."""
+    """Version of the Kubernetes library with which the operator checks names and labels. It decides the texts."""
 
     group_constraint_field: str
     """Field of `spec.template` that the operator's errors name for a scaling group's constraint."""
 
     always_preferred: bool
-    """True if the strictest level is preferred on every PodGang, PodGroup and group config, whatever users wrote."""
+    """True if every PodGang, PodGroup and group config prefers the strictest level, whatever users wrote."""
 
     keeps_preferred: bool
-    """True if PodGangs that had a preferred level keep it while TAS is disabled."""
+    """True if PodGangs with a preferred level keep it while TAS is disabled."""
 
     mutable_constraints: bool
-    """True if an update may change constraints, which are judged again then."""
+    """True if an update may change constraints. They are then validated again."""
 
     annotate_topology: bool
-    """True if PodGangs carry `grove.io/topology-name`; otherwise only `topologyNameAnnotation` asks for it."""
+    """True if PodGangs have `grove.io/topology-name`, False if only `topologyNameAnnotation` adds it."""
 
     annotate_unconstrained: bool
-    """True if `grove.io/topology-name` stands on every PodGang while TAS is enabled; else on translated ones only."""
+    """True if every PodGang has `grove.io/topology-name` while TAS is enabled, False if only translated ones have it.
+    """
 
     fixed_domain_order: bool
     """True if the operator lists known domains broadest first, False if in the configuration's order."""
 
     names_missing_domain: bool
-    """True if an empty packDomain has a webhook error of its own, False if it is an unknown domain like any other."""
+    """True if an empty packDomain has its own webhook error, False if it counts as an unknown domain."""
 
     podgroups_by_operator: bool
-    """True if the operator makes KAI's PodGroups of PodGangs; else KAI's pod-grouper does once there are pods."""
+    """True if the operator creates KAI's PodGroups from PodGangs, False if KAI's pod-grouper does so once pods exist.
+    """
 
     follows_references: bool
-    """True if these PodGroups name the Topology that the ClusterTopologyBinding refers to for KAI, where it does;
-    otherwise they name the binding.
+    """True if these PodGroups name the Topology that the ClusterTopologyBinding lists for KAI, if any. False if they
+    name the binding.
     """
 
     empty_podgroups: bool
-    """True if a PodGang without pods has such a PodGroup, which needs no member."""
+    """True if a PodGang without pods also has such a PodGroup, with no required member."""
 
     splits_lpx: bool
-    """True if lpx-scheduler leaves cliques that ask for no LPU to KAI, where that has a profile too."""
+    """True if cliques for lpx-scheduler that request no LPU are left to KAI, if KAI has a profile too."""
 
     podgang_maps: bool
-    """True if PodGangs are built from PodGangMaps: epochs are in their names and labels, every PodGang has the
-    PodCliqueSet's constraint, a scaling group's is that of a group config, and one without a level is left out.
+    """True if PodGangs are built from PodGangMaps. Their names and labels contain epochs, and every PodGang has the
+    PodCliqueSet's constraint. The constraint of a scaling group becomes a group config, which is skipped without a
+    level.
     """
 
     min_available_default: Literal["WrittenReplicas", "One"]
-    """A clique's minAvailable where it is absent: the replicas that the author wrote, 0 among them, or 1."""
+    """The default of a clique's minAvailable: the replicas as written, which may be 0, or 1."""
 
     min_replicas_default: Literal["WrittenReplicas", "Replicas"]
-    """The minReplicas of a clique's autoscaler where they are absent: the replicas that the author wrote, 0 among
-    them, or its replicas.
+    """The default minReplicas of a clique's autoscaler: the replicas as written, which may be 0, or the clique's
+    replicas.
     """
 
     rolling_updates: bool
-    """True if cliques and scaling groups have a `rollingUpdate`, which admission fills in with the updateStrategy."""
+    """True if cliques and scaling groups have a `rollingUpdate`. Admission sets its defaults from the updateStrategy.
+    """
 
     conditions: ConditionTexts
     """The condition of workloads."""
@@ -439,7 +449,7 @@ DESIGN_1 = Revision(
         available=ConditionCase("True", "TopologyLevelsAvailable", "All topology constraints satisfied"),
     ),
 )
-"""The first design: the hierarchy is the listed order, and every PodGang prefers the strictest level."""
+"""The first design. The listed order of levels is the hierarchy, and every PodGang prefers the strictest level."""
 
 DESIGN_2 = DESIGN_1.replace(
     name="design-2",
@@ -467,7 +477,7 @@ DESIGN_2 = DESIGN_1.replace(
         available=ConditionCase("True", "", ""),
     ),
 )
-"""The second design: the hierarchy is the fixed order of the domains, and PodGangs name their topology."""
+"""The second design. The fixed order of domains is the hierarchy, and PodGangs name their topology."""
 
 GREP_244 = DESIGN_2.replace(
     name="grep-244",
@@ -496,7 +506,7 @@ GREP_244 = DESIGN_2.replace(
         available=_AVAILABLE,
     ),
 )
-"""Grove v0.1.0-alpha.7: one ClusterTopology, made from the operator's configuration."""
+"""Grove v0.1.0-alpha.7, with one ClusterTopology from the operator's configuration."""
 
 GREP_244_MULTI = GREP_244.replace(
     name="grep-244-multi",
@@ -516,7 +526,7 @@ GREP_244_MULTI = GREP_244.replace(
     names_missing_domain=True,
     conditions=GREP_244.conditions.replace(disabled=_DISABLED_CONSTRAINTS, unconstrained=_UNCONSTRAINED),
 )
-"""Many ClusterTopologies; a workload chooses one by `spec.template.clusterTopologyName`."""
+"""A design with many ClusterTopologies. A workload names one in `spec.template.clusterTopologyName`."""
 
 
 # Grove's releases from alpha.8 on, in the order they came: each says what it does otherwise than the one before. One
@@ -531,7 +541,7 @@ ALPHA_8 = GREP_244.replace(
     scheduler_backends=("kai-scheduler", "default-scheduler"),
     scheduler_label="Named",
 )
-"""Scheduler profiles, resource sharing and MNNVL groups; the topology is in the operator's configuration still."""
+"""Scheduler profiles, resource sharing and MNNVL groups. The operator's configuration still has the topology."""
 
 ALPHA_9 = GREP_244_MULTI.replace(
     name="v0.1.0-alpha.9",
@@ -560,7 +570,7 @@ ALPHA_9 = GREP_244_MULTI.replace(
         topology_missing=TOPOLOGY_MISSING.replace(message="ClusterTopologyBinding resource not found"),
     ),
 )
-"""ClusterTopologyBindings with domains of any name; each constraint may name its topology."""
+"""ClusterTopologyBindings with domains of any name. Each constraint may name its topology."""
 
 ALPHA_10 = ALPHA_9.replace(
     name="v0.1.0-alpha.10",
@@ -571,7 +581,7 @@ ALPHA_10 = ALPHA_9.replace(
     apimachinery="v0.35",
     names_missing_domain=False,
 )
-"""Constraints require and prefer a domain; Volcano and LPX are schedulers."""
+"""Constraints with required and preferred domains. Volcano and LPX are schedulers."""
 
 ALPHA_12_RC1 = ALPHA_10.replace(
     name="v0.1.0-alpha.12-rc1",
@@ -600,7 +610,7 @@ ALPHA_14_RC1 = ALPHA_12.replace(
     releases=("v0.1.0-alpha.14-rc1",),
     workload_api="alpha14-rc1",
 )
-"""Its share of alpha.14 is not known: this release candidate is judged as alpha.13, with warnings."""
+"""It is not known which part of alpha.14 this release candidate has. packwise handles it as alpha.13, with warnings."""
 
 ALPHA_14 = ALPHA_12.replace(
     name="v0.1.0-alpha.14",
@@ -613,7 +623,7 @@ ALPHA_14 = ALPHA_12.replace(
     min_replicas_default="Replicas",
     rolling_updates=True,
 )
-"""Coherent and rolling updates; PodGroups name the Topology that a binding refers to."""
+"""Coherent and rolling updates. PodGroups name the Topology that a binding lists."""
 
 
 RECORDS: tuple[Revision, ...] = (
@@ -635,13 +645,13 @@ RECORDS: tuple[Revision, ...] = (
 REVISIONS: dict[str, Revision] = {
     name: record.replace(name=name) for record in RECORDS for name in dict.fromkeys((record.name, *record.releases))
 }
-"""Every name that `spec.revision` may have: its record, of that name."""
+"""Every valid name of `spec.revision`, with its record under that name."""
 
 RELEASES = tuple(record for record in RECORDS if record.releases)
-"""Every record that clusters run or ran."""
+"""Every record of a release that clusters run or ran."""
 
 NEWEST = RELEASES[-1].replace(name=RELEASES[-1].releases[-1])
-"""The newest release, which is assumed where the input shows none."""
+"""The newest release, which packwise assumes if the input shows none."""
 
 _PLACES = {
     name: (place, record.releases.index(name) if name in record.releases else -1)
@@ -741,7 +751,7 @@ HISTORY = (
         "KAI 0.17, 0.18; Dynamo 1.6 needs it for Coherent",
     ),
 )
-"""Every release that has a record, in the order of the tags."""
+"""Every release with a record, in the order of the tags."""
 
 
 # The facts that the rewriting of one object needs: the two revisions, and the topology that workloads mean.

@@ -13,40 +13,42 @@ class KaiRelease(Record):
     """One minor release of KAI, with the differences of its pod-grouper."""
 
     name: str
-    """The minor release, as `v0.17`."""
+    """The minor release, such as `v0.17`."""
 
     minor: int
-    """Its number, by which KAI's objects are judged."""
+    """The number of the minor release, which decides the rules of KAI's objects."""
 
     source: str
-    """The source of what it does: the tag whose own code was run, or read."""
+    """The tag whose code was run or read to learn this behaviour."""
 
     is_run: bool = True
-    """True if its code was run; of one that was only read, packwise warns, and refuses nothing."""
+    """True if its code was run. If it was only read, packwise warns and refuses nothing."""
 
     skips_by_annotation: bool = True
-    """True if `kai.scheduler/skip-podgrouper` is read."""
+    """True if KAI reads `kai.scheduler/skip-podgrouper`."""
 
     delays: bool = True
-    """True if preemption-delay and staleness-grace-period are read."""
+    """True if KAI reads preemption-delay and staleness-grace-period."""
 
     groups_jobs: bool = True
-    """True if the pods of a Job are one group; otherwise each is one."""
+    """True if the pods of a Job are one group, False if each pod is one."""
 
     batch_min_member: bool = True
-    """True if `kai.scheduler/batch-min-member` is read."""
+    """True if KAI reads `kai.scheduler/batch-min-member`."""
 
     job_sets: Literal["tree", "flat", "counted"] = "tree"
-    """A JobSet's group: a tree of its Jobs; flat, of one pod or what the annotation says; flat, with pods counted."""
+    """The group of a JobSet: a tree of its Jobs, or a flat group of one pod (or the annotation's number), or of all
+    pods.
+    """
 
     counts_segments: bool = True
-    """True if the parent of segments says how many subgroups it needs; otherwise how many pods."""
+    """True if the parent of segments contains the number of needed subgroups, False if it contains a number of pods."""
 
     ray_group_topology: bool = True
-    """True if topology keys of a Ray group's pod template are read."""
+    """True if KAI reads topology keys in the pod template of a Ray group."""
 
     passes_defaults: bool = True
-    """True if what is made of a TrainJob or a Workflow has the defaults of that type."""
+    """True if the object that is created from a TrainJob or a Workflow has the defaults of that type."""
 
 
 _17 = KaiRelease(name="v0.17", minor=17, source="v0.17.0, run")
@@ -60,13 +62,13 @@ _13 = _14.replace(
 )  # fmt: skip
 
 RELEASES = (_13, _14, _15, _16, _17, _18)
-"""Every release that has a record, oldest first."""
+"""Every release with a record, oldest first."""
 
 OLDEST = 12
-"""The oldest minor release whose API the output may suit; it has no record of its own."""
+"""The oldest minor release whose API the output supports. It has no record."""
 
 NEWEST = _17
-"""The release that is taken where nobody names one: the newest whose code was run."""
+"""The release that packwise assumes if none is set: the newest one whose code was run."""
 
 _BY_NAME = {release.name: release for release in RELEASES}
 

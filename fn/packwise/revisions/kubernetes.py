@@ -36,35 +36,36 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     PREEMPTION: (GENERIC,),
     JOBS: (GENERIC,),
 }
-"""Every gate of group scheduling, and the gates without which the API server does not start with it."""
+"""Every gate of group scheduling, with the gates that it needs. Without them, the API server does not start."""
 
 
 class KubernetesRelease(Record):
     """One minor release of Kubernetes: its API versions of group scheduling and its gates."""
 
     name: str
-    """The minor release, as `v1.37`."""
+    """The minor release, such as `v1.37`."""
 
     served: Mapping[str, tuple[str, ...]]
-    """The versions of the group by kind, the one to write first."""
+    """The served versions of each kind, with the preferred one first."""
 
     is_validated: bool = True
     """True if packwise knows the rules of its objects. Earlier releases have objects of another shape."""
 
     gates: Mapping[str, str] = {}
-    """The gates that it has, all of them off by default, each with its stage."""
+    """The gates of the release, each with its stage. All of them are off by default."""
 
     always_on: frozenset[str] = frozenset()
-    """The gates that it no longer has, whose fields it always keeps."""
+    """Removed gates whose fields the release always keeps."""
 
     is_run: bool = True
-    """True if the texts of its API server were printed by its own code; otherwise a rule of its own has no text."""
+    """True if its API server's texts come from its own code. Otherwise, rules that only this release has show no text.
+    """
 
     most_priority: int | None = 1_000_000_000
     """The highest priority of a group, None for no limit."""
 
     refuses_mixed_modes: bool = False
-    """True if policies and disruption modes that do not go together are refused, which v1.37 accepts."""
+    """True if it refuses mixed policies and disruption modes that v1.37 accepts."""
 
     compares_preemption: bool = False
     """True if the templates of a Workload must agree on their `preemptionPolicy`, as on their priority."""
@@ -76,7 +77,7 @@ class KubernetesRelease(Record):
     """True if nodes whose label has an empty value are a domain of their own."""
 
     looks_at_all: bool = True
-    """True if the scheduler looks at every candidate domain before it chooses."""
+    """True if the scheduler checks every candidate domain before it chooses."""
 
     @property
     def short_name(self) -> str:
@@ -127,7 +128,7 @@ RELEASES = (
 _BY_NAME = {release.name: release for release in RELEASES}
 
 NEWEST = _BY_NAME["v1.37"]
-"""The one that counts where the settings name none: the newest that was run."""
+"""The release that packwise assumes if none is set: the newest one that was run."""
 
 
 def kubernetes_release(version: str | None) -> KubernetesRelease:

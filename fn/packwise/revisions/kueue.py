@@ -12,16 +12,16 @@ class KueueRelease(Record):
     """One minor release of Kueue, with the feature gates that are on by default."""
 
     name: str
-    """The minor release, as `v0.19`."""
+    """The minor release, such as `v0.19`."""
 
     multi_layer: bool = True
-    """True if slices of several levels may be asked for (TASMultiLayerTopology)."""
+    """True if a pod set may request slices of several levels (TASMultiLayerTopology)."""
 
     elastic_jobs: bool = True
     """True if jobs may be elastic (ElasticJobsViaWorkloadSlices)."""
 
     serves_v1beta1: bool = True
-    """True if the API server takes objects of `kueue.x-k8s.io/v1beta1`."""
+    """True if the API server accepts objects of `kueue.x-k8s.io/v1beta1`."""
 
     mutable_levels: bool = False
     """True if the levels of a Topology may change while the hostname is the lowest one."""
@@ -30,25 +30,25 @@ class KueueRelease(Record):
     """True if the node labels and tolerations of a ResourceFlavor with a topology cannot change."""
 
     refuses_false: bool = False
-    """True if `podset-unconstrained-topology: "false"` is refused; otherwise no flavor ever matches it."""
+    """True if the API server refuses `podset-unconstrained-topology: "false"`. Otherwise, no flavor ever matches it."""
 
     spreads_topology: bool = False
-    """True if the annotation `podset-topology-spreading` is read."""
+    """True if Kueue reads the annotation `podset-topology-spreading`."""
 
     patches_runtimes: bool = True
-    """True if a TrainJob is resumed by `spec.runtimePatches`, instead of `podTemplateOverrides`."""
+    """True if Kueue resumes a TrainJob through `spec.runtimePatches`, not `podTemplateOverrides`."""
 
     checks_on_flavors: bool = True
-    """True if the webhook of ClusterQueues looks at the flavors of admission checks."""
+    """True if the webhook of ClusterQueues checks the flavors of admission checks."""
 
     group_slices: bool = False
-    """True if pod sets of a group may ask for slices (TASGroupedPodSetSlicing)."""
+    """True if pod sets of a group may request slices (TASGroupedPodSetSlicing)."""
 
     most_pod_sets: int = 18
     """The most pod sets of a Workload."""
 
     spark_memory: bool = False
-    """True if the memory of a SparkApplication must be written as Spark reads it, `512m` and not `512Mi`."""
+    """True if the memory of a SparkApplication must use Spark's units, `512m` and not `512Mi`."""
 
 
 RELEASES = (
@@ -71,7 +71,7 @@ RELEASES = (
 _BY_NAME = {release.name: release for release in RELEASES}
 
 ASSUMED = _BY_NAME["v0.19"]
-"""The one that counts where the settings name none: the newest that packwise's rules were compared with."""
+"""The release that packwise assumes if none is set: the newest one that packwise's rules were compared with."""
 
 
 def kueue_release(name: str | None) -> KueueRelease:

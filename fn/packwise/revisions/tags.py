@@ -22,7 +22,7 @@ _LOOSE = re.compile(
     r"v?(?:(\d{1,9})\.(\d{1,9})\.(\d{1,9}))?[-.]?(?:(alpha|beta|rc)[-.]?(\d{1,9})(?:[-.]?rc[-.]?(\d{1,9}))?)?",
     re.IGNORECASE,
 )
-"""Python reads no number of thousands of digits, and Grove has none of ten."""
+"""A tag in a loose spelling. The digits are limited because Python does not read numbers with thousands of digits."""
 
 _STAGES = ("alpha", "beta", "rc")
 
@@ -32,7 +32,7 @@ _NEVER_RELEASED = {
         "which is off Grove's main branch and was never released",
     )
 }
-"""Tags that no release contains: which release to name instead, and what they are."""
+"""Tags that are not part of any release, with the release to name instead and a description."""
 
 
 class Tag(Record):
@@ -68,7 +68,7 @@ class Tag(Record):
 _TAGS = {name: tag for name in REVISIONS if (tag := Tag.read(name)) is not None}
 
 NEWEST = max(_TAGS, key=lambda name: _TAGS[name].order)
-"""The tag of the newest release that has a record."""
+"""The tag of the newest release with a record."""
 
 
 def is_newer(name: str) -> bool:

@@ -42,7 +42,7 @@ _ANSWERS = {
     Stage.POD: "The API server answers for each pod that the operator creates:",
     Stage.SCHEDULER: "The scheduler reports for the pods of the workload:",
 }
-"""The heads of a cluster's answer, by the stage that gives it."""
+"""Headings of a cluster's text, by the stage that refuses the object."""
 
 _WORDS = {Severity.ERROR: "an error", Severity.WARNING: "a warning", Severity.INFO: "an info"}
 
@@ -218,14 +218,14 @@ _TABLES = (
     "migrate.rewrite",
     "fleet.result",
 )
-"""The modules that report by rules of their own, beside a render."""
+"""Modules with their own rules that are not part of a render."""
 
 RULES_BY_NAME: dict[str, Rule] = {
     rule.name: rule
     for rules in (rule_table(), *[import_module(f"packwise.{module}").RULES for module in _TABLES])
     for rule in rules
 }
-"""Every rule by its name: those of a render, of the command line, of migrations."""
+"""Every rule of a render, of the command line and of migrations, by its name."""
 
 _NARROWEST, _WIDEST = 40, 100
 

@@ -104,4 +104,4 @@ def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
 
 
 GROVE: Scheduler = _PodGangs()
-"""Grove's operator, as the one that hands gangs to the scheduler."""
+"""Grove's operator, which passes gangs to the scheduler."""

@@ -19,13 +19,13 @@ LabelRequirement = tuple[str, str, tuple[str, ...]]
 """A key, an operator and its values."""
 
 NodeTerm = tuple[LabelRequirement, ...]
-"""A term of a node affinity: all its requirements must hold; a term without any holds for no node."""
+"""A term of a node affinity. All its requirements must match. A term without requirements matches no node."""
 
 NODE_NAME = "metadata.name"
 """The key of requirements about the name of a node."""
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-"""The operators of selectors of labels; requirements of nodes have two more."""
+"""The operators of label selectors. Requirements of nodes have two more."""
 
 _REPELLING = ("NoSchedule", "NoExecute")
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from packwise.objects.place import Place
 
 ALLOCATED, PARTIAL, PENDING, NOT_READY = "allocated", "partial", "pending", "notready"
-"""The states of a gang: all of its pods have a place; fewer, but enough; it waits; it is not tried."""
+"""The states of a gang: all of its pods are placed, fewer but enough are placed, it waits, or it is not tried."""
 
 FITS = (ALLOCATED, PARTIAL)
-"""The states of gangs that run."""
+"""The states of running gangs."""
 
 Spread = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """The pods of each pod set by node, or by domain if the scheduler chooses no node."""
@@ -156,16 +156,16 @@ class Simulation(Protocol):
     """A scheduler's algorithm over one cluster and the gangs of a render."""
 
     scheduler: str
-    """Its name for users."""
+    """The scheduler's name for users."""
 
     gangs: tuple[GangOutline, ...]
-    """The gangs, in the order in which they are answered."""
+    """The gangs, in the order of the answers."""
 
     topologies: tuple[Levels, ...]
-    """The topologies that it knows."""
+    """The topologies that the scheduler knows."""
 
     notes: tuple[str, ...]
-    """Workloads that it would place and that have no answer, and why."""
+    """Workloads of the scheduler that have no answer, with the reason."""
 
     def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
         """Return the answer for each gang. `beside` are the pods that other schedulers placed before."""

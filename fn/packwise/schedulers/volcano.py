@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.placement import Node, PodSet
 
 DEFAULT_QUEUE = "default"
-"""The queue of workloads that name none."""
+"""The queue of workloads without one."""
 
 _CLIQUE = "grove.io/podclique"
 

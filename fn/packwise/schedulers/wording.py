@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 GPU, CPU, MEMORY, PODS = "nvidia.com/gpu", "cpu", "memory", "pods"
 
 SHOWN_NODES = 8
-"""Nodes that a reason lists."""
+"""The largest number of nodes that a reason lists."""
 
 _WORDS = {GPU: "GPU", CPU: "CPU core", PODS: "pod"}
 _ORDER: Mapping[str, int] = {GPU: 0, CPU: 2, MEMORY: 3, PODS: 4}

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _NULL = {"type": "null"}
 _REVISION = [{"enum": list(REVISIONS)}, {"pattern": PATTERN, "type": "string"}, _NULL]
-"""A known name, or the tag of a release that is newer than all of them."""
+"""A known name, or the tag of a release that is newer than all known ones."""
 
 _DURATION = r"^[-+]?(0|([0-9]*\.?[0-9]+(ns|us|µs|μs|ms|s|m|h))+)$"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 """A word of the name of a field; `autoMNNVLEnabled` has three."""
 
 _TYPES: dict[type, list[str]] = {Quantity: ["string", "number"], IntOrString: ["integer", "string"]}
-"""The types of the kinds that have several."""
+"""JSON types of the kinds that have several."""
 
 
 def schema_text(schema: Schema) -> str:

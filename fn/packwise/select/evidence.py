@@ -57,10 +57,10 @@ CONTRADICTED = Rule(
     once=True,
 )
 RULES = (CONTRADICTED, UNNAMED)
-"""Rules of what the input tells of the release."""
+"""Rules of the release that the input shows."""
 
 _CONSTRAINT = {"topologyName": ALPHA_9, "pack": ALPHA_10}
-"""Fields of a topology constraint, and the first release that has them."""
+"""Fields of a topology constraint, each with the first release that has it."""
 
 
 def _first_releases(names: Callable[[WorkloadFields], Iterable[str]]) -> dict[str, Revision]:
@@ -78,25 +78,25 @@ _PARTS = {
     "cliques": _first_releases(lambda came: came.clique),
     "podCliqueScalingGroups": _first_releases(lambda came: came.group),
 }
-"""The same, of the template, of cliques and of scaling groups."""
+"""The same for fields of the template, of cliques and of scaling groups."""
 
 _CLIQUE_SPEC = _first_releases(lambda came: came.clique_spec)
-"""The same, of the specs of cliques."""
+"""The same for fields of the specs of cliques."""
 
 _STRATEGIES = _first_releases(lambda came: came.strategies)
-"""The same, of the types of an update strategy."""
+"""The same for the types of an update strategy."""
 
 _KINDS = {"PodGangMap": ALPHA_12}
-"""The same, of Grove's kinds of objects; a ClusterTopologyBinding chooses a revision itself."""
+"""The same for Grove's kinds of objects. A ClusterTopologyBinding selects a revision itself."""
 
 _FREE_DOMAIN = r"[a-z][a-z0-9-]*"
 _FIRST_FREE = ALPHA_9
 
 _SOURCES = ("image", "repository", "registry", "name", "newName", "chart", "repoURL", "url", "path")
-"""Fields that tell what is deployed."""
+"""Fields that name the deployed image or chart."""
 
 _VERSIONS = (("tag",), ("newTag",), ("version",), ("targetRevision",), ("ref", "tag"), ("ref", "semver"))
-"""Fields beside them that tell which version."""
+"""Fields beside them with its version."""
 
 _GROVE = re.compile(r"(^|[/_-])grove([/:_-]|$)")
 
@@ -399,7 +399,7 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
 
 
 _READS_SKIP = 15
-"""The first KAI whose pod-grouper leaves pods alone that have a PodGroup of Grove's operator."""
+"""The first KAI whose pod-grouper skips pods that have a PodGroup of Grove's operator."""
 
 
 def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ UNNAMED = Rule(
     Severity.WARNING,
     once=True,
 )
-"""Who reports it looks at what in the input tells a release: `packwise.select.evidence`."""
+"""Reported by `packwise.select.evidence`, which reads the release that the input shows."""
 
 DEPLOYING = frozenset({
     ("apps", "Deployment"),

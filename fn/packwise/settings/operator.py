@@ -158,7 +158,7 @@ RULES = (DECODE, FIELD, LOG, ELECTION, CLIENT, SYNCS, SERVER)
 """Rules of the operator's own configuration."""
 
 _READ = frozenset({"topologyAwareScheduling", "scheduler", "network"})
-"""The sections that packwise renders by; the configuration's own rules are about them."""
+"""The sections that packwise renders. The rules of packwise's own configuration check them."""
 
 _LOG = {"logLevel": ("debug", "info", "error"), "logFormat": ("json", "text")}
 _DURATIONS = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}

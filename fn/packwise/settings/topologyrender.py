@@ -48,7 +48,7 @@ KAI_PROFILE = "kai-scheduler"
 """The name of the KAI Scheduler in Grove's scheduler profiles, and in pods."""
 
 DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
-"""The keys of a topology section, one for each way that Grove spelt it."""
+"""The keys of a topology section, one for each spelling of Grove."""
 
 
 class Osmo(Record):
@@ -209,7 +209,7 @@ def _release_kind(name: str, pattern: str) -> Text:
 
 
 _SUFFIX = r"(\.[0-9]+)?([-+][0-9A-Za-z.+-]+)?$"
-"""The end of a pattern of releases: the patch, and the name of a candidate, which both may be absent."""
+"""The end of a pattern of releases: an optional patch number and an optional name of a candidate."""
 
 _LONGEST_GLOB = 500
 

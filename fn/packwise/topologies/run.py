@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _NONE = "<none>"
 
 _LONGEST = 1000
-"""Characters of a cell that are shown; names in a cluster have 253 at most."""
+"""The largest number of characters of a cell that are shown. Names in a cluster have at most 253."""
 
 
 def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:

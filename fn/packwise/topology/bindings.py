@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 KIND = "ClusterTopologyBinding"
 
 REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
-"""The topologies that others keep, one for each scheduler."""
+"""Path of the listed topologies that are maintained elsewhere, one for each scheduler."""
 
 SHAPE = Rule("binding-schema", "A ClusterTopologyBinding does not match the schema of its CRD.", "spec/grove.md#3.4")
 UNIQUE = Rule("binding-unique", "Two levels of a binding have the same domain or the same key.", "spec/grove.md#9.3")

@@ -230,7 +230,7 @@ _NEW = {
     "core": f"{_FABRIC}2",
     "datacenter": f"{_FABRIC}2",
 }
-"""The new names of the old labels; `block` and `datacenter` are topograph's oldest words for leaf and core."""
+"""The new names of the old labels. `block` and `datacenter` are topograph's oldest words for leaf and core."""
 
 _TIER = r"tier-(\d+)"
 
@@ -242,7 +242,7 @@ _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
     CLUSTER_TOPOLOGY_BINDING.key: ((("spec", "levels"), "key"),),
     TOPOLOGY.key: ((("spec", "levels"), "nodeLabel"),),
 }
-"""Where objects list levels, and the field of a level that is the label's key."""
+"""Paths of the levels in objects, and the field of a level with the label key."""
 
 
 def new_label(key: str) -> str | None:
@@ -472,7 +472,7 @@ UNUSED = Rule(
     Severity.WARNING,
 )
 RULES = (RESERVED, UNUSED)
-"""Rules of which ClusterTopologies there may be."""
+"""Rules about which ClusterTopologies are allowed."""
 
 _TOPOLOGY_KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
 
@@ -694,7 +694,7 @@ IN_USE = Rule(
     "spec/designs.md#7.6",
 )
 PROTECTION_RULES = (LOCKED, IN_USE)
-"""Rules of changes against the baseline."""
+"""Rules of changes of the baseline."""
 
 
 def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Use]) -> list[Finding]:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 # topology.conf(5) and topology.yaml(5); topograph's engines slurm and slinky.
 
 MAX_NAMES = 200_000
-"""The largest number of names in the lists of a file: `n[0-2000000000]` is short."""
+"""The largest number of names in the lists of a file. A short list such as `n[0-2000000000]` can have many."""
 
 _DEEPEST = 16
-"""The largest number of switches above a node: no topology has more levels."""
+"""The largest number of switches above a node. No topology has more levels."""
 
 _CONF = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+[ \t]*+(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.IGNORECASE)
 _PAIR = re.compile(r"(?<![A-Za-z])([A-Za-z]++)[ \t]*+=[ \t]*+(\S+)")
@@ -182,7 +182,7 @@ _LONGEST = 63
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 _Labels = dict[str, dict[str, str]]
-"""Labels by the name of a node, or by the instance that it is."""
+"""Labels by the name or the instance of a node."""
 
 
 class TopographError(Exception):

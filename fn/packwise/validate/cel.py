@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LONGEST = 4000
 MOST_COPIES = 5
 _COPYING = re.compile(r"\b(?:optFlatMap|optMap)\b")
-"""Macros that write what they are called on twice: a chain of them doubles the tree with every link."""
+"""Macros that write their target twice. In a chain of them, each link doubles the tree."""
 
 # What the runtime calls things, and what Kubernetes' does.
 _TEXTS = (

@@ -176,19 +176,21 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 MAX_COST = 128 * 1024 * 1024
-"""Bytes that one evaluation of a rule may keep or look at."""
+"""The largest number of bytes that one evaluation of a rule may store or read."""
 
 MAX_COST_OF_OBJECT = 1 << 30
-"""Bytes that all rules may keep or look at for one object, as an API server bounds them for a request."""
+"""The largest number of bytes that all rules together may store or read for one object. API servers have a similar
+limit for a request.
+"""
 
 MIN_COST = 8 << 10
-"""Bytes that an evaluation counts for at least: it takes as long as a look at so many."""
+"""The least number of bytes of an evaluation, because even an empty one takes as long as a read of so many."""
 
 MAX_ITERATIONS = 10_000
-"""The runtime's own bound on the iterations of an evaluation, of all loops together."""
+"""The runtime's own limit of iterations in an evaluation, for all loops together."""
 
 _SCALAR = 32
-"""Bytes of a value beside the characters of a text. The runtime's list takes so many for an entry."""
+"""Bytes of a value without the characters of a text. An entry of the runtime's list needs as many."""
 
 _PLAIN = frozenset({
     "!_", "-_", "_!=_", "_%_", "_&&_", "_*_", "_-_", "_/_", "_<=_", "_<_", "_==_", "_>=_", "_>_", "_||_", "@in", "in",
@@ -197,17 +199,17 @@ _PLAIN = frozenset({
     "getMonth", "getSeconds", "hasValue", "indexOf", "int", "lastIndexOf", "matches", "optional.none", "size",
     "startsWith", "timestamp", "type", "uint",
 })  # fmt: skip
-"""Functions whose value is a scalar of no length."""
+"""Functions that return a scalar without a length."""
 
 _SEARCHES = frozenset({"contains", "indexOf", "lastIndexOf", "matches", "split"})
-"""Functions that may look at the second argument again at each place of the first."""
+"""Functions that may read the second argument again at each position of the first."""
 _LOOKED_AT_ONCE = 64
-"""Bytes of two texts that the runtime compares in the time of one: Kubernetes' estimate of `contains` takes 100."""
+"""Bytes of two texts that the runtime compares in the time of one step. Kubernetes assumes 100 for `contains`."""
 
 _TEXTS = frozenset({
     "bytes", "charAt", "lowerAscii", "reverse", "string", "strings.quote", "substring", "trim", "upperAscii",
 })  # fmt: skip
-"""Functions whose value is a text, no longer than a few times the first argument."""
+"""Functions that return a text at most a few times as long as the first argument."""
 _LONGER = 8
 
 _PARTS = frozenset({"_[_]", "_?._", "_[?_]"})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 UNCHECKED = Rule("crd-rule", "packwise cannot evaluate a rule of a CRD.", "spec/kubernetes.md#3.2", Severity.WARNING)
 VERDICT_RULES = (UNCHECKED,)
-"""Rules of CRDs that show where objects are checked by them."""
+"""Rules of CRDs that show when objects are checked."""
 
 
 class Verdict(Record):
@@ -105,7 +105,7 @@ class Definitions(Record):
 
 
 NO_DEFINITIONS = Definitions({})
-"""No CRD at all, which is the usual case."""
+"""An empty set of definitions, for the usual input without a CRD."""
 
 
 def is_definition(item: KubeObject) -> bool:
@@ -191,7 +191,7 @@ OBJECT = Rule(
     "spec/packwise.md#3.7",
 )
 OBJECT_RULES = (OBJECT,)
-"""Rules of the objects that no front end sees to."""
+"""Rules of objects that no front end checks."""
 
 _OWN = tuple(kind.key for kind in GANGS)
 _RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)

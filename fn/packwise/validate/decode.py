@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from packwise.fields import Kind, ObjectRule
 
     At: TypeAlias = tuple["At", str | int] | None
-    """A place: the one above it, and the key or number there. A path is made of it where something is wrong."""
+    """A place, as the place above it and the key or index in that. A path is built from it only for a problem."""
 
 _EMPTY: dict[str, Value] = {}
 _FLOAT32 = 3.5e38
@@ -87,7 +87,7 @@ KEYS: Mapping[str, Mapping[str, str | None]] = {
     "v1.PodSpec.volumes": _BY_NAME,
     "v1.ResourceRequirements.claims": _BY_NAME,
 }
-"""Fields that tell the entries of a list apart, with the default of each. Source: Grove v0.1.0-alpha.7's CRD."""
+"""Fields that identify the entries of a list, each with its default. Source: Grove v0.1.0-alpha.7's CRD."""
 
 REQUIRED = frozenset({
     "v1.CephFSVolumeSource.monitors",
@@ -97,7 +97,7 @@ REQUIRED = frozenset({
     "v1.RBDVolumeSource.monitors",
     "v1.ScaleIOVolumeSource.secretRef",
 })  # fmt: skip
-"""Required lists and pointers: Go writes an absent one as null. Other required fields it writes as zero values."""
+"""Required lists and pointers. Go writes an absent one as null, and other required fields as zero values."""
 
 _LEAVES: Mapping[str, Kind] = {
     "bool": Flag(),

@@ -57,12 +57,14 @@ def _fill_in(value: Value, schema: Schema) -> Value:
 
 
 MAX_RULES = 2_000
-"""Rules of a schema; those of known CRDs have some dozens, and each takes a millisecond to be compiled."""
+"""The largest number of rules in a schema. Known CRDs have some dozens, and each takes a millisecond to compile."""
 
 _ROOT = ValuePath()
 
 _SHARED = 16
-"""CRDs whose schemas are kept: the same few judge all packages of a fleet, and reading them takes a third of that."""
+"""The number of CRDs whose schemas are cached. The same few check all packages of a fleet, and reading them takes a
+third of that time.
+"""
 
 
 @dataclass(frozen=True, slots=True)

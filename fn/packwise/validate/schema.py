@@ -118,7 +118,7 @@ class Schema:
 
 
 MAX_DEPTH = 100
-"""The greatest depth of a schema; Kubernetes' own are below 30."""
+"""The largest depth of a schema. Kubernetes' own schemas have less than 30."""
 
 _LARGEST = 1 << 63
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")

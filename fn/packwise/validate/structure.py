@@ -163,7 +163,7 @@ CHECKED: Mapping[str, Callable[[str], bool]] = {
     "uuid4": _uuid("4", "[89ab]"),
     "uuid5": _uuid("5", "[89ab]"),
 }
-"""The checks by name, without dashes."""
+"""The checks of formats, by name without dashes."""
 
 
 # Patterns are RE2, as in Kubernetes: the time of a match is at most that of the text times that of the pattern. RE2
@@ -171,16 +171,16 @@ CHECKED: Mapping[str, Callable[[str], bool]] = {
 # looked at for each character of the text.
 
 MOST_STATES = 100_000_000
-"""States of a pattern times characters of a text. A text that costs more is not judged."""
+"""The largest product of a pattern's states and a text's characters. A more expensive text is not checked."""
 
 MOST_STATES_OF_OBJECT = 2_000_000_000
-"""The same of all texts of an object, each as if it were longer by what it takes to make the states anew."""
+"""The same for all texts of an object together. Each text also counts the cost to build the states again."""
 
 LONGEST_PATTERN = 4000
-"""Characters of a pattern, as of a rule: RE2 takes the square of them for some that are none."""
+"""The largest number of characters of a pattern or rule. RE2 needs quadratic time for some invalid patterns."""
 
 _MADE_ANEW = 256
-"""Characters that could be looked at while a pattern is read."""
+"""The number of characters that could be matched in the time that a pattern takes to compile."""
 
 _ATOM = re.compile(
     r"\{(?P<least>[0-9]{1,4})(?:,(?P<most>[0-9]{0,4}))?\}|(?P<open>\()|(?P<close>\))|(?P<unclear>\\Q|\\C)"
@@ -188,11 +188,11 @@ _ATOM = re.compile(
     re.DOTALL,
 )
 _STATES_OF_OTHERS = 4
-"""States of a character beyond ASCII, or of any where both cases are alike."""
+"""The number of states of a character beyond ASCII, or of any character in a pattern without case."""
 _STATES_OF_SET = 1000
-"""States of a set of characters that has others than ASCII's."""
+"""The number of states of a set with characters beyond ASCII."""
 _MOST_REPEATED = 1000
-"""RE2's own bound on what a pattern repeats by a number, also within one another."""
+"""RE2's own limit of counted repetitions, including nested ones."""
 _ENDLESS = 1 << 60
 
 
@@ -268,7 +268,7 @@ def _matcher() -> Callable[[str, str], bool | None]:
 
 
 NO_FIELD = "<nil>"
-"""The API server's name of the field of an error that knows none."""
+"""The field name in an API server's error that has no field."""
 
 
 @dataclass(frozen=True, slots=True)

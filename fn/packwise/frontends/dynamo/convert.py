@@ -65,7 +65,7 @@ class Trace(Record):
 
 
 IDENTITY = Trace({(): Written((), through=True)})
-"""The trace of what is written as it is."""
+"""The trace of an unchanged value."""
 
 
 def whole(value: Value, default: int) -> int:
@@ -78,7 +78,7 @@ def whole(value: Value, default: int) -> int:
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 
 SAVED = "nvidia.com/dgd-spec"
-"""Annotation with what the version at hand has no field for."""
+"""Annotation with the fields that this version does not have."""
 
 MAIN = "main"
 """The name of the container in which Dynamo runs."""
@@ -96,7 +96,7 @@ COMPONENT_FIELDS = (
     "replicas", "minAvailable", "multinode", "topologyConstraint", "roles", "providerOverride", "modelRef",
     "runtimeVersionOverride", "globalDynamoNamespace", "eppConfig",
 )  # fmt: skip
-"""Fields of a component that both versions spell alike."""
+"""Fields of a component with the same spelling in both versions."""
 
 _ALPHA_ONLY = ("serviceName", "dynamoNamespace", "autoscaling", "ingress")
 _BETA_ONLY = ("frontendSidecar", "dynamoSidecar", "compilationCache", "engineGroup")

@@ -122,7 +122,7 @@ MISPLACED = {
     ("services", False): "components",
     ("components", True): "services",
 }
-"""The name of the other version's field in this one, by its name there and whether this one is v1alpha1."""
+"""The name of a field in this version, by its name in the other version and by whether this version is v1alpha1."""
 
 
 def shape_problems(value: Mapping[str, Value]) -> list[Problem]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import TopologyRender
 
 _MEMBERS = "spec/grove.md#podgroups"
-"""The rule of Grove's omissions about replicas beyond minAvailable."""
+"""Grove's rule about omitted replicas beyond minAvailable."""
 
 
 def omissions(of_sets: OmissionsOf) -> OmissionsOf:

@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import Dynamo
 
 MOST = 45
-"""Characters that the names of the set, its group and its clique have together at most: pods' names hold them all."""
+"""The largest number of characters of the names of the set, its group and its clique together. Names of pods contain
+all three.
+"""
 
 MOST_RANKS = 256
-"""Nodes of a replica whose cliques packwise writes one by one: two for each, where GPU memory is between pods."""
+"""The largest number of nodes of a replica for which packwise writes separate cliques. With GPU memory between pods,
+each node needs two.
+"""
 
 _LEAST = 8
 _HASH = 5
@@ -87,7 +91,7 @@ def _fnv1a(name: str) -> int:
 QUEUE = "nvidia.com/kai-scheduler-queue"
 STRATEGY = "nvidia.com/grove-update-strategy"
 DEFAULT_QUEUE = "dynamo"
-"""The queue of a graph that names none."""
+"""The queue of a graph without a queue annotation."""
 
 _TEMPLATE: FieldPath = ("spec", "template")
 _GPU = "nvidia.com/gpu"

@@ -403,7 +403,7 @@ STORED: tuple[Check[_Change], ...] = (
         _check_smaller_gangs,
     ),
 )
-"""Warnings about what the files do not show."""
+"""Warnings about stored fields that the files do not show."""
 
 
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -32,7 +32,7 @@ TOOL_DEPENDENT = {
     for word in words
     for form in (word, word.capitalize(), word.upper())
 }
-"""Words that kustomize and kpt read as strings and kubectl as booleans, and which boolean that is."""
+"""Words that kustomize and kpt read as strings and kubectl reads as booleans, with the boolean."""
 
 # It finds more than those words, and fewer than there are in quotes.
 _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
@@ -255,4 +255,6 @@ ADVICE: tuple[Check[_Advised], ...] = (
 """The advice about a workload, in the order of the report."""
 
 OF_WHAT_IS_APPLIED = frozenset({"autoscaler-moves-gangs", "namespace-missing"})
-"""Rules that ask for nothing where no generated object is applied: the operator makes them by what it sees."""
+"""Rules that report only an info if no generated object is applied. The operator then creates the objects from the live
+state.
+"""

@@ -158,7 +158,7 @@ ALPHA_8 = HEAD.replace(
     group={name: field for name, field in HEAD.group.items() if name != "annotations"},
     rules=(),
 )
-"""alpha.8: resources are shared; a constraint is one of seven domains."""
+"""alpha.8 has shared resources. A constraint is one of seven domains."""
 
 ALPHA_9 = HEAD.replace(
     constraint=Object("TopologyConstraint", {
@@ -170,11 +170,11 @@ ALPHA_9 = HEAD.replace(
     }),
     rules=(),
 )  # fmt: skip
-"""alpha.9: a constraint is a domain of any name, and may name its topology."""
+"""alpha.9 has domains with any name. A constraint may name its topology."""
 
 APIS: Mapping[str, WorkloadApi] = {
     "alpha8": ALPHA_8,
     "alpha9": ALPHA_9,
     "head": HEAD,
 }
-"""The APIs after the oldest one that are tables of their own, by the key that a revision's record has."""
+"""The APIs after the oldest one that have their own tables, by the key in a revision's record."""

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     ]
 
 TOPOLOGY_NAME = "grove.io/topology-name"
-"""Annotation of PodGangs: the Topology that the label keys belong to, as KAI reads it."""
+"""Annotation of PodGangs with the Topology of the label keys, as KAI reads it."""
 
 SCHEDULER_NAME = "grove.io/scheduler-name"
-"""Label of PodGangs: the scheduler, as Grove reads it."""
+"""Label of PodGangs with the scheduler, as Grove reads it."""
 
 _OWN = "grove.io/"
 _BOOKKEEPING = (

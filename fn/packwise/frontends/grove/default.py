@@ -335,7 +335,7 @@ _POINTERS = frozenset({
     "exactly", "opaque", "filter", "cel", "capacity", "adminAccess", "matchAttribute", "distinctAttribute",
     "tolerationSeconds",
 })  # fmt: skip
-"""Written wherever they are set, even to their zero value."""
+"""Fields that are written if they are set, even to their zero value."""
 
 
 def claim_templates(entries: Sequence[Value]) -> list[Value]:

@@ -38,11 +38,11 @@ class EntryRole(StrEnum):
     """The role of an entry in its replica."""
 
     ANCHOR = "Anchor"
-    """The standalone cliques, and as many replicas of each scaling group as it needs."""
+    """The standalone cliques, and the first minAvailable replicas of each scaling group."""
     TAIL = "Tail"
-    """The replicas of scaling groups beyond those, which were there from the start."""
+    """Further replicas of scaling groups that existed from the start."""
     SCALE_OUT = "ScaleOut"
-    """Those that an autoscaler added."""
+    """Replicas that an autoscaler added."""
 
 
 class MapEntry(Record):
@@ -181,7 +181,7 @@ UNKNOWN = Rule(
     once=True,
 )
 RULES = (MAP, EMPTY, UNKNOWN)
-"""Rules of what PodGangs are built from."""
+"""Rules about the sources of PodGangs."""
 
 _RECOVERED = "spec/grove-releases.md#lost-map"
 _ENTRY = "spec/grove-releases.md#3.1"

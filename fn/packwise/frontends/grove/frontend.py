@@ -219,7 +219,7 @@ UNKNOWN = Rule(
     "unknown-field", "A workload has a field that the API server does not know.", "spec/packwise.md#unknown-fields"
 )
 RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES)
-"""Rules beside those of the webhook."""
+"""Rules that the webhook does not have."""
 
 Named = tuple[str, str]
 

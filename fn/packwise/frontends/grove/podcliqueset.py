@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 TEMPLATE: FieldPath = ("spec", "template")
-"""Path of the part of a PodCliqueSet that nearly every rule is about."""
+"""Path of the part of a PodCliqueSet that nearly all rules check."""
 
 # Names of the objects a PodCliqueSet becomes: joined by `-`, never padded, hashed or cut; pods have some as a label.
 #
@@ -69,7 +69,7 @@ def group_podgang(workload: str, replica: int, epoch: str, group: str, group_rep
 
 COHERENT = "Coherent"
 ON_DELETE = "OnDelete"
-"""Types of an updateStrategy by which rules differ."""
+"""The type of an updateStrategy that rules depend on."""
 
 
 class Pack(Record):
@@ -335,7 +335,7 @@ VOLCANO = "volcano"
 """The name of Volcano in pods and in Grove's scheduler profiles."""
 
 VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
-"""Annotation of a PodCliqueSet and of its cliques: the queue where Volcano schedules them."""
+"""Annotation of a PodCliqueSet and its cliques with Volcano's queue."""
 
 
 def volcano_queue(pcs: PodCliqueSet) -> str | None:
@@ -370,7 +370,7 @@ def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
 
 
 LPX = "lpx-scheduler"
-"""Its name in pods and in Grove's scheduler profiles."""
+"""The name of LPX's scheduler in pods and in Grove's scheduler profiles."""
 
 _LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
 

@@ -49,7 +49,7 @@ class WorkloadApi(Record):
     template: Mapping[str, Field] = MappingProxyType({})
 
     clique_keys: Mapping[str, str | None] = _NO_KEYS
-    """The fields that tell cliques apart, where the CRD has such a rule."""
+    """The fields that must be unique among cliques, if the CRD has such a rule."""
 
     update_strategies: tuple[str, ...] = ("RollingRecreate", "OnDelete")
     """The types of an updateStrategy, in the order of the enum."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.revisions.kubernetes import KubernetesRelease
 
 WELL_KNOWN_LEVELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
-"""The node labels whose order Kubernetes itself says, the broadest first."""
+"""Node labels whose order Kubernetes defines, the broadest first."""
 
 _KAI_KEYS, _KUEUE_KEYS = ("kai.scheduler/",), (QUEUE_NAME, "kueue.x-k8s.io/podset-")
 _LONGEST_JOB = 57
@@ -240,7 +240,7 @@ _COMPARED: tuple[tuple[str, Callable[[Group], str]], ...] = (
     ("priorityClassName", lambda group: f"priorityClassName {group.priority_class}" if group.priority_class else ""),
     ("priority", _priority_text),
 )
-"""The fields in which a group and its template are compared, each with the words for its value."""
+"""The compared fields of a group and its template, each with the function that describes its value."""
 
 
 def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:

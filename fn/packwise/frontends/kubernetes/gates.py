@@ -144,4 +144,4 @@ def job_gates(value: Mapping[str, Value]) -> Iterator[str]:
 
 
 POD_NEEDS = (POD_GATE,)
-"""The gates that a pod needs which names a group."""
+"""The gates that a pod with a group needs."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.revisions.kubernetes import KubernetesRelease
 
 SCHEDULING: FieldPath = ("spec", "scheduling")
-"""The field of a Job that says how its pods are scheduled."""
+"""The field of a Job that configures the scheduling of its pods."""
 _POD = ("", "Pod")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.objects.scheduling_groups import Group, Pods
 
     _Below: TypeAlias = Mapping[tuple[KubeObject, FieldPath], Sequence[Group]]
-    """The groups right below another one, by the object and the path of that."""
+    """The groups directly below another group, by the object and path of that group."""
 
 
 _MOST_DEPTH = 4

@@ -25,7 +25,7 @@ _BYTES = "bytes"
 MOST_TEMPLATES = 8
 """The largest number of templates in one list."""
 MOST_DEPTH = 4
-"""The largest depth of a tree of templates, the leaves included."""
+"""The largest depth of a tree of templates, including the leaves."""
 _MOST_CLAIMS = 4
 
 
@@ -33,11 +33,11 @@ class Change(Enum):
     """The changes that an update may make to a field."""
 
     FREE = auto()
-    """Change it, or what is below."""
+    """The field and the fields below it can change."""
     FIXED = auto()
-    """Nothing."""
+    """Nothing can change."""
     ONCE = auto()
-    """Change what is below; it is set at creation or never."""
+    """The fields below it can change. The field itself is set at creation or never."""
 
 
 class Leaf(Record):

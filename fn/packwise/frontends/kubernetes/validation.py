@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 _LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 _DUMP = Unquoted("{…}")
-"""In the place of a whole object, which the API server prints here."""
+"""Stands for a whole object, which the API server prints here."""
 _EMPTY: Mapping[str, Value] = {}
 _MOST_WALKED = 32
-"""Deeper trees are refused for their depth alone."""
+"""The depth to which a tree is checked. A deeper tree is refused for its depth."""
 _FIXED_FIX = "immutable; delete the object and create it again"
 
 
@@ -53,7 +53,7 @@ class Decoded(Record):
 
 
 _OTHERS = ("apiVersion", "kind", "metadata", "status")
-"""The fields of an object of the group beside its spec."""
+"""The fields of an object of the group other than its spec."""
 
 
 def decode(

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 MAX_SECONDS_TOGETHER = 20
-"""Processor time that the templates of a command may take together, beside a tenth of a second for each."""
+"""Seconds of processor time for all templates of a command, plus a tenth of a second for each template."""
 
 MAX_CHARACTERS_TOGETHER = 4_000_000
-"""Characters that the templates of a command may become together, beside 20,000 for each."""
+"""Characters of all rendered templates of a command, plus 20,000 for each template."""
 
 _SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 

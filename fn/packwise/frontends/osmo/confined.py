@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 MAX_SECONDS = 5
-"""Processor time that the copy may take: the kernel counts it in whole seconds."""
+"""Seconds of processor time of the copy. The kernel counts whole seconds."""
 
 MAX_MEMORY = 128 << 20
-"""Bytes of address space that the copy may take beside those that it starts with."""
+"""Bytes of address space that the copy may add to its initial size."""
 
 _MAX_ANSWER = 32 << 20
-"""Bytes of an answer: what is longer is none."""
+"""The largest number of bytes of an answer. A longer answer is discarded."""
 
 PATIENCE = 120.0
-"""Seconds of the clock: a copy that is stopped takes no processor time. A slow machine is not that slow."""
+"""Seconds of wall time, because a stopped copy uses no processor time. Even a slow machine needs less."""
 
 _MAX_DESCRIPTOR = 4096
-"""Files of this process up to that number are closed in the copy."""
+"""The largest file descriptor of this process that the copy closes."""
 
 _LENGTH = 8
-"""Bytes before an answer that say how long it is."""
+"""Bytes of the length before an answer."""
 
 _STATUS = "/proc/self/status"
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from packwise.objects.place import Place
 
     FillIn = Callable[[str], Filled | Unfilled]
-    """A spec with its templates filled in by the values of the submission."""
+    """Fill in the templates of a spec with the values of the submission."""
 
 _KINDS = ("pool", "workflow")
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 POOL_KIND = "OSMO pool"
 WORKFLOW_KIND = "OSMO workflow"
-"""The word for workflows where messages name a kind: OSMO's documents have none."""
+"""The name of workflows in messages that name a kind. OSMO's documents have no kind."""
 
 
 class _Osmo(FrontEnd):

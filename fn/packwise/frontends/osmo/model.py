@@ -267,7 +267,7 @@ def _resource(name: str, spec: schema.ResourceSpec) -> Resource:
 
 
 MAX_NAME = 63
-"""Every name here is the value of a label somewhere, too."""
+"""The largest number of characters of a name. Each name is also the value of a label."""
 
 _HASH = 8
 _UNNAMED = "unnamed"
@@ -312,7 +312,7 @@ def _hash_name(safe: str, identity: str) -> str:
 
 
 PADDED = "unconstrained"
-"""The name of the node that holds the tasks which ask for nothing at its level."""
+"""The name of the node with the tasks that have no requirement at its level."""
 
 
 class Levelled(Record):
@@ -331,7 +331,7 @@ class TreeStep(Record):
 
 
 Path = tuple[TreeStep, ...]
-"""A node: the steps that lead to it from the root."""
+"""A node, as the steps from the root to it."""
 
 
 class TaskNode(Record):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import Osmo
 
 _UNITS = {"T": "Ti", "G": "Gi", "M": "Mi", "K": "Ki", "B": "", "m": "m"}
-"""OSMO's units by their first letter: its T and TiB are Kubernetes' Ti."""
+"""OSMO's units by their first letter. Both T and TiB are Ti in Kubernetes."""
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([a-zA-Z]?)[a-zA-Z]*")
 
@@ -52,7 +52,7 @@ _POD_FIELDS: Mapping[str, FieldPath] = {
     "spec.containers[0].args": ("args",),
     "spec.containers[0].env": ("environment",),
 }
-"""The fields of a task by those of its pod."""
+"""The fields of a task, by the fields of its pod."""
 
 
 class Names(Record):

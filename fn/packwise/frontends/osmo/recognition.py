@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
 
 Form: TypeAlias = 'Literal["file", "labelled", "values", "service"]'
-"""The form in which a document of OSMO travels, as DocumentAt says it."""
+"""The form of a document of OSMO in the input, as in DocumentAt."""
 
 
 LABEL = "packwise.dev/osmo"
-"""Label of a ConfigMap that carries a document: `pool` or `workflow`."""
+"""Label of a ConfigMap with a document: `pool` or `workflow`."""
 
 
 _CONFIGS: tuple[FieldPath, ...] = (("services", "configs"), ("configuration",))
-"""Where the values of OSMO's charts hold its configuration: the chart `service`, and the chart `osmo`."""
+"""Paths to OSMO's configuration in the values of the charts `service` and `osmo`."""
 
 
 _RELEASES: tuple[tuple[str, str, FieldPath], ...] = (
     ("helm.toolkit.fluxcd.io", "HelmRelease", ("spec", "values")),
     ("argoproj.io", "Application", ("spec", "source", "helm", "valuesObject")),
 )
-"""The objects that hold Helm values, and where."""
+"""The objects that hold Helm values, with the path to the values."""
 
 
 _SERVICE_KEY = "config.yaml"
-"""The key that the chart writes OSMO's whole configuration to, in a ConfigMap."""
+"""The key of a ConfigMap to which the chart writes OSMO's whole configuration."""
 
 
 _POD_TEMPLATES = ("podTemplates", "pod_templates")
-"""The key of the charts' values, and that of OSMO's own configuration."""
+"""The key in the charts' values, and the key in OSMO's own configuration."""
 
 
 KEYS = ("workflow", "topology_keys", "pools", "backend", *_POD_TEMPLATES)
-"""Keys of which each document of OSMO has one, at whatever depth: `is_document` answers False without."""
+"""Every document of OSMO has one of these keys, at any depth. Otherwise `is_document` returns False."""
 
 
 _POOL_FIELDS = frozenset({"backend", "platforms", "topology_keys", "default_platform", "common_pod_template"})

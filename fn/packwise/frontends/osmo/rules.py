@@ -62,7 +62,7 @@ def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[
 
 _KNOWN = ("workflow", "default-values", "version")
 _FIELDS = ("resources", "groups", "tasks", "timeout", "labels")
-"""Fields of a workflow that are met beside it."""
+"""Fields of `workflow` that authors sometimes write outside it."""
 
 Text = tuple["Place", str]
 
@@ -201,7 +201,7 @@ LOCAL_FILES = OsmoCheck(
     Stage.DECODE,
 )
 NAMES = (LOCAL_FILES, GROUPS_OR_TASKS, NAMES_UNIQUE)
-"""The checks of OSMO before it looks at the fields."""
+"""The checks that OSMO runs before it reads the fields."""
 
 
 _KAI = ("kai", KAI_PROFILE)
@@ -219,7 +219,7 @@ _BREADTH = {
     ))
     for name in names
 }  # fmt: skip
-"""The rank of a level, for labels that tell it: by the whole label, else by what follows its slash."""
+"""The rank of a level by its label: the whole label, or the part after its slash."""
 
 
 class PoolAt(Record):
@@ -721,7 +721,7 @@ NEED_NO_POOL = tuple(
     for check in SUBMISSION
     if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed_groups, _repeated_keys)
 )  # fmt: skip
-"""Those that hold whatever the pool is."""
+"""Checks that do not depend on the pool."""
 
 
 DOCUMENT = Rule(
@@ -765,4 +765,4 @@ RULES: tuple[Rule, ...] = (
     TOKEN,
     DIFFERS,
 )
-"""Every rule, in the order in which OSMO would look."""
+"""Every rule, in the order in which OSMO checks."""

@@ -45,7 +45,7 @@ _NO_LOADER: dict[type[nodes.Node], str] = {
 }  # fmt: skip
 
 _CAUGHT = (nodes.Macro, nodes.CallBlock, nodes.AssignBlock, nodes.FilterBlock, nodes.Block)
-"""Their text becomes a value, which a template may look into."""
+"""Nodes whose text becomes a value, which a template can inspect."""
 
 _TEXTLESS = (
     FunctionType, BuiltinFunctionType, MethodType, MethodWrapperType, type, BlockReference, Cycler, Joiner,
@@ -56,13 +56,13 @@ _UNSTEADY: tuple[tuple[type, frozenset[str]], ...] = (
     (str, frozenset({"encode"})),
     (bytes, frozenset({"decode"})),
 )
-"""Methods that look at the clock, or import what may be there or not."""
+"""Methods that read the clock, or import modules that may be missing."""
 
 _AHEAD = (debug, html, pprint, textwrap, unicodedata, codecs.lookup("ascii"), codecs.lookup("unicode-escape"))
-"""Jinja and Python import these when a template first asks for them: too late where no file can be opened."""
+"""Modules that Jinja and Python import when a template first needs them. By then, the copy can open no file."""
 
 _LONGEST = 4_000
-"""Characters of an error's text."""
+"""The largest number of characters of an error's text."""
 
 
 class FilledTemplate(Record):
@@ -201,7 +201,7 @@ def _unwrap(value: Any) -> Any:
 
 class _Environment(SandboxedEnvironment):
     intercepted_binops = frozenset("-")
-    """The difference of two views of mappings is a set."""
+    """The difference of two views of mappings is a set, which has no order."""
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined)

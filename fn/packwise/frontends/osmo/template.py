@@ -110,14 +110,13 @@ def _repeated_keys(text: str) -> Iterator[Duplicate]:
 
 
 MAX_TEMPLATE = 1_000_000
-"""Characters of a template, and of what it becomes."""
+"""The largest number of characters of a template, and of its result."""
 
 _SECTION = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _MARKERS = ("{%", "{{", "{#")
 _TOKEN = re.compile(r"\{\{(?:(?:uuid|workflow_id|output)\Z|(?:input|host):.)", re.DOTALL)
-"""The start of what OSMO fills in when the workflow runs; a template leaves it as it stands.
-
-Source: `{{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)}}`, which takes the square of a text's length.
+"""The start of a token that OSMO fills in while the workflow runs. A template does not change it. Source:
+`{{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)}}`, whose time is quadratic in the length of a text.
 """
 _TO_BRACE = re.compile(r"([^}]*)(\}\}?|\Z)")
 _WORD = re.compile(r"\w+")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _GROVE = "grove.io"
 _RUNTIME = ("spec", "runtimeRef")
-"""The field of a TrainJob that names what it becomes."""
+"""The field of a TrainJob that names its runtime."""
 _ANY_CLASS = Classes()
 
 

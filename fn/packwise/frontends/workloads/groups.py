@@ -154,7 +154,7 @@ class ReplicatedJob(Record):
     annotations: Mapping[str, str]
     template: Template
     waits: bool
-    """True if it is made only once another one is ready or complete."""
+    """True if it is created only after another one is ready or complete."""
 
     @property
     def metadata(self) -> FieldPath:

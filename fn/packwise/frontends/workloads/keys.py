@@ -122,7 +122,7 @@ _OF_PODS = "an annotation of pods"
 _OF_BOTH = "a label of the object that owns the group, or of its pods"
 
 _GPU_DOMAINS = ("nvidia.com", "run.ai", "runai")
-"""Domains that people put before the keys of shared GPUs, which have none."""
+"""Domains that users wrongly write before the keys of shared GPUs. These keys have no domain."""
 
 _ROWS = (
     Key(KAI_QUEUE, _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
@@ -194,10 +194,10 @@ PLACES: dict[str, tuple[Part, ...]] = {
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
     "the head and the worker groups of Ray": tuple(part for part in _RAY_GROUPS if part in _TOPOLOGIES),
 }
-"""Parts that many keys are read in, by what they have in common; the widest first."""
+"""Groups of parts in which many keys are read, by their common name. The widest group comes first."""
 
 WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), closed=_DOMAIN)
-"""The keys, and all parts of workloads in which they are looked at."""
+"""The keys, and all parts of workloads in which keys are checked."""
 
 
 def workload_key_findings(index: Index, kai_version: str | None, kai_name: str = KAI_PROFILE) -> Iterator[Finding]:
@@ -293,7 +293,7 @@ def _other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
 
 
 _IN_MANY = frozenset({"*", ANYWHERE})
-"""Steps of a path that leads to several places."""
+"""Steps of a path that match several entries."""
 
 
 def mend(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
@@ -359,7 +359,7 @@ _WORKERS: Mapping[tuple[str, str], FieldPath] = {
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("spec", "leaderWorkerTemplate", "workerTemplate"),
     ("kubeflow.org", "PyTorchJob"): ("spec", "pytorchReplicaSpecs", "Worker", "template"),
 }
-"""The template of the pods that are segments."""
+"""Paths to the template of the pods that are segments, by kind."""
 _OF_SEGMENTS = (SEGMENT_SIZE, *SEGMENT_LEVELS)
 
 

@@ -339,10 +339,10 @@ class WorkerGroup(Record):
     min_replicas: int
     hosts: int
     is_suspended: bool
-    """True if KubeRay makes no pods of it."""
+    """True if KubeRay creates no pods for it."""
 
     is_left_out: bool
-    """True if KAI leaves it out, by a field that KubeRay does not have."""
+    """True if KAI skips it because of a field that KubeRay does not have."""
 
     template: Template | None
 

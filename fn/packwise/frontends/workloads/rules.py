@@ -479,13 +479,13 @@ _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]
 
 
 _BUILT_IN = ("", "apps", "batch")
-"""The groups whose kinds the API server validates itself, their pod templates included."""
+"""The groups whose kinds the API server validates itself, including their pod templates."""
 
 _BY_TEMPLATE = frozenset({"JobSet", "LeaderWorkerSet", "Notebook"})
-"""Kinds whose controller makes Jobs or StatefulSets, which are what is refused."""
+"""Kinds whose controller creates Jobs or StatefulSets. The API server refuses these, not the object itself."""
 
 _COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
-"""The groupings of kinds whose controller fills in what containers lack."""
+"""The groupings of kinds whose controller adds missing fields of containers."""
 
 
 def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:

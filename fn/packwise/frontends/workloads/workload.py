@@ -53,9 +53,9 @@ _PREEMPTIBILITIES = ("preemptible", "non-preemptible")
 
 _OWN = ("metadata",)
 SUFFIX = "xxxxx"
-"""Stands for the letters that the API server or a controller adds to a name."""
+"""Placeholder for the letters that the API server or a controller appends to a name."""
 _SCHEDULE = "29000000"
-"""Stands for the minute in which a CronJob makes a Job, counted from 1970."""
+"""Placeholder for the minute since 1970 in which a CronJob creates a Job."""
 _FIRST = "00001"
 """The number of the first revision of a Knative Service."""
 
@@ -141,9 +141,9 @@ class Workload(Record):
     scheduler: str
     classes: Classes
     stays_flat: bool = False
-    """True if its PodGroup is in the cluster already, made by a KAI that knew no subgroups of it."""
+    """True if its PodGroup is already in the cluster, and the KAI that created it supported no subgroups."""
     made_from: Place | None = None
-    """Where in the input the workload comes from that stands nowhere itself; None where it does."""
+    """The place in the input from which the workload is derived, or None if the input contains it."""
 
     @property
     def namespace(self) -> str:
@@ -550,7 +550,7 @@ _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 _KNOWN_CLASSES = (
     "train", "build-preemptible", "build", "inference", "system-cluster-critical", "system-node-critical",
 )  # fmt: skip
-"""The PriorityClasses of KAI's chart, and of Kubernetes itself."""
+"""The PriorityClasses of KAI's chart and of Kubernetes."""
 
 _CONFIG_MAP = ("", "ConfigMap")
 _CONFIG, _DEPLOYMENT = ("kai.scheduler", "Config"), ("apps", "Deployment")

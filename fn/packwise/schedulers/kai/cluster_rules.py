@@ -57,7 +57,7 @@ STALE = Rule(
     Severity.WARNING,
 )
 NODE_RULES = (UNUSED, OUTSIDE, SPLIT, STALE)
-"""Rules of topologies on nodes; they are checked where nodes are given."""
+"""Rules of topologies on nodes. They run if nodes are given."""
 
 _SHOWN = 3
 
@@ -205,14 +205,14 @@ _CLASS = Rule(
 )
 _POD_CLASS = Rule("pod-priority-class", "A pod names a PriorityClass that does not exist.", "spec/kubernetes.md#2.6")
 QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)
-"""Rules of what workloads and Queues name."""
+"""Rules of names that workloads and Queues refer to."""
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 _CLASS_FIELD = "priorityClassName"
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
-"""The queues that KAI's chart makes."""
+"""The queues that KAI's chart creates."""
 
 _OTHERS = (None, "", KAI_PROFILE)
 """The scheduler names of gangs that KAI schedules."""

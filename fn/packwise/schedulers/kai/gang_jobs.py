@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
 
 MAX_PODS = 500_000
-"""The largest number of pods that are placed."""
+"""The largest number of placed pods."""
 
 _NEEDED = (
     ("", "ConfigMap"),
@@ -39,14 +39,14 @@ _NEEDED = (
     ("", "Namespace"),
     ("node.k8s.io", "RuntimeClass"),
 )
-"""The kinds of objects that pods need, which may come with the workloads."""
+"""Kinds of objects that pods need. The input may contain them."""
 
 _PRIORITY = 50
 CHART_CLASSES = {"inference": 125, "build": 100, "build-preemptible": 75, "train": 50}
-"""The PriorityClasses that KAI's chart brings. Source: KAI Scheduler, deployments/kai-scheduler."""
+"""The PriorityClasses of KAI's chart. Source: KAI Scheduler, deployments/kai-scheduler."""
 
 _UNNAMED_CLASS = "train"
-"""The class that KAI's pod-grouper gives to a PodGroup where the workload names none."""
+"""The class of KAI's pod-grouper for a PodGroup whose workload names none."""
 
 
 class GangJob(Record):

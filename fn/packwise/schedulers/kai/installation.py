@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
 
 NODE_POOL = "kai.scheduler/node-pool"
-"""The label of nodes, queues and PodGroups by which a shard selects them, unless the Config names another."""
+"""The label with which a shard selects nodes, queues and PodGroups, unless the Config names another."""
 
 _CHART = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
 _SHARING = ("global", "gpuSharing")
@@ -156,7 +156,7 @@ _CHARTS = {
     ("argoproj.io", "ApplicationSet"): _application,
     ("kustomize.config.k8s.io", "Kustomization"): _kustomization,
 }
-"""The kinds of objects that deploy charts, and where each has the chart's values."""
+"""The kinds of objects that deploy charts, each with the function that reads the chart's values."""
 
 
 def _read(written: str) -> Mapping[str, Value]:

@@ -20,7 +20,7 @@ _METADATA: tuple[tuple[str, ...], ...] = (
 
 
 _DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
-"""The annotation by which a graph of Dynamo names the queue of its pods."""
+"""The annotation in which a graph of Dynamo names the queue of its pods."""
 
 
 def spec_place(place: Place, *steps: str | int) -> Place:

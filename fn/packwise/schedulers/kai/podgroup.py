@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
-"""Annotation that keeps KAI's pod-grouper away from pods which have their PodGroup already."""
+"""Annotation that keeps KAI's pod-grouper away from pods that already have a PodGroup."""
 
 DEFAULT_QUEUE = "default-queue"
 """The queue of pods that name none."""
 
 QUEUE_LABELS = (KAI_QUEUE, "runai/queue")
-"""Labels of pods with their queue: the second is read by KAI before v0.6."""
+"""Labels of pods with their queue. KAI reads the second one before v0.6."""
 
 _LEVELS: Mapping[str, FieldPath] = {"required": ("requiredTopologyLevel",), "preferred": ("preferredTopologyLevel",)}
 

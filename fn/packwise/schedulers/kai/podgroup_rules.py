@@ -41,7 +41,7 @@ class _FieldRule(Record):
     minimum: tuple[tuple[Versions, int], ...] = ()
     choices: tuple[str, ...] = ()
     named: bool = False
-    """True if it must be a DNS label, from v0.15 on."""
+    """True if it must be a DNS label from v0.15."""
 
 
 _NEWEST = Versions(17, KNOWN.last)
@@ -367,7 +367,7 @@ class Search(Record):
     """
 
     path: FieldPath
-    """Of the `topologyConstraint`."""
+    """Path of the `topologyConstraint`."""
     sub_group: str
     constraint: LevelConstraint
     levels: tuple[str, ...] = ()

@@ -288,7 +288,7 @@ _UNPLACED = Rule(
     "spec/podgrouper.md#9",
 )
 OWN_PODGROUP_RULES = (_REFUSED, _UNPLACED)
-"""Rules of the PodGroups that KAI makes itself."""
+"""Rules of the PodGroups that KAI creates itself."""
 
 _WEBHOOK = 'admission webhook "podgroup-validation.kai.scheduler" denied the request: '
 _FIELDS = {"minMember": "members", "minSubGroup": "members", "name": "name"}

@@ -53,7 +53,7 @@ _OVER = Rule(
     Severity.WARNING,
 )
 RULES = (_POOL, _SHARD, _ABOVE, _OVER)
-"""Rules of queues that give nothing, or too little."""
+"""Rules of queues that cannot give what workloads request."""
 
 
 def check_queue_tree(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:

@@ -103,7 +103,7 @@ class _Kai(Scheduler):
 
 
 _SHARES = frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"})
-"""The annotations of pods by which they ask for shares of GPUs."""
+"""The annotations with which pods request shares of GPUs."""
 
 
 def _asks_for_share(node: Node) -> bool:

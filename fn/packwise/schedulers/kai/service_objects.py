@@ -78,7 +78,7 @@ REPLACED = Rule(
     Severity.WARNING,
 )
 RULES = (REPLACED,)
-"""Rules of what a service submits."""
+"""Rules of objects that a service submits."""
 
 
 def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 SCHEDULER = KAI_PROFILE
 
 _MOST = 100
-"""Further replicas of a workload that are tried at most."""
+"""The largest number of further replicas of a workload that are tried."""
 
 
 class KaiSimulation:

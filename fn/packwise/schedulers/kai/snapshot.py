@@ -52,7 +52,7 @@ _KINDS = {
     "configMaps": "ConfigMap",
     "persistentVolumeClaims": "PersistentVolumeClaim",
 }
-"""The kinds of the objects that a KAI snapshot lists, by its field."""
+"""The kinds of objects in a KAI snapshot, by their field."""
 
 _GROUPS = {
     "Topology": "kai.scheduler/",
@@ -63,7 +63,7 @@ _GROUPS = {
 _PODS_OF_A_NODE = 110
 _ENDLESS = 1e300
 QUEUE_MEMORY = 10**6
-"""Queues bound memory in these."""
+"""Bytes in a unit of a queue's memory."""
 
 _GPU_GROUP = "runai-gpu-group"
 _RESERVATION = "kai-resource-reservation"

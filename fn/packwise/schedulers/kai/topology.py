@@ -39,7 +39,7 @@ def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | N
 
 
 KAI_TOPOLOGY = "kai.scheduler/topology"
-"""Annotation that names the Topology where Grove's own does not."""
+"""Annotation that names the Topology if Grove's own annotation does not."""
 
 
 _ANNOTATIONS = ("grove.io/topology-name", KAI_TOPOLOGY)

@@ -29,23 +29,23 @@ class Versions(Record):
 
 
 KNOWN = Versions(12, 18)
-"""All that are known. What holds for the last holds for newer ones as far as anybody can tell."""
+"""All known versions. packwise assumes that newer ones behave like the last one."""
 
 
 SUBGROUP_COUNTS = 15
-"""The first one that lets a PodGroup say how many subgroups it needs (minSubGroup)."""
+"""The first version in which a PodGroup can set the number of needed subgroups (minSubGroup)."""
 
 
 LEVEL_ALIASES = 17
-"""The first one whose Topologies have other names of levels, which alone may change (alias)."""
+"""The first version whose Topologies have other names of levels (alias). Only these may change."""
 
 
 SEGMENT_COUNTS = 16
-"""The first one whose own pod-grouper writes how many subgroups a group needs, and not how many pods."""
+"""The first version whose pod-grouper writes the number of needed subgroups, not of pods."""
 
 
 NO_TAINT_NAMES = 17
-"""The first one whose messages do not name the taint that a pod does not tolerate."""
+"""The first version whose messages do not name the taint that a pod does not tolerate."""
 
 
 def minor_of(version: str | None) -> int:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Amounts = tuple[int, ...]
-"""Amounts of the resources that any pod asks for, in one order; the number of pods comes last."""
+"""Amounts of all requested resources in one order. The number of pods comes last."""
 
 MOST_STATES = 25_000
-"""The largest number of states beside those of one order that are tried for one tree: a few seconds."""
+"""The largest number of further states that are tried for one tree, which takes a few seconds."""
 
 
 class Shape(Record):
@@ -81,7 +81,7 @@ class Tree(Record):
 
 
 State = tuple[tuple[int, tuple[int, ...]], ...]
-"""The loads of the nodes that the tree has touched, each with its class: how many pods of each shape are there."""
+"""The loads of the nodes that the tree uses: the class of each node and its number of pods of each shape."""
 
 
 class Outcome(Record):

@@ -34,7 +34,7 @@ LOST = Rule(
     "kubernetes-preferred", "Grove's future backend drops the preferred level of a gang.", _SOURCE, Severity.WARNING
 )  # fmt: skip
 RULES = (UNRELEASED, REFUSED, LOST)
-"""Rules of the Workloads that are made of gangs."""
+"""Rules of the Workloads that are created from gangs."""
 
 SCHEDULER = "default-scheduler"
 _MOST = 8

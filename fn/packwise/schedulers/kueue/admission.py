@@ -52,11 +52,11 @@ _SHAPE = (
     "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead",
     "resourceClaims",
 )  # fmt: skip
-"""The fields of a pod's spec that are compared whole."""
+"""The fields of a pod's spec that are compared as a whole."""
 
 
 _PORT = ("name", "hostPort", "containerPort", "protocol", "hostIP")
-"""The fields of a port."""
+"""The compared fields of a port."""
 
 
 def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -> Iterator[Problem]:
@@ -213,13 +213,13 @@ class _Webhook:
     """True if it checks groups of pod sets."""
 
     builds_first: bool = False
-    """True if it builds the pod sets before it checks anything: what cannot be parsed hides all other errors."""
+    """True if it builds the pod sets before any check. A value that cannot be parsed then hides all other errors."""
 
     sorts: bool = False
-    """True if its messages on a new object are in the order of their fields."""
+    """True if it sorts its messages on a new object by field."""
 
     skips_unmanaged: bool = False
-    """True if it does not look at updates of jobs that Kueue manages neither before nor after."""
+    """True if it ignores updates of jobs that Kueue manages neither before nor after."""
 
 
 def check_jobs(jobs: Iterable[KueueJob], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
@@ -760,8 +760,8 @@ _WEBHOOKS: Mapping[Integration, _Webhook] = {
     ),
     Integration.TRAIN_JOB: _Webhook(_OF_MOST, builds_first=True),
 }
-"""The webhooks that judge jobs from their pod sets."""
+"""The webhooks that check jobs by their pod sets."""
 _WITHOUT_PREBUILT = (("sparkoperator.k8s.io", "SparkApplication"), ("kubeflow.org", "JAXJob"))
-"""Kinds that take no Workload that is there already, of those whose webhooks look."""
+"""Kinds with a webhook that do not accept a prebuilt Workload."""
 _ELASTIC_INTEGRATIONS = (Integration.JOB, Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
-"""Those that take elastic jobs."""
+"""Integrations that accept elastic jobs."""

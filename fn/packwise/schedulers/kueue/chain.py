@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _STOPPING = ("Hold", "HoldAndDrain")
 _MOST_FLAVORS = 256
-"""Flavors of a ClusterQueue beyond which the webhook refuses it, so that no job is judged by it."""
+"""The largest number of flavors in a ClusterQueue that the webhook accepts. packwise does not check jobs of a larger
+one.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,14 +43,14 @@ _OF_KUEUE = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort
 _ENDED = ("Succeeded", "Failed")
 
 _OF_TOPOLOGY = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_LAYERS)
-"""The annotations of pods that Kueue places; it counts them by their Workloads."""
+"""The annotations of pods that Kueue places. It counts these pods by their Workloads."""
 
 _HOLDS = ("Hold", "HoldAndDrain")
 _DELAYING = ("kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/provisioning-request")
-"""The controllers of admission checks by which pods are placed later, or in another cluster."""
+"""Controllers of admission checks that place pods later, or in another cluster."""
 
 _MOST_DOMAINS = 100_000
-"""Domains of one entry of a topology assignment that are read."""
+"""The largest number of domains that are read from one entry of a topology assignment."""
 
 
 class KueueObjects(Record):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.node_selection import NodeTerm, Taint
 
 PODS = "pods"
-"""The resource that counts pods, where a ClusterQueue covers it."""
+"""The resource that counts pods, if a ClusterQueue covers it."""
 
 _BINARY_RESOURCES = ("memory", "ephemeral-storage")
 _KIB = 1024

@@ -55,7 +55,7 @@ SCHEDULER = Rule(
     Severity.WARNING,
 )  # fmt: skip
 RULES = (KEY, UNCHECKED, PODS, SCHEDULER)
-"""Rules of what nobody says."""
+"""Rules of errors that no component reports."""
 
 # Kueue's labels and annotations, and where it reads them of each kind of workload.
 
@@ -74,7 +74,7 @@ _OWNERS = tuple(_part(kind, kind.owner) for kind in _KINDS)
 _PODS_WITH_QUEUES = tuple(
     _part(kind, each) for kind in _KINDS if kind.integration is Integration.PODS for each in kind.templates
 )
-"""Templates of pods that are queued one by one, or as a group."""
+"""Templates of pods that are queued one by one or as a group."""
 
 _OTHERS = (
     "admission", "admission-gated-by", "auto-generated", "cluster-queue-name", "component-workload-index",
@@ -89,7 +89,7 @@ _OTHERS = (
     "safe-to-forcefully-delete", "stopping", "topology", "workload", "workload-allowed-resource-flavors",
     "workload-slice-name", "workload-slice-replacement-for", "workloadpriorityclass",
 )  # fmt: skip
-"""Names of keys that say nothing of a topology, or that Kueue writes itself."""
+"""Names of keys that do not concern a topology, or that Kueue writes itself."""
 
 _ROWS = (
     Key(QUEUE_NAME, _KUEUE, labels=(*_OWNERS, *_PODS_WITH_QUEUES)),
@@ -147,7 +147,7 @@ def _keys_of(
 # Requests that nobody checks, or that another scheduler would read.
 
 _UNCHECKED = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS))
-"""Kinds whose pod template no webhook of Kueue checks; it checks the pods, or the Jobs."""
+"""Kinds whose pod template no webhook of Kueue checks. Kueue checks their pods or Jobs."""
 
 _GROUP_NAME = f"{PREFIX}pod-group-name"
 _TOTAL = f"{PREFIX}pod-group-total-count"
@@ -157,12 +157,12 @@ _OF_KAI = (
     "kai.scheduler/topology-preferred-placement",
 )
 _LONGEST = 8
-"""Digits of a number of pods that nobody has."""
+"""The largest number of digits in a number of pods."""
 _ROLE_FIELDS = (
     "initContainers", "containers", "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority",
     "topologySpreadConstraints", "overhead", "resourceClaims",
 )  # fmt: skip
-"""The fields of a pod that tell the roles of a group apart; annotations do not."""
+"""The fields of a pod that define the roles of a group. Annotations do not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 
 _MOST_REPLICAS = 10_000
-"""Workloads that one object becomes at most."""
+"""The largest number of Workloads that one object becomes."""
 
 
 class QueuedJob(Record):

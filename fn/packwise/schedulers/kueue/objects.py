@@ -60,7 +60,7 @@ UNUSED = Rule(
     Severity.WARNING,
 )
 RULES = (REFUSED, UNUSED, OBJECT, VERSION, IGNORED)
-"""Rules of Kueue's own objects, and of those that are made."""
+"""Rules of Kueue's own objects and of generated ones."""
 
 _SOURCE = "spec/kueue.md#5"
 _LEVELS = ("spec", "levels")
@@ -79,7 +79,7 @@ _TOLERATION_RULES = (
     "a value must be empty when 'operator' is 'Exists'",
     _EFFECTS_TEXT,
 )
-"""The rules of tolerations in their order."""
+"""The rules of tolerations, in their order."""
 
 
 def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:

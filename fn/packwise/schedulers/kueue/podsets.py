@@ -33,14 +33,14 @@ OVERRIDES = Rule(
     "kueue-overrides", "A TrainJob lacks the field by which Kueue resumes it.", "spec/kueue.md#3", Severity.WARNING
 )
 RULES = (RUNTIME, OVERRIDES)
-"""Rules of what jobs are made of."""
+"""Rules of the objects from which jobs are built."""
 
 _MAIN, _LEADER, _WORKER, HEAD = "main", "leader", "worker", "head"
 _TRAINER = "trainer.kubeflow.org"
 _CLUSTER = "ClusterTrainingRuntime"
 _STEP = f"{_TRAINER}/trainjob-ancestor-step"
 _NODE = "node"
-"""The name of the container that trains."""
+"""The name of the training container."""
 _MANAGER = "kueue.x-k8s.io/manager"
 _SUFFIX = (
     '. Adjust either the "TrainJob.spec.runtimePatches" or the "TrainingRuntime.Template" annotations for the '
@@ -193,7 +193,7 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
     Integration.RAY_SERVICE: _ray_cluster,
     Integration.SPARK: _spark,
 }
-"""The builders of pod sets from the object alone; the pod sets of a TrainJob are its runtime's."""
+"""Functions that build pod sets from the object alone. The pod sets of a TrainJob come from its runtime."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,11 @@ DROPPED = Rule(
     "spec/kueue.md#5.4",
 )  # fmt: skip
 RULES = (REFUSED, DROPPED)
-"""Rules of the objects of queues."""
+"""Rules of queue objects."""
 
 _OLD = f"{CLUSTER_QUEUE.group}/v1beta1"
 _RENAMED = {("ClusterQueue", "cohort"): "cohortName", ("ClusterQueue", "admissionChecks"): "admissionChecksStrategy"}
-"""Fields of v1beta1 that have another name in v1beta2, by kind."""
+"""Fields of v1beta1 with another name in v1beta2, by kind."""
 
 
 def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
@@ -127,7 +127,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ((*_PARAMETERS, "kind"), r"^(?i)[a-z]([-a-z0-9]*[a-z0-9])?$", "the name of a kind"),
     ((*_PARAMETERS, "name"), r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a name in lower case"),
 )  # fmt: skip
-"""Steps to texts, the pattern of the CRD, and what a text of it is."""
+"""Steps to a text, the pattern of the CRD, and a noun for the text."""
 
 
 def _broken_patterns(item: KubeObject) -> Iterator[Problem]:

@@ -83,7 +83,7 @@ _OF_BOTH: Mapping[str, Schema] = {
     "stopPolicy": _STOP,
     "fairSharing": _FAIR,
 }
-"""The fields that both versions of ClusterQueue have."""
+"""The common fields of both versions of ClusterQueue."""
 
 _OLD_CLUSTER_QUEUE = fields(
     **_OF_BOTH,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NAME = "Kueue"
 _WORD = "kueue"
-"""It stands in every text that is Kueue's business."""
+"""Every text that concerns Kueue contains this word."""
 
 
 def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender) -> Iterator[QueuedPods]:

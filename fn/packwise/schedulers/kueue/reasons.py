@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.jobs import QueuedJob
 
 _MOST_ADVICE = 100
-"""Jobs for which changes are tried; each takes several runs of the search."""
+"""The largest number of jobs for which changes are tried. Each job takes several runs of the search."""
 
 
 class Advisor:

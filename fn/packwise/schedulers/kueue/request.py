@@ -54,7 +54,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _UNSIGNED = re.compile(r"[0-9]+")
 _ENTRY = "PodsetSliceRequiredTopologyConstraint"
 _TEXT_LENGTH = 1_000
-"""Digits of a number beyond which it is out of every range."""
+"""The largest number of digits that are read. A longer number is out of every range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PodTemplate:
     field: str
     metadata: Mapping[str, Value]
     suffix: str = ""
-    """The operator's suffix to each message about a template that another object has: `path` is what names that."""
+    """The operator's suffix to messages about a template in another object. `path` then names that object."""
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -246,7 +246,7 @@ def _entries(text: str) -> tuple[SliceLayer, ...] | str:
 
 
 NOT_JSON = "it is not JSON"
-"""Packwise's own words for JSON that breaks after its first character. Go's scanner has an error for each place."""
+"""packwise's own text for JSON that is invalid after its first character. Go's scanner has an error for each place."""
 
 
 def _json_error(text: str) -> str:

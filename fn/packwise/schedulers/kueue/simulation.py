@@ -47,10 +47,10 @@ SCHEDULER = "kueue"
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 _KINDS = ("Namespace", "PriorityClass", "WorkloadPriorityClass", "Topology", "ResourceFlavor", "ClusterQueue",
           "LocalQueue", "Cohort", "AdmissionCheck")  # fmt: skip
-"""The kinds of objects that may come with the jobs."""
+"""Kinds of objects that the input may contain besides jobs."""
 
 _MOST = 100
-"""Further replicas of a job that are tried at most."""
+"""The largest number of further replicas of a job that are tried."""
 
 
 class KueueSimulation:

@@ -89,7 +89,7 @@ NO_NODES = Rule(
 )
 FALSE = Rule("kueue-unconstrained-false", 'A pod set has the annotation `unconstrained: "false"`.', "spec/kueue.md#6.4")
 RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE)
-"""Rules of what stands between a job and its nodes."""
+"""Rules of reasons for which a job waits."""
 
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 _LEAST = f"{PREFIX}job-min-parallelism"
@@ -97,7 +97,7 @@ _NODE_FIELDS = ("nodeSelector", "affinity", "tolerations")
 """The fields of a pod's spec that are compared with the labels and taints of a flavor."""
 _FEW_NAMES = 3
 _UNCOUNTED = ("excludeResourcePrefixes", "transformations", "IgnoreUndeclared", "deviceClassMappings")
-"""Words of Kueue's own configuration by which it counts other resources than pods request."""
+"""Words of Kueue's own configuration that make it count other resources than pods request."""
 
 
 def check_chain(

@@ -100,7 +100,7 @@ def field_error(path: FieldPath, kind: ErrorType, value: Value, detail: str, mes
 PROVIDER = "nvidia.com/workload-provider"
 
 MOST_COMPONENTS = 25
-"""Components of a graph."""
+"""The largest number of components in a graph."""
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
 _NAME_LENGTH = 63
@@ -335,7 +335,7 @@ def _check_derivable(at: Subject) -> Iterator[Problem]:
 COMPONENTS = GraphCheck(
     Rule("dynamo-components", "A graph has no components, or more than 25.", "spec/dynamo.md#2.6.6"), _components
 )
-"""The rule that bounds what all others look at."""
+"""The rule that limits the input of all other rules."""
 
 ADMISSION = (
     COMPONENTS,

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _GPU = "nvidia.com/gpu"
 _MOST_GPUS = 8
-"""GPUs of the largest node that is common."""
+"""GPUs of the largest common node."""
 
 _GPUS_BESIDE_GRACE = 4
-"""GPUs of a node of GB200 and GB300, whose processors are ARM's."""
+"""GPUs of a node with GB200 or GB300, which has ARM processors."""
 
 _ARCHITECTURE, _PRODUCT = "kubernetes.io/arch", "nvidia.com/gpu.product"
 _COMPUTE_DOMAIN = "compute-domain"
 _ARM_LIBRARIES = "/aarch64-linux-gnu/"
-"""The folder of Debian's libraries that only ARM's processors have."""
+"""The folder of Debian's libraries for ARM processors."""
 
 
 def _check_spread(at: Subject) -> Iterator[Problem]:
@@ -254,7 +254,7 @@ _WORD = r"(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _VERSION = re.compile(
     rf"[vV]?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_WORD}(\.{_WORD})*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 )
-"""A tag that the operator takes for a semantic version."""
+"""A tag that the operator accepts as a semantic version."""
 
 _OVERRIDE = "runtimeVersionOverride"
 _UNVERSIONED = "is required when the specified main container image has no parseable semantic-version tag"
@@ -470,4 +470,4 @@ PAIRING = (
     GraphCheck(Rule("dynamo-floors", "The releases of Dynamo, Grove and KAI do not go together.", "spec/dynamo.md#1.1",
                Severity.WARNING), _floors),
 )  # fmt: skip
-"""Rules of the releases."""
+"""Rules about the releases."""

@@ -171,10 +171,10 @@ CLIQUES_ANY = (
     Check(_ANY, _any_clique, until=ALPHA_9),
     Check(_ANY, _any_clique_without_text, since=ALPHA_9),
 )
-"""Runs before the cliques are looked at one by one."""
+"""Rules that run before the rules of each clique."""
 
 CLIQUE_NAME = (Check(Rule("clique-name", "A clique has no name.", "spec/grove.md#r05"), _missing_name),)
-"""Runs first for each clique."""
+"""The first rules of each clique."""
 
 CLIQUE_SIZE = (
     Check(Rule("clique-replicas", "A clique has a negative number of replicas.",
@@ -183,29 +183,29 @@ CLIQUE_SIZE = (
     Check(Rule("clique-min-available-max", "minAvailable of a clique is greater than its replicas.",
                "spec/grove.md#r11"), _min_at_most),
 )  # fmt: skip
-"""The numbers of a clique."""
+"""Rules of the numbers of a clique."""
 
 CLIQUE_NAME_DNS = (
     Check(Rule("clique-name-dns", "The name of a clique is not a DNS subdomain.", "spec/grove.md#r25"), _name_dns),
 )
-"""Runs after the spec of each clique."""
+"""Rules that run after the spec of each clique."""
 
 CLIQUES_UNIQUE = (
     Check(Rule("clique-names-unique", "Two cliques have the same name.", "spec/grove.md#r27"), _unique_names),
     Check(Rule("clique-roles-unique", "Two cliques have the same roleName.", "spec/grove.md#r28"), _unique_roles),
 )
-"""Rules among the cliques."""
+"""Rules of all cliques together."""
 
 SAME_SCHEDULER = Rule("one-scheduler", "Cliques of one set name different schedulers.", "spec/grove.md#r29")
 ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler, until=ALPHA_8),)
-"""Runs after these, where the operator knows no scheduler profiles."""
+"""Runs after these rules, for releases without scheduler profiles."""
 
 TERMINATION = (
     Check(
         Rule("termination-delay", "terminationDelay is not greater than 0.", "spec/grove.md#r42"), _termination_delay
     ),
 )
-"""Runs after the scaling groups."""
+"""Rules that run after the scaling groups."""
 
 
 _AT_LEAST = "must be greater than or equal to"
@@ -257,7 +257,7 @@ AUTOSCALING = (
                    "spec/grove.md#r18"), _max_replicas),
     )),
 )  # fmt: skip
-"""The bounds of a clique's autoscaler."""
+"""Rules of the bounds of a clique's autoscaler."""
 
 
 _SPREAD_FIELDS = (
@@ -354,7 +354,7 @@ POD_SPEC = (
 
 
 EXPLICIT = "CliqueStartupTypeExplicit"
-"""The startup type in which cliques name those that they wait for."""
+"""The startup type in which cliques name the cliques that they wait for."""
 
 
 class _Dependency(Record):
@@ -585,7 +585,7 @@ GROUP_NAMES = (
         Rule("group-members-known", "cliqueNames names a clique that does not exist.", "spec/grove.md#r33"), _members
     ),
 )
-"""Names of and in a scaling group."""
+"""Rules of the name and the members of a scaling group."""
 
 GROUP_SIZE = (
     Check(Rule("group-replicas", "A scaling group has less than one replica.", "spec/grove.md#r35"), _group_replicas),
@@ -596,7 +596,7 @@ GROUP_SIZE = (
     Check(Rule("group-scale-min", "scaleConfig.minReplicas is less than minAvailable.",
                "spec/grove.md#r38"), _scale_min),
 )  # fmt: skip
-"""The numbers of a scaling group."""
+"""Rules of the numbers of a scaling group."""
 
 GROUPS_TOGETHER = (
     Check(Rule("group-names-unique", "Two scaling groups have the same name.", "spec/grove.md#r39"), _group_names),
@@ -605,7 +605,7 @@ GROUPS_TOGETHER = (
     Check(Rule("group-clique-autoscaling", "A clique of a scaling group has its own autoscaler.", "spec/grove.md#r41"),
           _no_autoscaler),
 )  # fmt: skip
-"""Rules among the scaling groups."""
+"""Rules of all scaling groups together."""
 
 
 # Claims on devices that pods share: resourceClaimTemplates and resourceSharing. Source: spec/grove.md#4.4.
@@ -770,10 +770,10 @@ SET_SHARING = (
           _claim_templates_unique, since=ALPHA_8),
     Scope(_set_sharing, _SHARING, since=ALPHA_8),
 )  # fmt: skip
-"""Of the set: run before the cliques."""
+"""Rules of the set. They run before the cliques."""
 
 CLIQUE_SHARING = (Scope(_clique_sharing, _SHARING, since=ALPHA_8),)
-"""Of a clique: run before its spec."""
+"""Rules of a clique. They run before its spec."""
 
 GROUP_SHARING = (Scope(_group_sharing, _SHARING, since=ALPHA_8),)
-"""Of a scaling group: run after its numbers."""
+"""Rules of a scaling group. They run after its numbers."""

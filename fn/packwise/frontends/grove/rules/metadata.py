@@ -172,7 +172,7 @@ CLIQUE_METADATA = (
 
 
 MAX_COMBINED_LENGTH = 45
-"""Bytes that the names of the set, the group and the clique have together."""
+"""The largest number of bytes in the names of the set, the group and the clique together."""
 
 _LIMIT = "exceeds 45-character limit required for pod naming. Consider shortening:"
 
@@ -226,7 +226,7 @@ CLIQUE_NAME_LENGTH = (
     Check(Rule("name-length", "The names of set and clique have more than 45 bytes together.",
                "spec/grove.md#r26"), _clique),
 )  # fmt: skip
-"""For cliques outside scaling groups."""
+"""Rules of cliques outside scaling groups."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
@@ -234,7 +234,7 @@ GROUP_NAME_LENGTH = (
                    "spec/grove.md#r34"), _member),
     )),
 )  # fmt: skip
-"""For every member of a scaling group."""
+"""Rules of each member of a scaling group."""
 
 
 # The annotations that ask for multi-node NVLink: grove.io/auto-mnnvl, and grove.io/mnnvl-group after it.
@@ -412,7 +412,7 @@ MNNVL = (
     ), since=ALPHA_8, until=ALPHA_9),
     Scope(_annotations_of_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
 )  # fmt: skip
-"""Rules of a new PodCliqueSet: of its auto-mnnvl first, then of both annotations, then of mnnvl-group alone."""
+"""Rules of the MNNVL annotations of a new PodCliqueSet: first auto-mnnvl, then both, then mnnvl-group."""
 
 MNNVL_UPDATE = (
     Check(_UPDATE, _check_unchanged(_annotations_of_set, _AUTO, _OF_SET), until=ALPHA_8),
@@ -420,4 +420,4 @@ MNNVL_UPDATE = (
     Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, _OF_SET), since=ALPHA_8, until=ALPHA_9),
     Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, "creation"), since=ALPHA_9),
 )
-"""Run with the whole-object rules of an update, before the other update rules."""
+"""Rules that run with the whole-object rules of an update, before the other update rules."""

@@ -33,7 +33,7 @@ _QUEUE = Rule("queue", "A workload for KAI names several queues.", "spec/grove.m
 _ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has no profile.", "spec/grove.md#r29")
 _FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _SPEC = Unquoted("{…}")
-"""The operator prints the whole spec as the value."""
+"""Stands for the whole spec, which the operator prints as the value."""
 
 _VOLCANO_DEFAULT = "default"
 UNRELEASED = "GREP-704, in no release of Grove"
@@ -236,7 +236,7 @@ SCHEDULER_NAMES = (
     Check(SAME_SCHEDULER, _check_one_scheduler, since=ALPHA_8),
     Check(_ENABLED, _not_enabled, since=ALPHA_8),
 )
-"""Rules among the cliques."""
+"""Rules of all cliques together."""
 
 _UNSUPPORTED = _profile("is not a supported backend")
 _DISABLED = _profile("is not enabled in OperatorConfiguration")
@@ -254,7 +254,6 @@ BACKEND = (
     Check(Rule("kueue-backend", "Grove's future backend for Kueue refuses a workload.", "spec/kueue.md#10.3"), _kueue,
           since=ALPHA_8),
 )  # fmt: skip
-"""The rules of the schedulers for their workloads, after all other rules of the whole object.
-
-KAI's wants a queue where the operator makes its PodGroups, and where they are of workloads of LPX, too.
+"""The rules of the schedulers for their workloads, after all other whole-object rules. KAI's rule requires a queue if
+the operator makes its PodGroups, including PodGroups of LPX workloads.
 """

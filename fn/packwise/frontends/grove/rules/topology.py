@@ -47,7 +47,7 @@ UNKNOWN = Rule(
 HIERARCHY = Rule("topology-hierarchy", "A child's domain is broader than its parent's.", "spec/grove.md#r45")
 
 NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
-"""The operator's detail for `DISABLED`."""
+"""The operator's text for `DISABLED`."""
 
 
 class ConstraintAt(Record):
@@ -596,4 +596,4 @@ CONSTRAINTS = (
     *TOPOLOGY,
     *PACK,
 )  # fmt: skip
-"""Rules of a PodCliqueSet's constraints, where they are new or may change; they come before all others."""
+"""Rules of a PodCliqueSet's constraints if they are new or may change. They run before all others."""

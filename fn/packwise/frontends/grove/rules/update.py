@@ -498,7 +498,7 @@ UPDATE = (
           _sharing, since=ALPHA_8),
     Scope(_with_other_topology, TOPOLOGY, since=GREP_244, until=ALPHA_8),
 )  # fmt: skip
-"""Rules of an update, in the operator's order; they run when the new object itself is valid."""
+"""Rules of an update, in the operator's order. They run if the new object itself is valid."""
 
 
 # The rollingUpdate of cliques and scaling groups, by the updateStrategy.
@@ -605,10 +605,10 @@ _DEADLINE = Rule("rolling-update-deadline", "progressDeadline is not greater tha
 _ROLLED = (Check(_FORBIDDEN, _on_delete), Check(_MAX, _max_unavailable), Check(_DEADLINE, _deadline))
 
 CLIQUE_ROLLING = (Check(_MEMBER, _member, since=ALPHA_14), Scope(_clique, _ROLLED, since=ALPHA_14))
-"""Runs last for each clique."""
+"""The last rules of each clique."""
 
 GROUP_ROLLING = (Scope(_group, _ROLLED, since=ALPHA_14),)
-"""Runs after the numbers of each scaling group."""
+"""Rules that run after the numbers of each scaling group."""
 
 UNDETERMINED = (
     Check(
@@ -623,4 +623,4 @@ UNDETERMINED = (
         until=ALPHA_14,
     ),
 )
-"""Warnings where it is not known which rules a release has."""
+"""Warnings if the rules of a release are not fully known."""

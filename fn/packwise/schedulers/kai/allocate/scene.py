@@ -27,13 +27,13 @@ _TIB_IN_MIB = 1 << 20
 _MIB = 1 << 20
 
 NOT_PREEMPTIBLE = 100
-"""The priority from which on pods are not preempted."""
+"""The lowest priority of pods that are not preempted."""
 
 Request = tuple[tuple[str, int], ...]
-"""A pod's request by resource, sorted; only amounts above 0. The pod takes one of `pods` too."""
+"""The request of a pod by resource, sorted, with only amounts above 0. The pod also uses one of `pods`."""
 
 CountedRequest = tuple[tuple[str, float], ...]
-"""A request with the portions of GPUs that a pod shares."""
+"""A request that includes shared portions of GPUs."""
 
 
 class Node(Record):

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 # A queue's use counts for all queues above it too. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
 
 MAX_QUEUE_DEPTH = 100
-"""Levels of queues that count. The use of a queue is added to each queue above it."""
+"""The largest depth of queues that counts. The use of a queue is added to each queue above it."""
 
 _CHECKED = (CPU, MEMORY, GPU)
-"""The resources that a queue bounds, in KAI's order."""
+"""The resources that a queue limits, in KAI's order."""
 
 
 class Queues:
@@ -501,7 +501,7 @@ def _with_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[N
 
 
 FITS = ("allocated", "partial")
-"""The states of a job that runs."""
+"""The states of a running job."""
 
 
 class JobAnswer(Record):

@@ -213,7 +213,7 @@ _ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 _EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _Values = Counter[tuple[str, str]]
-"""The number of pods that count for a term, by topology key and its value on their nodes."""
+"""The number of pods that match a term, by topology key and its value on their nodes."""
 
 
 class Neighbours:
@@ -329,7 +329,7 @@ def _conflict(port: HostPort, other: HostPort) -> bool:
 
 
 MIG = "nvidia.com/mig-"
-"""The prefix of the names of resources that are slices of GPUs."""
+"""The prefix of resources that are slices of GPUs."""
 
 _MIG_LABEL = "node-role.kubernetes.io/mig-enabled"
 _MIG_STRATEGY = "nvidia.com/mig.strategy"
@@ -414,7 +414,7 @@ def free_portions(node: Node, shared: Mapping[str, int]) -> float:
 
 
 _KEPT_SHAPES = 16
-"""Requests of which it is remembered how many pods each node holds."""
+"""The number of requests for which the room on each node is cached."""
 
 
 class NodeState:

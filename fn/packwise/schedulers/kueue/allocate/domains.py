@@ -199,7 +199,7 @@ def _sum_allocatable(nodes: Sequence[Node]) -> dict[str, int]:
 
 
 _KEPT_ROOMS = 32
-"""Requests whose counts are remembered."""
+"""The number of requests whose counts are cached."""
 
 
 class _Room:

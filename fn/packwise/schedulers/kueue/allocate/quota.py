@@ -39,7 +39,7 @@ class Mode(IntEnum):
 
     NO_FIT = 0
     SHORT = 1
-    """Running Workloads hold what is missing."""
+    """Running Workloads hold the missing quota."""
     FIT = 2
 
 

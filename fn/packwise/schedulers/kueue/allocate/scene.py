@@ -18,13 +18,13 @@ CPU = "cpu"
 PODS = "pods"
 
 PodRequest = tuple[tuple[str, int], ...]
-"""The request of one pod by resource, sorted; only amounts above 0."""
+"""The request of one pod by resource, sorted, with only amounts above 0."""
 
 Path = tuple[str, ...]
-"""A domain: the values of its levels, from the top."""
+"""A domain, as the values of its levels from the top."""
 
 FlavorResource = tuple[str, str]
-"""A flavor and a resource of it, for which there is a quota."""
+"""A flavor and one of its resources with a quota."""
 
 
 class Node(Record):

@@ -244,7 +244,7 @@ def _count_beside(
 
 
 _NO_LEADER = 1 << 62
-"""The loss of a child that cannot take the leader."""
+"""The loss of a child that cannot hold the leader."""
 
 
 class _Shortage(Record):
@@ -371,7 +371,7 @@ def _best_fit(
 
 
 _Taken = tuple[int, int, int]
-"""A domain, the pods or slices that it gets, and the leaders."""
+"""A domain, its number of pods or slices, and its number of leaders."""
 
 
 def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, best_fit: bool) -> list[_Taken]:
