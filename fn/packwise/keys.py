@@ -15,6 +15,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Problem, Rule
+from packwise.lenient import mapping
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
 from packwise.wording import closest, letters_apart, list_known, near_miss
@@ -258,7 +259,7 @@ class KeyPlace(Record):
     def keys(self) -> Mapping[str, Value]:
         """The labels, or the annotations."""
         keys = self.holder[self.form]
-        return keys if isinstance(keys, dict) else {}
+        return mapping(keys)
 
     def has_beside(self, form: str, key: str) -> bool:
         """Return True if the same part has a label or annotation with that key."""

@@ -31,7 +31,7 @@ from packwise.build.sources import (
     unsupported_error,
 )
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.lenient import mapping, mappings, mappings_by_place, text, text_at, texts
+from packwise.lenient import entries, mapping, mappings, mappings_by_place, text, text_at, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -176,7 +176,7 @@ class _SourceReading:
         ]
         options = [f"--kube-version={text_at(helm, 'kubeVersion')}"] if text_at(helm, "kubeVersion") else []
         versions = helm.get("apiVersions")
-        options += [f"--api-versions={each}" for each in texts_of(versions if isinstance(versions, list) else ())]
+        options += [f"--api-versions={each}" for each in texts_of(entries(versions))]
         if helm.get("skipSchemaValidation") is True:
             options.append("--skip-schema-validation")
         return ChartSource(
@@ -275,7 +275,7 @@ class _SourceReading:
             listed = kustomize.get("components")
             options["components"] = [
                 each
-                for each in texts_of(listed if isinstance(listed, list) else ())
+                for each in texts_of(entries(listed))
                 if (path := path_from_top(posixpath.join(folder, each))) is not None and self._repository.has(path)
             ]
         is_changed = any(options.get(field) for field in options if field != "version")

@@ -35,6 +35,7 @@ from packwise.build.kustomization_fields import (
 from packwise.build.problems import ClientProblem, is_settings_value, words_of
 from packwise.build.tree import documents_in, mapping_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
+from packwise.lenient import entries, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -403,7 +404,7 @@ class _KustomizationWalk:
     def copy(self, value: Mapping[str, Value]) -> Value:
         """The kustomization as it is written out: its known fields, without packwise."""
         helm = value.get("helmGlobals")
-        home = helm.get("chartHome") if isinstance(helm, dict) else None
+        home = value_at(helm, "chartHome")
         self._chart_home = home if isinstance(home, str) and home else _CHART_HOME
         return self._copy_value(KUSTOMIZATION, value, ())
 
@@ -505,7 +506,7 @@ class _KustomizationWalk:
         if path[0] == "helmGlobals":
             return self._copy_value(HELM_GLOBALS, value, path)
         copied: list[Value] = []
-        for position, entry in enumerate(value if isinstance(value, list) else ()):
+        for position, entry in enumerate(entries(value)):
             at = (*path, position)
             if not isinstance(entry, dict):
                 self._refuse(at, f"must be a mapping; got {describe(entry)}")
@@ -585,7 +586,7 @@ class _KustomizationWalk:
     def _own_configuration(self, item: KubeObject, file: str, kind: str) -> Value:
         self._place = (file, item) if file else (self._file, None)
         copied = self._copy_value(OF_PLUGINS[kind], item.value, ())
-        metadata = copied.get("metadata") if isinstance(copied, dict) else None
+        metadata = value_at(copied, "metadata")
         if not (isinstance(metadata, dict) and metadata.get("name")):
             self._refuse(("metadata", "name"), f"must be the name of the {kind}; got none")
         if kind == "ValueAddTransformer" and isinstance(copied, dict) and not copied.get("value"):

@@ -205,7 +205,7 @@ def is_deeper(value: Value, most: int) -> bool:
         level = [
             part
             for each in level
-            for part in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+            for part in (each.values() if isinstance(each, dict) else entries(each))
             if isinstance(part, (dict, list))
         ]
         if not level:

@@ -31,6 +31,7 @@ from packwise.inputs.groups import Sides, read_sides
 from packwise.inputs.paths import name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.variants import variants_as_one
+from packwise.lenient import mapping, text
 from packwise.objects.identity import identity
 from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, speaker_in, tint
 from packwise.output.markdown import CommentPart, Section, code, comment, markup
@@ -280,7 +281,7 @@ def _level_list(levels: Sequence[Value]) -> str:
     """Return levels broadest first as `domain=key`, or as the key alone in objects without domains."""
     parts: list[str] = []
     for level in levels:
-        fields = level if isinstance(level, dict) else {}
+        fields = mapping(level)
         key, domain = fields.get("key", fields.get("nodeLabel")), fields.get("domain", fields.get("alias"))
         parts.append(str(key) if domain is None else f"{domain}={key}")
     return " > ".join(parts)
@@ -386,7 +387,7 @@ def resource(item: KubeObject) -> dict[str, str]:
         "namespace": item.get("metadata.namespace"),
         "name": item.get("metadata.name"),
     }
-    return {name: part if isinstance(part, str) else "" for name, part in parts.items()}
+    return {name: text(part) for name, part in parts.items()}
 
 
 def _change(change: ObjectChange) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
 from packwise.findings.finding import has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
+from packwise.lenient import mapping
 from packwise.objects.identity import (
     RENDERED_FROM,
     format_identity,
@@ -145,7 +146,7 @@ def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
 def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]:
     """The annotations that packwise gives a user's own object."""
     annotations = item.get(_ANNOTATIONS) if value_of(item) else None
-    for key, value in annotations.items() if isinstance(annotations, dict) else ():
+    for key, value in mapping(annotations).items():
         if key in _RULES and key.startswith("packwise.dev/"):
             yield EmittedValue((*_ANNOTATIONS, key), value, _cause_of_own(key, None, lookup))
 

@@ -581,7 +581,7 @@ def _functions(tree: FileTree, path: str) -> list[tuple[str, Mapping[str, Value]
         return []
     functions: list[tuple[str, Mapping[str, Value]]] = []
     for role in ("mutators", "validators"):
-        entries = pipeline.get(role) if isinstance(pipeline, dict) else None
+        entries = value_at(pipeline, role)
         functions += [
             (role, entry) for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict)
         ]

@@ -21,6 +21,7 @@ from packwise.findings.finding import Finding, Rule
 from packwise.inputs.git import remote_urls
 from packwise.inputs.paths import contains, folder_of, from_top, top_of
 from packwise.inputs.reader import readable_items
+from packwise.lenient import entries, value_at
 from packwise.settings.configuration import is_settings
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Findi
         return
     for path, source, elements in _sources(application.value):
         plugin = source.get("plugin")
-        names = plugin.get("name") if isinstance(plugin, dict) else None
+        names = value_at(plugin, "name")
         if names or any(field in source for field in _EXPLICIT):
             continue
         config = _parameter(plugin, "config")
@@ -184,7 +185,7 @@ _EXPRESSION = re.compile(r"\{\{ *\.?([\w.]+) *\}\}")
 def _elements(generator: Value, source: Mapping[str, Value], folders: Folders) -> Iterator[dict[str, str]]:
     """Yield the parameters that a generator fills in from a list or from folders of the same repository."""
     elements = _field_of(_field_of(generator, "list"), "elements")
-    for element in elements if isinstance(elements, list) else ():
+    for element in entries(elements):
         if isinstance(element, dict):
             yield {key: text for key, text in element.items() if isinstance(text, str)}
     git = _field_of(generator, "git")
@@ -216,7 +217,7 @@ def _matches(folder: str, glob: str) -> bool:
 def _parameter(plugin: Value, name: str) -> str | None:
     """The text of a parameter of the plugin."""
     parameters = _field_of(plugin, "parameters")
-    for each in parameters if isinstance(parameters, list) else ():
+    for each in entries(parameters):
         if _field_of(each, "name") == name:
             text = _field_of(each, "string")
             return text if isinstance(text, str) else None
@@ -224,4 +225,4 @@ def _parameter(plugin: Value, name: str) -> str | None:
 
 
 def _field_of(value: Value, field: str) -> Value:
-    return value.get(field) if isinstance(value, dict) else None
+    return value_at(value, field)

@@ -23,6 +23,7 @@ from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
 from packwise.diff.change import FieldChange, field_changes, format_steps
 from packwise.findings.finding import Finding, Rule, Stage
+from packwise.lenient import entries, mapping, value_at
 from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
@@ -90,16 +91,16 @@ def _split_bounds(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
 
 
 def _names(spec: Value) -> list[str]:
-    podgroups = spec.get("podgroups") if isinstance(spec, dict) else None
+    podgroups = value_at(spec, "podgroups")
     return [
-        str(podgroup.get("name")) for podgroup in (podgroups if isinstance(podgroups, list) else ())
+        str(podgroup.get("name")) for podgroup in entries(podgroups)
         if isinstance(podgroup, dict)
     ]  # fmt: skip
 
 
 def _configs(spec: dict[str, Value]) -> list[dict[str, Value]]:
     configs = spec.get(_CONFIGS)
-    return [config for config in (configs if isinstance(configs, list) else ()) if isinstance(config, dict)]
+    return [config for config in entries(configs) if isinstance(config, dict)]
 
 
 def _sort_names(names: Value) -> Value:
@@ -318,7 +319,7 @@ def _read(lines: list[str]) -> Value:
         value = read("".join([f"{line}\n" for line in lines]))
     except YamlError:
         return None
-    return value.get("levels") if isinstance(value, dict) else None
+    return value_at(value, "levels")
 
 
 def edit_place(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) -> Place:
@@ -739,7 +740,7 @@ def _comments_of(item: KubeObject) -> list[str]:
     """Return the comments of an object and of the documents in a ConfigMap's data."""
     texts = comments(item.text)
     data = item.get("data") if item.kind == "ConfigMap" else None
-    for text in data.values() if isinstance(data, dict) else ():
+    for text in mapping(data).values():
         if isinstance(text, str) and "#" in text:
             try:
                 texts += comments(text)

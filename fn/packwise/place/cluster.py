@@ -20,7 +20,7 @@ from krmfn.yamltext import YamlError, read, split_documents
 from packwise.inputs.paths import find_files, name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.keys import HOSTNAME
-from packwise.lenient import mapping_at, text_at
+from packwise.lenient import entries, mapping_at, text_at
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.schedulers.kai.allocate.scene import (
@@ -324,7 +324,7 @@ def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
     parts: dict[str, FieldPath] = {}
     for path, name, below in _LISTED_PARTS:
         listed = item.get(path)
-        for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+        for index, entry in enumerate(entries(listed)):
             if isinstance(entry, dict):
                 parts[str(entry.get(name))] = (*path, index, *below)
     for kind in WORKLOAD_KINDS.values():

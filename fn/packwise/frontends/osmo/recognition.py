@@ -5,6 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.lenient import mapping
 from packwise.objects.place import Place
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _configs_in_values(values: Value) -> Iterator[FieldPath]:
     for prefix, part in [((), values), *(((key,), part) for key, part in values.items())]:
         for path in _CONFIGS:
             pools = _entry(part, (*path, "pools"))
-            entries = pools.values() if isinstance(pools, dict) else ()
+            entries = mapping(pools).values()
             is_pool = any(isinstance(pool, dict) and _POOL_FIELDS & pool.keys() for pool in entries)
             if is_pool or any(pod_templates(_entry(part, path))):
                 yield (*prefix, *path)
@@ -167,7 +168,7 @@ def pod_templates(configs: Value) -> Iterator[tuple[FieldPath, dict[str, Value]]
     """Yield the templates beside the pools that OSMO merges into their pods, each with its path."""
     for key in _POD_TEMPLATES:
         templates = _entry(configs, (key,))
-        for name, template in templates.items() if isinstance(templates, dict) else ():
+        for name, template in mapping(templates).items():
             if isinstance(template, dict) and any(
                 isinstance(template.get(part), dict) for part in ("spec", "metadata")
             ):

@@ -16,6 +16,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.extras import OSMO
 from packwise.frontends.osmo import account as accounts
 from packwise.frontends.osmo.account import current_account
+from packwise.lenient import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -202,7 +203,7 @@ def _default_values(section: TextSection | None) -> Mapping[str, Value] | Unfill
         return Unfilled(
             f"the template is not YAML before it is filled in: {error.message}", section.line + error.line - 1
         )
-    values = read.get("default-values") if isinstance(read, dict) else None
+    values = value_at(read, "default-values")
     if values is None or values == {}:
         return {}
     if not isinstance(values, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.lenient import value_at
 from packwise.objects.kinds import CONFIGURING, KAI_CONFIG, PODGROUP, QUEUE, SCHEDULING_SHARD, TOPOLOGY
 from packwise.placement import Gang, GangPod, Grouper
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
@@ -110,7 +111,7 @@ def _asks_for_share(node: Node) -> bool:
     if isinstance(node, Gang):
         return any(not _SHARES.isdisjoint(leaf.annotations) for leaf in node.sets)
     metadata = node.value.get("metadata") if isinstance(node, GangPod) else None
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = value_at(metadata, "annotations")
     return isinstance(annotations, dict) and not _SHARES.isdisjoint(annotations)
 
 

@@ -11,6 +11,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
+from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
@@ -115,7 +116,7 @@ def topology_problems(
 
 
 def _spec_problems(spec: Value) -> Iterator[Problem]:
-    levels = spec.get("levels") if isinstance(spec, dict) else None
+    levels = value_at(spec, "levels")
     if not isinstance(spec, dict):
         yield _wrong_type(_SPEC, spec, "object")
     elif not isinstance(levels, list):
@@ -135,7 +136,7 @@ def _spec_problems(spec: Value) -> Iterator[Problem]:
 
 def _level_problems(at: FieldPath, level: Value) -> Iterator[Problem]:
     field = (*at, "nodeLabel")
-    label = level.get("nodeLabel") if isinstance(level, dict) else None
+    label = value_at(level, "nodeLabel")
     if not isinstance(level, dict):
         yield _wrong_type(at, level, "object")
     elif not isinstance(label, str):

@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import container_requests
-from packwise.lenient import mapping, mapping_at, mappings_by_place, mappings_in_place, text
+from packwise.lenient import entries, mapping, mapping_at, mappings_by_place, mappings_in_place, text
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME
@@ -170,7 +170,7 @@ def _missing_checks(queue: KubeObject, chain: Chain) -> dict[FieldPath, str]:
         named[(*path, place, "name")] = text(check.get("name"))
     # v1beta1 also has them as a list of names.
     own = queue.get("spec.admissionChecks")
-    for place, name in enumerate(own if isinstance(own, list) else ()):
+    for place, name in enumerate(entries(own)):
         named["spec", "admissionChecks", place] = text(name)
     known = chain.admission_checks
     return {at: name for at, name in named.items() if known and name and name not in known and not is_placeholder(name)}
