@@ -10,13 +10,12 @@ from typing import Any, cast
 
 from krmfn.kubeobject import KubeObject
 from krmfn.result import sort_results
-from krmfn.yamltext import read, split_documents, write
+from krmfn.yamltext import read, write
 from packwise.pipeline import render
-from packwise.place.placing import place_gangs, situation
-from packwise.schedulers.kai.snapshot import read_snapshot
 from packwise.select.selection import Package
 from tests.frontends.workloads.workloads import parsed, shown
 from tests.places import TESTDATA
+from tests.schedulers.placing import places
 
 HEAD = """\
 # Each case is a file, `objects`, beside a TopologyRender whose spec has the lines of `settings`. `findings` is all that
@@ -47,28 +46,13 @@ def package_of(case: dict[str, Any]) -> Package:
     return Package((KubeObject.parse(SETTINGS + lines, file="topology.yaml"), *parsed(case["objects"])))
 
 
-def places(case: dict[str, Any], package: Package) -> list[str]:
-    """What comes of each gang on the nodes of the case: fits or not, and why."""
-    nodes = tuple(cast("dict[str, Any]", read(each.text)) for each in split_documents(case["nodes"]))
-    rendered = render(package.replace(nodes=nodes))
-    if rendered.scheduled is None:
-        return []
-    placing = place_gangs(situation(rendered, read_snapshot(nodes)))
-    return [
-        f"{answer.gang.name}: {'fits' if answer.fits else 'does not fit'}, {answer.placed_pods} of "
-        f"{answer.gang.pods} pods"
-        + "".join(f"; {text}" for text in (*answer.reasons, *(f"note: {note}" for note in answer.notes)))
-        for answer in placing.gangs
-    ]
-
-
 def answered(case: dict[str, Any]) -> dict[str, Any]:
     """The case with all that comes of it."""
     package = package_of(case)
     results = [each for each in sort_results(render(package).results) if each.tags["rule"] != "no-workloads"]
     answer = {key: part for key, part in case.items() if key not in ("findings", "places")}
     answer |= {"findings": shown(results)} if results else {}
-    return answer | ({"places": places(case, package)} if "nodes" in case else {})
+    return answer | ({"places": places(case["nodes"], package)} if "nodes" in case else {})
 
 
 def test_objects_are_answered_as_the_table_says(assert_expected: Callable[[str, str], None]) -> None:

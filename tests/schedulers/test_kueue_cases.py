@@ -14,12 +14,33 @@ from packwise.pipeline import render
 from packwise.select.selection import Package
 from tests.frontends.workloads.workloads import parsed, shown
 from tests.places import TESTDATA
+from tests.schedulers.placing import places
 
 HEAD = """\
 # Each case is a file, `objects`, checked for a release of Kueue (`kueue`, v0.19), as an update of the file `before`
 # where it has one; `settings` are lines of the settings' spec. `findings` is all that is said of it.
 """
-TABLES = ("kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml", "kueue/workloads.yaml", "kueue/grove.yaml")
+PLACED = "kueue/places.yaml"
+WITHOUT_TOPOLOGY = (
+    "; note: Kueue assigns no topology to pods of a flavor without one; kube-scheduler chooses their nodes"
+)
+NODE = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n%(number)d, labels: {pool: a, example.com/rack: r%(rack)d, kubernetes.io/hostname: n%(number)d}}
+status: {allocatable: {cpu: "64", memory: 256Gi, pods: "110"}}
+"""
+NODES = "---\n".join([NODE % {"number": number, "rack": number // 2} for number in range(4)])
+HEAD_OF_PLACED = (
+    HEAD
+    + """\
+# `places` is what comes of each job on four nodes of 64 cores, two a rack; an error leaves none of it.
+"""
+)
+TABLES = (
+    "kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml", "kueue/workloads.yaml", "kueue/grove.yaml",
+    "kueue/places.yaml",
+)  # fmt: skip
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender
@@ -55,12 +76,22 @@ def answered(case: dict[str, Any]) -> dict[str, Any]:
     package = Package((configuration, *parsed(case.get("objects", ""))), baseline=baseline)
     results = [each for each in sort_results(render(package).results) if each.tags["rule"] != "no-workloads"]
     findings = shown(results, "kueue")
-    return {key: part for key, part in case.items() if key != "findings"} | ({"findings": findings} if findings else {})
+    answer = {key: part for key, part in case.items() if key not in ("findings", "places")}
+    return answer | ({"findings": findings} if findings else {})
+
+
+def placed(case: dict[str, Any]) -> list[str]:
+    """Where the jobs of a case go. An answer of the flavor without a topology is the same for all."""
+    lines = places(NODES, Package((settings(case), *parsed(case["objects"]))))
+    return [line.removesuffix(WITHOUT_TOPOLOGY) for line in lines]
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_job_is_answered_as_the_table_says(table: str, assert_expected: Callable[[str, str], None]) -> None:
-    assert_expected(table, HEAD + write([answered(case) for case in cases(table)]))
+    is_placed = table == PLACED
+    answers = [answered(case) | ({"places": placed(case)} if is_placed else {}) for case in cases(table)]
+
+    assert_expected(table, (HEAD_OF_PLACED if is_placed else HEAD) + write(answers))
 
 
 def test_no_two_cases_have_one_name() -> None:

@@ -172,6 +172,12 @@ class WorkloadKind(Record):
         is_made = self.metadata[0].role is Role.ABOVE and self.grouping is not Grouping.UNREAD
         return self.metadata[1 if is_made else 0]
 
+    def queue_of(self, value: Mapping[str, Value]) -> str:
+        """Return Kueue's queue that an object names for itself or, as a CronJob does, for its Jobs, else ""."""
+        (labels,) = tuple(_mappings_at(value, (*self.owner.path, "labels"))) or ({},)
+        queue = labels.get(QUEUE_NAME)
+        return queue if isinstance(queue, str) else ""
+
     @property
     def templates(self) -> tuple[Metadata, ...]:
         """Return the pod templates, or a Pod's own metadata."""
@@ -238,15 +244,7 @@ def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
 def is_queued(item: KubeObject) -> bool:
     """True if Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
-    return kind is not None and kind.integration is not None and bool(_label(item.value, QUEUE_NAME))
-
-
-def _label(value: Mapping[str, Value], key: str) -> str:
-    """Return the label, or "" without such a text."""
-    metadata = value.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    label = labels.get(key) if isinstance(labels, dict) else None
-    return label if isinstance(label, str) else ""
+    return kind is not None and kind.integration is not None and bool(kind.queue_of(item.value))
 
 
 def _article(name: str) -> str:

@@ -13,7 +13,6 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.kubernetes.validation import amounts
 from packwise.lenient import entries, mapping_at, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.kinds import (
-    ADMISSION_CHECK,
     CLUSTER_QUEUE,
     KUEUE_TOPOLOGY,
     LOCAL_QUEUE,
@@ -22,6 +21,7 @@ from packwise.objects.kinds import (
     WORKLOAD_PRIORITY_CLASS,
 )
 from packwise.objects.place import Place
+from packwise.schedulers.kueue.admission_checks import GROUP, named_checks, read_checks
 from packwise.schedulers.node_selection import read_selector, selects_labels
 from packwise.topology.known import node_labels
 from packwise.wording import MOST_COMPARED, near_miss
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.objects.kinds import Kind
+    from packwise.schedulers.kueue.admission_checks import NamedCheck
     from packwise.schedulers.node_selection import LabelRequirement
 
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -96,6 +97,7 @@ class ClusterQueue:
     item: KubeObject
     groups: tuple[ResourceGroup, ...]
     cohort: str
+    checks: tuple[NamedCheck, ...]
     selector: tuple[LabelRequirement, ...] | None
     is_stopped: bool
 
@@ -136,7 +138,7 @@ class Chain:
             for name, value in _by_name(items, values, KUEUE_TOPOLOGY).items()
         }
         self.local_queues = items.of_kind(*LOCAL_QUEUE.key)
-        self.admission_checks = frozenset([item.name for item in items.of_kind(*ADMISSION_CHECK.key)])
+        self.checks = read_checks(lambda kind: {item.name: item.value for item in items.of_kind(GROUP, kind)})
         self.priorities = frozenset([item.name for item in items.of_kind(*WORKLOAD_PRIORITY_CLASS.key)])
         self.nodes = FlavorNodes([node for node in nodes if node.get("kind") == "Node"])
         self._items = items
@@ -234,6 +236,7 @@ class Chain:
             item,
             tuple(self._group(group, ("spec", "resourceGroups", place)) for place, group in enumerate(groups)),
             text(item.get(("spec", cohort))),
+            named_checks(item.get("spec")),
             read_selector(selector) if isinstance(selector, dict) else None,
             is_stopped(item),
         )

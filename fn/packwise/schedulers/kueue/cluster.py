@@ -10,6 +10,7 @@ from krmfn.record import Record
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import amounts, container_requests
 from packwise.lenient import entries, mapping_at, mappings, text_at, texts, value_at
+from packwise.schedulers.kueue.admission_checks import KINDS, check_faults, delaying_checks, named_checks, read_checks
 from packwise.schedulers.kueue.allocate.scene import (
     ClusterQueue,
     Cohort,
@@ -33,22 +34,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.schedulers.kueue.admission_checks import KnownChecks
     from packwise.schedulers.kueue.allocate.scene import Path, PodRequest
 
     Objects = Mapping[str, Sequence[Mapping[str, Value]]]
     """Objects by kind."""
 
 _GROUP = "kueue.x-k8s.io/"
-_OF_KUEUE = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck")
+_OF_KUEUE = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck",
+            *[kind for _, kind in KINDS])  # fmt: skip
 _ENDED = ("Succeeded", "Failed")
 
 _OF_TOPOLOGY = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_LAYERS)
 """The annotations of pods that Kueue places. It counts these pods by their Workloads."""
 
 _HOLDS = ("Hold", "HoldAndDrain")
-_DELAYING = ("kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/provisioning-request")
-"""Controllers of admission checks that place pods later, or in another cluster."""
-
 _MOST_DOMAINS = 100_000
 """The largest number of domains that are read from one entry of a topology assignment."""
 
@@ -77,7 +77,7 @@ def read_scene(known: KueueObjects) -> Scene:
     """The cluster without jobs to admit."""
     kinds = known.by_kind
     flavors = {name: _flavor(name, value) for name, value in known.by_name("ResourceFlavor").items()}
-    checks = {name: text_at(value, "spec", "controllerName") for name, value in known.by_name("AdmissionCheck").items()}
+    checks = read_checks(known.by_name)
     return Scene(
         nodes=tuple(_usable_nodes(kinds.get("Node", ()))),
         topologies={name: tuple(node_labels(value)) for name, value in known.by_name("Topology").items()},
@@ -156,22 +156,21 @@ def _local_queue(value: Mapping[str, Value]) -> LocalQueue:
     )
 
 
-def _cluster_queue(name: str, value: Mapping[str, Value], checks: Mapping[str, str]) -> ClusterQueue:
+def _cluster_queue(name: str, value: Mapping[str, Value], checks: KnownChecks) -> ClusterQueue:
     spec = mapping_at(value, "spec")
     selector = spec.get("namespaceSelector")
-    named = {
-        *[check for check in entries(spec.get("admissionChecks")) if isinstance(check, str)],
-        *[text_at(check, "name") for check in mappings(value_at(spec, "admissionChecksStrategy", "admissionChecks"))],
-    }
+    named, groups = named_checks(spec), tuple(_resource_groups(spec))
+    flavors = [flavor for group in groups for flavor in group.flavors]
     return ClusterQueue(
         name=name,
-        groups=tuple(_resource_groups(spec)),
+        groups=groups,
         quotas=_quotas(spec),
         # v1beta1 calls the name of the cohort otherwise.
         cohort=text_at(spec, "cohortName") or text_at(spec, "cohort"),
         selector=read_selector(selector) if isinstance(selector, dict) else None,
         stopped=text_at(spec, "stopPolicy") in _HOLDS,
-        checks=tuple(sorted(check for check in named if checks.get(check) in _DELAYING)),
+        checks=delaying_checks(named, checks),
+        faults=tuple([fault.cause for fault in check_faults(named, flavors, checks)]),
         notes=tuple(_settings_not_simulated(spec, name)),
     )
 

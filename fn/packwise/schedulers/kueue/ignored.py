@@ -18,6 +18,7 @@ from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integrat
 from packwise.objects.wrapped import MAKERS, unread_keys, unwrap, wrapped_objects
 from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
+from packwise.schedulers.kueue.podsets import POD_COUNT, unlike_pods
 from packwise.schedulers.kueue.request import (
     PREFIX,
     SPREADING,
@@ -28,6 +29,7 @@ from packwise.schedulers.kueue.request import (
     parse_bool,
     template_problems,
 )
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -150,7 +152,6 @@ _UNCHECKED = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration 
 """Kinds whose pod template no webhook of Kueue checks. Kueue checks their pods or Jobs."""
 
 _GROUP_NAME = f"{PREFIX}pod-group-name"
-_TOTAL = f"{PREFIX}pod-group-total-count"
 _OF_KAI = (
     "kai.scheduler/topology",
     "kai.scheduler/topology-required-placement",
@@ -301,13 +302,19 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
             )
             path = ("metadata", "annotations", *((key,) if key in ours else ()))
             yield Finding.of(PODS, pod, path, message)
-    totals = {total for pod in pods if (total := pod.annotations.get(_TOTAL)) is not None}
-    if len(totals) == 1 and (total := totals.pop()).isdecimal() and len(total) < _LONGEST and len(pods) < int(total):
-        message = (
-            f"the group needs {total} pods, but the input has {len(pods)}. Until more exist, Kueue reports: "
-            f"'{name}' group has fewer runnable pods than expected"
-        )
-        yield Finding.of(PODS, pods[0], ("metadata", "annotations", _TOTAL), message)
+    if unlike := unlike_pods(pods):
+        message = f"must be the same for all pods of the group; until then, Kueue makes no Workload: {unlike.text}"
+        yield Finding.of(PODS, unlike.pod, unlike.path, message)
+        return
+    total = pods[0].annotations.get(POD_COUNT, "")
+    if not total.isdecimal() or len(total) >= _LONGEST or int(total) in (0, len(pods)):
+        return
+    message = f"the group needs {total} pods, but the input has {len(pods)}. "
+    if len(pods) < int(total):
+        message += f"Until more exist, Kueue reports: '{name}' group has fewer runnable pods than expected"
+    else:
+        message += f"Kueue deletes {count_text(len(pods) - int(total), 'pod')} of it: Excess pod deleted"
+    yield Finding.of(PODS, pods[0], ("metadata", "annotations", POD_COUNT), message)
 
 
 def _topology_annotations(pod: KubeObject) -> dict[str, str]:

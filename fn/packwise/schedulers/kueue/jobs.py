@@ -11,12 +11,21 @@ from dataclasses import replace
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.lenient import mapping_at, mappings, text, text_at, value_at
-from packwise.objects.workload_kinds import QUEUE_NAME, Grouping, Integration, is_queued
+from packwise.lenient import mappings, text, text_at, value_at
+from packwise.objects.identity import is_placeholder
+from packwise.objects.workload_kinds import Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
-from packwise.schedulers.kueue.podsets import integer, jobs_of, owners_of_queued, with_single_pods
+from packwise.schedulers.kueue.podsets import (
+    POD_COUNT,
+    integer,
+    jobs_of,
+    owners_of_queued,
+    unlike_pods,
+    with_single_pods,
+)
 from packwise.schedulers.kueue.request import PREFIX, TopologyRequest, parse_int32, read_request, unread_annotation
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +37,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
 
 _POD_GROUP = f"{PREFIX}pod-group-name"
-_POD_COUNT = f"{PREFIX}pod-group-total-count"
 _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 
@@ -36,16 +44,24 @@ _MOST_REPLICAS = 10_000
 """The largest number of Workloads that one object becomes."""
 
 
+class NoWorkload(Record):
+    """Why Kueue makes no Workload of a job, and Kueue's own text."""
+
+    reason: str
+    message: str = ""
+
+
 class QueuedJob(Record):
     """A job for the scheduler, with its object and pod sets.
 
-    `lacking` is the number of missing pods of a group. `notes` name the facts that Kueue ignores.
+    `others` are the further pods of a group. `notes` name the facts that Kueue ignores.
     """
 
     job: Job
     item: KubeObject
     sets: tuple[KueuePodSet, ...]
-    lacking: int = 0
+    others: tuple[KubeObject, ...] = ()
+    no_workload: NoWorkload | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -63,7 +79,7 @@ def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) 
     groups: dict[tuple[str, str], list[KueueJob]] = {}
     for job in jobs_of(index):
         # A pod with a node runs already.
-        if not job.item.labels.get(QUEUE_NAME) or job.item.get("spec.nodeName"):
+        if not job.queue or job.item.get("spec.nodeName"):
             continue
         group = job.item.labels.get(_POD_GROUP) if job.kind.integration is Integration.POD else None
         if group:
@@ -105,15 +121,27 @@ def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) 
 
 def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, priorities: JobPriorities) -> QueuedJob:
     """Return the Workload of a group of pods: a pod set for each role. The spec of a pod determines its role."""
+    total = parse_int32(text(pods[0].metadata("annotations").get(POD_COUNT))) or 0
+    # Kueue deletes the pods beyond the number of the group.
+    kept = sorted(pods, key=lambda each: each.item.name)[: max(total, 1) if total else None]
     roles: dict[str, list[KueuePodSet]] = {}
-    for pod in sorted(pods, key=lambda each: each.item.name):
+    for pod in kept:
         for each in pod.sets:
             roles.setdefault(_role(each.pod_spec), []).append(each)
     # Annotations are not part of the role: those of its first pod count for all.
     sets = [replace(members[0], name=role, count=len(members)) for role, members in roles.items()]
-    first = pods[0]
-    total = parse_int32(str(mapping_at(first.item.value, "metadata", "annotations").get(_POD_COUNT, ""))) or 0
-    return _queued_job(first, name, sets, release, priorities).replace(lacking=max(0, total - len(pods)))
+    queued = _queued_job(pods[0], name, sets, release, priorities)
+    reason = queued.no_workload
+    if len(pods) < total:
+        lacking = total - len(pods)
+        reason = NoWorkload(
+            f"{count_text(lacking, 'pod')} of the group {'is' if lacking == 1 else 'are'} missing: it has "
+            f"{len(pods)} of {total}, and Kueue waits for the others",
+            f"'{name}' group has fewer runnable pods than expected",
+        )
+    elif unlike := unlike_pods([pod.item for pod in kept]):
+        reason = NoWorkload("the pods of the group differ, and Kueue makes no Workload of them", unlike.text)
+    return queued.replace(no_workload=reason, others=tuple([pod.item for pod in pods[1:]]))
 
 
 def _role(spec: Mapping[str, Value]) -> str:
@@ -132,21 +160,30 @@ def _role(spec: Mapping[str, Value]) -> str:
 def _queued_job(
     job: KueueJob, name: str, sets: Sequence[KueuePodSet], release: KueueRelease, priorities: JobPriorities
 ) -> QueuedJob:
-    least = parse_int32(str(mapping_at(job.item.value, "metadata", "annotations").get(_MIN_PARALLELISM, "")))
+    least = parse_int32(text(job.metadata("annotations").get(_MIN_PARALLELISM)))
     is_partial = job.kind.integration is Integration.JOB and least is not None and len(sets) == 1
     read = [_pod_set(each, release, least if is_partial else None) for each in sets]
     return QueuedJob(
         Job(
             namespace=job.item.namespace or "",
             name=name,
-            queue=job.item.labels.get(QUEUE_NAME, ""),
+            queue=job.queue,
             sets=tuple(read),
             priority=_priority(job, sets, priorities),
             created=text_at(job.item.value, "metadata", "creationTimestamp"),
         ),
         job.item,
         tuple(sets),
+        no_workload=_missing_class(job, priorities),
     )
+
+
+def _missing_class(job: KueueJob, priorities: JobPriorities) -> NoWorkload | None:
+    """Return the reason if the job's WorkloadPriorityClass does not exist and others do."""
+    name = text(job.metadata("labels").get(_PRIORITY_CLASS))
+    if not name or name in priorities.of_workloads or not priorities.of_workloads or is_placeholder(name):
+        return None
+    return NoWorkload(f'the WorkloadPriorityClass "{name}" does not exist, and Kueue makes no Workload without it')
 
 
 def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> PodSet:
@@ -166,7 +203,7 @@ def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> Pod
 
 def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorities) -> int:
     """Return the priority of the job's Workload: its own class's, else the first pods' with a class."""
-    name = job.item.labels.get(_PRIORITY_CLASS)
+    name = text(job.metadata("labels").get(_PRIORITY_CLASS))
     if name:
         return priorities.of_workloads.get(name, 0)
     named = [name for each in sets if (name := text(each.pod_spec.get("priorityClassName")))]

@@ -8,17 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration, is_queued
 from packwise.objects.wrapped import MAKERS, unwrap
-from packwise.schedulers.kueue.request import PodTemplate
+from packwise.schedulers.kueue.request import PREFIX, PodTemplate
 from packwise.wording import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -34,6 +35,9 @@ OVERRIDES = Rule(
 )
 RULES = (RUNTIME, OVERRIDES)
 """Rules of the objects from which jobs are built."""
+
+POD_COUNT = f"{PREFIX}pod-group-total-count"
+"""The annotation with the number of pods of a group."""
 
 _MAIN, _LEADER, _WORKER, HEAD = "main", "leader", "worker", "head"
 _TRAINER = "trainer.kubeflow.org"
@@ -208,6 +212,15 @@ class KueueJob:
     sets: tuple[KueuePodSet, ...]
     wrapped: Wrapped | None = None
 
+    @property
+    def queue(self) -> str:
+        """The LocalQueue that it names, or ""."""
+        return self.kind.queue_of(self.item.value)
+
+    def metadata(self, field: str) -> Mapping[str, Value]:
+        """Return the labels or annotations of what Kueue queues: the object, or the Jobs of a CronJob."""
+        return mapping_at(self.item.value, *self.kind.owner.path, field)
+
 
 def jobs_of(index: Index) -> list[KueueJob]:
     """The jobs of the input that Kueue's webhooks see, whether they name a queue or not."""
@@ -335,6 +348,29 @@ def _runtime_pod_set(each: KueuePodSet, count: int) -> KueuePodSet:
     """Return the pod set under the webhook's name, reported at the TrainJob's field for the runtime."""
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
     return replace(each, count=count, template=template)
+
+
+class UnlikePod(Record):
+    """A pod of a group that differs at `path` from the first one. Kueue makes no Workload, and says `text`."""
+
+    pod: KubeObject
+    path: FieldPath
+    text: str
+
+
+def unlike_pods(pods: Sequence[KubeObject]) -> UnlikePod | None:
+    """Return the first pod of a group with another queue or number of pods than the first one, or None."""
+    first = pods[0]
+    for pod in pods[1:]:
+        names = f"pods '{first.name}' and '{pod.name}' has different"
+        ours, theirs = (each.labels.get(QUEUE_NAME, "") for each in (first, pod))
+        if ours != theirs:
+            return UnlikePod(pod, ("metadata", "labels", QUEUE_NAME), f"{names} queue names: {ours}!={theirs}")
+        ours, theirs = (each.annotations.get(POD_COUNT, "") for each in (first, pod))
+        if ours != theirs and ours.isdecimal() and theirs.isdecimal():
+            path = ("metadata", "annotations", POD_COUNT)
+            return UnlikePod(pod, path, f"{names} '{POD_COUNT}' values: {ours}!={theirs}")
+    return None
 
 
 def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Finding]:

@@ -34,7 +34,7 @@ def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: Top
     release = kueue_release(settings.kueue.version)
     chain = Chain(inventory.items, rendered_values(topologies, settings))
     for job in (*jobs_of(inventory.items), *owners_of_queued(inventory.items)):
-        queue = job.item.labels.get(QUEUE_NAME, "")
+        queue = job.queue
         requests = [_request(each, release) for each in job.sets]
         if queue or any(request.is_asked for request in requests):
             for each, request in zip(job.sets, requests, strict=True):
@@ -50,7 +50,7 @@ def _request(each: KueuePodSet, release: KueueRelease) -> TopologyRequest:
 def _pods(
     job: KueueJob, each: KueuePodSet, request: TopologyRequest, known: KnownTopologies, chain: Chain
 ) -> QueuedPods:
-    queue = job.item.labels.get(QUEUE_NAME, "")
+    queue = job.queue
     topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
     part = job.wrapped
     place = Place(job.item, each.template.annotations_path)
@@ -84,7 +84,7 @@ def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str)
         if key in each.template.annotations:
             yield f"annotation {key}", place.below(key)
     if queue and job.wrapped is None:
-        yield f"queue {queue}", Place(job.item, ("metadata", "labels", QUEUE_NAME))
+        yield f"queue {queue}", Place(job.item, (*job.kind.owner.path, "labels", QUEUE_NAME))
 
 
 def _level_origins(

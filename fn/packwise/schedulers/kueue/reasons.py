@@ -108,6 +108,8 @@ class Advisor:
             yield f'the ClusterQueue "{local.cluster_queue}" does not exist{near}'
         elif missing := self._session.missing_objects(queue):
             yield f'the ClusterQueue "{queue.name}" names objects that do not exist: {", ".join(missing)}'
+        elif queue.faults:
+            yield f'the ClusterQueue "{queue.name}" is inactive: {queue.faults[0]}'
         elif message.startswith("workload namespace") and queue.selector is None:
             yield (
                 f'the ClusterQueue "{queue.name}" has no namespaceSelector and selects no namespace; set it to {{}} to '

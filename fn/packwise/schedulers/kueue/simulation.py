@@ -9,10 +9,11 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.lenient import mappings, text_at, value_at
 from packwise.objects.place import Place
 from packwise.revisions.kueue import kueue_release
+from packwise.schedulers.kueue.admission_checks import KINDS
 from packwise.schedulers.kueue.allocate.scene import with_pod
 from packwise.schedulers.kueue.allocate.session import admit_jobs
 from packwise.schedulers.kueue.cluster import KueueObjects, is_waiting, objects_by_kind, read_scene
-from packwise.schedulers.kueue.jobs import JobPriorities, name_of, queued_jobs, unread_jobs
+from packwise.schedulers.kueue.jobs import JobPriorities, NoWorkload, name_of, queued_jobs, unread_jobs
 from packwise.schedulers.kueue.reasons import Advisor, notes_of
 from packwise.schedulers.simulation import (
     ALLOCATED,
@@ -46,7 +47,7 @@ SCHEDULER = "kueue"
 
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 _KINDS = ("Namespace", "PriorityClass", "WorkloadPriorityClass", "Topology", "ResourceFlavor", "ClusterQueue",
-          "LocalQueue", "Cohort", "AdmissionCheck")  # fmt: skip
+          "LocalQueue", "Cohort", "AdmissionCheck", *[kind for _, kind in KINDS])  # fmt: skip
 """Kinds of objects that the input may contain besides jobs."""
 
 _MOST = 100
@@ -77,7 +78,9 @@ class KueueSimulation:
         }
         self.gangs = tuple(self._outline(job) for job in self.jobs)
         self.topologies = self._levels()
-        self._waiting = [index for index, job in enumerate(self.jobs) if index not in self._running and not job.lacking]
+        self._waiting = [
+            index for index, job in enumerate(self.jobs) if index not in self._running and job.no_workload is None
+        ]
         self.notes = (*self._order_note(), *self._unplaced_notes(items.users.values()))
         self._uses: tuple[NodeUse, ...] = ()
 
@@ -132,7 +135,7 @@ class KueueSimulation:
         if self._unwritten:
             verb = "is" if self._unwritten == 1 else "are"
             yield f"{count_text(self._unwritten, 'job')} without a namespace {verb} placed in that of the LocalQueue"
-        unread = unread_jobs(items, {id(job.item) for job in self.jobs})
+        unread = unread_jobs(items, {id(item) for job in self.jobs for item in (job.item, *job.others)})
         if unread:
             yield (
                 f"{count_text(unread, 'workload')} of Kueue {'is' if unread == 1 else 'are'} not placed: the pod sets "
@@ -241,15 +244,10 @@ class KueueSimulation:
         )
 
     def _answer_now(self, job: QueuedJob, outline: GangOutline, running: Workload | None) -> GangAnswer:
-        """The answer for a job that runs already, or that is a group of too few pods."""
+        """The answer for a job that runs already or has no Workload."""
         if running is None:
-            total = sum(each.count for each in job.job.sets)
-            reason = (
-                f"{count_text(job.lacking, 'pod')} of the group {'is' if job.lacking == 1 else 'are'} missing: it has "
-                f"{total} of {total + job.lacking}, and Kueue waits for the others"
-            )
-            message = f"'{job.job.name}' group has fewer runnable pods than expected"
-            return GangAnswer(outline, NOT_READY, 0, reasons=(reason,), message=message)
+            why = job.no_workload or NoWorkload("")
+            return GangAnswer(outline, NOT_READY, 0, reasons=(why.reason,), message=why.message)
         spread = tuple(
             (name, tuple(("/".join(path), count) for path, count in domains)) for name, domains in running.sets
         )

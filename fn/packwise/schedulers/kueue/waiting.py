@@ -14,10 +14,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
 from packwise.kubernetes.validation import container_requests
-from packwise.lenient import entries, mapping, mapping_at, mappings_by_place, mappings_in_place, text
+from packwise.lenient import mapping, mapping_at, mappings_in_place, text
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME
+from packwise.schedulers.kueue.admission_checks import MULTIKUEUE, check_faults
 from packwise.schedulers.kueue.chain import Chain, is_stopped
 from packwise.schedulers.kueue.flavors import (
     PODS,
@@ -58,7 +59,7 @@ QUEUE = Rule(
 )
 INACTIVE = Rule(
     "kueue-inactive",
-    "A ClusterQueue names a flavor, an admission check or a Topology that does not exist.",
+    "A ClusterQueue names a flavor, an admission check or a Topology that does not exist or work.",
     "spec/kueue.md#5.3",
     Severity.WARNING,
 )
@@ -138,13 +139,14 @@ def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
     """Why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
     flavors = [flavor for flavor in queue.flavors if not is_placeholder(flavor.name)]
     missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
-    homeless = [flavor for flavor in flavors if flavor.topology is not None and flavor.topology not in chain.levels]
-    checks = _missing_checks(queue.item, chain)
+    # Topologies of a queue with MultiKueue are those of its clusters.
+    is_here = all(chain.checks.controller(each.name) != MULTIKUEUE for each in queue.checks)
+    homeless = [each for each in flavors if is_here and each.topology is not None and each.topology not in chain.levels]
+    faults = list(check_faults(queue.checks, [each.name for each in queue.flavors], chain.checks))
     parts: list[str] = []
     if missing:
         parts.append(f"references missing ResourceFlavor(s): {','.join(dict.fromkeys(each.name for each in missing))}")
-    if checks:
-        parts.append(f"references missing AdmissionCheck(s): {','.join(dict.fromkeys(checks.values()))}")
+    parts += [fault.text for fault in faults]
     parts += [f'there is no Topology "{each.topology}" for TAS flavor "{each.name}"' for each in homeless]
     text = f"Can't admit new workloads: {', '.join(dict.fromkeys(parts))}."
     if missing or homeless:
@@ -155,25 +157,9 @@ def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
         if first.value is not None:
             message = f"the topology {message}"
         yield Finding.of(INACTIVE, queue.item, first.path, message)
-    elif checks:
-        path, name = next(iter(checks.items()))
-        near = closest(name, chain.admission_checks)
-        message = f'the AdmissionCheck "{name}" is not in the input. Kueue reports for the ClusterQueue: {text}{near}'
-        yield Finding.of(INACTIVE, queue.item, path, message)
-
-
-def _missing_checks(queue: KubeObject, chain: Chain) -> dict[FieldPath, str]:
-    """Return the missing admission checks of a ClusterQueue by path, if the input has any check."""
-    named: dict[FieldPath, str] = {}
-    path: FieldPath = ("spec", "admissionChecksStrategy", "admissionChecks")
-    for place, check in mappings_by_place(queue.get(path)):
-        named[(*path, place, "name")] = text(check.get("name"))
-    # v1beta1 also has them as a list of names.
-    own = queue.get("spec.admissionChecks")
-    for place, name in enumerate(entries(own)):
-        named["spec", "admissionChecks", place] = text(name)
-    known = chain.admission_checks
-    return {at: name for at, name in named.items() if known and name and name not in known and not is_placeholder(name)}
+    elif faults:
+        message = f"{faults[0].cause}. Kueue reports for the ClusterQueue: {text}{faults[0].hint}"
+        yield Finding.of(INACTIVE, queue.item, faults[0].path, message)
 
 
 def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -> str:
@@ -213,8 +199,7 @@ def _check_job(
     """Yield findings about one job. `accepted` are the demands accepted by a queue, extended with this job's."""
     for each in job.sets:
         yield from _check_level_named(job, each, release)
-    owner = mapping_at(job.item.value, *job.kind.owner.path, "labels")
-    name = text(owner.get(QUEUE_NAME))
+    owner, name = mapping_at(job.item.value, *job.kind.owner.path, "labels"), job.queue
     if not name or is_placeholder(name):
         return
     at: FieldPath = (*job.kind.owner.path, "labels", QUEUE_NAME)

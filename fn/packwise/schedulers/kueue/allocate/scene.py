@@ -72,8 +72,9 @@ class ResourceGroup(Record):
 class ClusterQueue(Record):
     """A ClusterQueue. `cohort` is "" if it has none.
 
-    `selector` are the requirements on labels of a namespace, or None to select none. It is `stopped` if on hold. With
-    `is_delayed`, an admission check places the pods later or elsewhere. `notes` are settings that are not simulated.
+    `selector` are the requirements on labels of a namespace, or None to select none. It is `stopped` if on hold.
+    `faults` of its admission checks make it inactive. The `checks` place the pods later or elsewhere. `notes` are
+    settings that are not simulated.
     """
 
     name: str
@@ -82,6 +83,7 @@ class ClusterQueue(Record):
     cohort: str = ""
     selector: tuple[LabelRequirement, ...] | None = None
     stopped: bool = False
+    faults: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -154,7 +154,7 @@ class Session:
         queue = self.scene.cluster_queues.get(local.cluster_queue)
         if queue is None:
             return f"ClusterQueue {local.cluster_queue} doesn't exist"
-        if queue.stopped or self.missing_objects(queue):
+        if queue.stopped or queue.faults or self.missing_objects(queue):
             return f"ClusterQueue {queue.name} is inactive"
         labels = {_NAMESPACE_LABEL: job.namespace, **self.scene.namespaces.get(job.namespace, {})}
         if queue.selector is None or not selects_labels(queue.selector, labels):

@@ -1,0 +1,158 @@
+"""Admission checks that keep a ClusterQueue from admitting any job.
+
+Source: spec/kueue.md#5.3; Kueue v0.19.2, inactiveReason in clusterqueue.go, and the reconcilers of the checks.
+"""
+
+from __future__ import annotations
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.lenient import entries, mapping_at, mappings_by_place, text, text_at, value_at
+from packwise.objects.identity import is_placeholder
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+
+GROUP = "kueue.x-k8s.io"
+MULTIKUEUE, PROVISIONING = f"{GROUP}/multikueue", f"{GROUP}/provisioning-request"
+"""The controllers of Kueue's own checks. They place the pods in another cluster, or later."""
+
+_MULTIKUEUE_CONFIG, _CLUSTER = "MultiKueueConfig", "MultiKueueCluster"
+_CONFIGS = {MULTIKUEUE: _MULTIKUEUE_CONFIG, PROVISIONING: "ProvisioningRequestConfig"}
+"""The kind that the parameters of a check name, by its controller."""
+
+KINDS = ((GROUP, _MULTIKUEUE_CONFIG), (GROUP, _CLUSTER), (GROUP, "ProvisioningRequestConfig"))
+"""Group and name of the kinds that checks need."""
+
+
+class NamedCheck(Record):
+    """A check that a ClusterQueue names at `path`, for some of its flavors or, if there are none, for all."""
+
+    name: str
+    path: FieldPath
+    flavors: tuple[str, ...] = ()
+
+
+class KnownChecks(Record):
+    """The AdmissionChecks by name, and the objects of `KINDS` by kind and name."""
+
+    checks: Mapping[str, Mapping[str, Value]]
+    configs: Mapping[str, Mapping[str, Mapping[str, Value]]]
+
+    def controller(self, name: str) -> str:
+        """Return the controller of a check, or "" if it is unknown."""
+        return text_at(self.checks.get(name), "spec", "controllerName")
+
+
+class CheckFault(Record):
+    """Why a ClusterQueue is inactive: Kueue's `text`, and the cause at `path`."""
+
+    text: str
+    path: FieldPath
+    cause: str
+    hint: str = ""
+
+
+def named_checks(spec: Value) -> tuple[NamedCheck, ...]:
+    """Return the checks of a ClusterQueue's spec: of its strategy, and of the list of names in v1beta1."""
+    path: FieldPath = ("spec", "admissionChecksStrategy", "admissionChecks")
+    named = [
+        NamedCheck(
+            text(check.get("name")),
+            (*path, place, "name"),
+            tuple([each for each in entries(check.get("onFlavors")) if isinstance(each, str)]),
+        )
+        for place, check in mappings_by_place(value_at(spec, *path[1:]))
+    ]
+    named += [
+        NamedCheck(text(name), ("spec", "admissionChecks", place))
+        for place, name in enumerate(entries(value_at(spec, "admissionChecks")))
+    ]
+    return tuple([each for each in named if each.name and not is_placeholder(each.name)])
+
+
+def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: KnownChecks) -> Iterator[CheckFault]:
+    """Yield the faults of the checks that a ClusterQueue of these flavors names, in the order of Kueue's condition.
+
+    An object counts as missing if there are others of its kind.
+    """
+    missing = [each for each in named if known.checks and each.name not in known.checks]
+    if missing:
+        first = missing[0]
+        cause, near = f'the AdmissionCheck "{first.name}" is not in the input', closest(first.name, known.checks)
+        yield _fault("references missing AdmissionCheck(s): ", missing, cause, near)
+    inactive = [(each, why) for each in named if (why := _inactive_reason(each.name, known))]
+    if inactive:
+        cause = f'the AdmissionCheck "{inactive[0][0].name}" is inactive: {inactive[0][1]}'
+        yield _fault("references inactive AdmissionCheck(s): ", [each for each, _ in inactive], cause)
+    several = [each for each in named if known.controller(each.name) == MULTIKUEUE]
+    if len(_names(several)) > 1:
+        text = "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: "
+        yield _fault(text, several, f"a ClusterQueue can have only one check of MultiKueue; it has {_list(several)}")
+    partial = [each for each in several if each.flavors and not set(flavors) <= set(each.flavors)]
+    if partial:
+        cause = f'the check of MultiKueue "{partial[0].name}" must be for all flavors; remove `onFlavors`'
+        yield _fault("Cannot specify MultiKueue AdmissionCheck per flavor, found: ", partial, cause)
+    provisioning = [each for each in named if known.controller(each.name) == PROVISIONING]
+    if several and provisioning:
+        text = f"Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: {_join(several)}, "
+        cause = f"checks of MultiKueue and of ProvisioningRequests conflict; remove {_list(several)} or the other"
+        yield _fault(text, provisioning, cause)
+
+
+def delaying_checks(named: Iterable[NamedCheck], known: KnownChecks) -> tuple[str, ...]:
+    """Return the names of the checks by which pods are placed later, or in another cluster."""
+    return tuple(sorted({each.name for each in named if known.controller(each.name) in _CONFIGS}))
+
+
+def read_checks(objects: Callable[[str], Mapping[str, Mapping[str, Value]]]) -> KnownChecks:
+    """Return the known checks and their objects. `objects` returns the objects of a kind of Kueue by name."""
+    return KnownChecks(objects("AdmissionCheck"), {kind: objects(kind) for _, kind in KINDS})
+
+
+def _fault(text: str, checks: Sequence[NamedCheck], cause: str, hint: str = "") -> CheckFault:
+    return CheckFault(f"{text}{_join(checks)}", checks[0].path, cause, hint)
+
+
+def _names(checks: Iterable[NamedCheck]) -> list[str]:
+    # Kueue sorts them.
+    return sorted({each.name for each in checks})
+
+
+def _join(checks: Iterable[NamedCheck]) -> str:
+    return ",".join(_names(checks))
+
+
+def _list(checks: Iterable[NamedCheck]) -> str:
+    return list_known(_names(checks))
+
+
+def _inactive_reason(name: str, known: KnownChecks) -> str:
+    """Return why the controller of a check sets it inactive, or ""."""
+    kind = _CONFIGS.get(known.controller(name))
+    if kind is None:
+        return ""
+    parameters = mapping_at(known.checks[name], "spec", "parameters")
+    if not parameters:
+        return f"spec.parameters must name a {kind}"
+    if (parameters.get("apiGroup"), parameters.get("kind")) != (GROUP, kind):
+        return f'spec.parameters must name a {kind} of the group "{GROUP}"'
+    config, configs = text(parameters.get("name")), known.configs[kind]
+    if is_placeholder(config) or not configs:
+        return ""
+    if config not in configs:
+        return f'the {kind} "{config}" is not in the input'
+    return _unusable_clusters(configs[config], known) if kind == _MULTIKUEUE_CONFIG else ""
+
+
+def _unusable_clusters(config: Mapping[str, Value], known: KnownChecks) -> str:
+    """Return why MultiKueue has no cluster to use, or ""."""
+    names = [each for each in entries(value_at(config, "spec", "clusters")) if isinstance(each, str)]
+    clusters = known.configs[_CLUSTER]
+    if not clusters or any(name in clusters or is_placeholder(name) for name in names):
+        return ""
+    return f"no {_CLUSTER} of its {_MULTIKUEUE_CONFIG} is in the input"
