@@ -38,9 +38,10 @@ NESTED = nodes(
     node("a", **{"topology.kubernetes.io/zone": "z1", "example.com/rack": "r1", "example.com/block": "b1"}),
     node("b", **{"topology.kubernetes.io/zone": "z1", "example.com/rack": "r1", "example.com/block": "b1"}),
     node("c", **{"topology.kubernetes.io/zone": "z2", "example.com/rack": "r2", "example.com/block": "b1"}),
+    node("d", **{"topology.kubernetes.io/zone": "z2", "example.com/rack": "r3", "example.com/block": "b1"}),
     node("control-plane"),
 )
-"""Three nodes of two zones, a block that reaches over both, and a node with no topology."""
+"""Four nodes of two zones, a block that reaches over both, and a node with no topology."""
 
 OPERATOR = """\
 apiVersion: v1
@@ -394,3 +395,27 @@ def test_domains_within_the_domains_of_accelerators_are_levels(prefix: str, call
     expected = [("block", f"{prefix}/domain"), ("rack", f"{prefix}/sub-domain"), ("host", "kubernetes.io/hostname")]
     for stated in (spec["levels"], yaml.safe_load(imported)["spec"]["topologyAwareScheduling"]["levels"]):
         assert [(level["domain"], level["key"]) for level in stated] == expected
+
+
+def test_the_levels_are_the_ones_that_an_import_proposes(call: Call, tmp_path: Path) -> None:
+    """Also where labels of few nodes contradict the others, or two labels tell the same domains apart."""
+    several = [
+        node(
+            f"n{number}",
+            **{
+                "topology.kubernetes.io/zone": "z9" if number == 0 else f"z{number // 12}",
+                "example.com/dc": f"d{number // 12}",
+                "nvidia.com/gpu.clique": f"c{number // 4}",
+            },
+        )
+        for number in range(24)
+    ]
+    write(tmp_path, {"nodes.yaml": nodes(*several)})
+
+    imported = call("topology", "import", "nodes.yaml").stdout
+    assert call("init", "west", "--from", "nodes.yaml").code == 0
+
+    written = (tmp_path / "west/topologies.yaml").read_text(encoding="utf-8")
+    expected = yaml.safe_load(imported)["spec"]["topologyAwareScheduling"]["levels"]
+    assert yaml.safe_load(written)["spec"]["levels"] == expected
+    assert "# From the labels of 24 nodes: a proposal, against 1 label; `packwise topology import` lists" in written

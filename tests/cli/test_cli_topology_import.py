@@ -135,11 +135,15 @@ def test_topologies_of_several_levels_are_refused(call: Call) -> None:
             ],
         ),
         (
+            {"failure-domain.beta.kubernetes.io/zone": "z{0}", "topology.kubernetes.io/zone": "z{0}"},
+            ["zone: topology.kubernetes.io/zone"],
+        ),
+        (
             {"example.com/block": "b{0}", "example.com/row": "o{1}", "nvidia.com/gpu.clique": "c{2}"},
             ["datacenter: example.com/block", "block: example.com/row", "rack: nvidia.com/gpu.clique"],
         ),
     ],
-    ids=["topograph before 1.0", "topograph", "both generations", "aws", "two words of one domain"],
+    ids=["topograph before 1.0", "topograph", "both generations", "aws", "deprecated", "two words of one domain"],
 )
 def test_labels_that_others_write(call: Call, labels: dict[str, str], expected: list[str]) -> None:
     nodes = [node(f"n{index}") for index in range(16)]

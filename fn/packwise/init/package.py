@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from shlex import quote
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext.writer import scalar
+from packwise.init.proposal import LevelProposal, propose
 from packwise.keys import HOSTNAME
-from packwise.lenient import mapping_at, mappings, mappings_in_place, texts
+from packwise.lenient import mapping_at, mappings, mappings_in_place
 from packwise.objects.index import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
+from packwise.place.cluster import read_cluster
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.select.evidence import deployed_release
 from packwise.settings.configuration import operators_of
 from packwise.settings.topologyrender import DIALECTS, KAI_PROFILE
-from packwise.topology.known import DOMAINS, Level, new_label
+from packwise.topology.known import Level
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,80 +42,6 @@ GUESSED = (
     Level("host", HOSTNAME),
 )
 """The levels of a new package if no levels are known. Every site has its own label for racks."""
-
-_DOMAIN = {
-    HOSTNAME: "host",
-    "fabric.topograph.run/tier-0": "rack",
-    "fabric.topograph.run/tier-1": "block",
-    "fabric.topograph.run/tier-2": "datacenter",
-}
-"""The domain of a label whose last part is not the name of a domain."""
-
-_SUB_DOMAIN = "sub-domain"
-"""The last part of the label for domains within an accelerator's domain."""
-
-_PRUNED = ("beta.kubernetes.io/",)
-"""Prefixes of deprecated labels that have a newer name."""
-
-
-class LevelsFound(Record):
-    """Levels, broadest first, with comments. `dropped` are the ones outside the hierarchy of the others."""
-
-    levels: tuple[Level, ...] = ()
-    comments: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-
-
-def proposed_levels(nodes: Sequence[Mapping[str, str]]) -> LevelsFound:
-    """Return the levels that the nodes' labels suggest: for each domain the label of most nodes.
-
-    A level with domains across several of a broader level's is dropped, because schedulers expect nested domains.
-    """
-    levels: list[Level] = []
-    comments: list[str] = []
-    dropped: list[str] = []
-    for level in _candidates(nodes):
-        if levels and not _is_nested(nodes, level.key, levels[-1].key):
-            dropped.append(f"{level.domain}={level.key}: its values are not within one {levels[-1].domain} each")
-            continue
-        values = [labels[level.key] for labels in nodes if level.key in labels]
-        levels.append(level)
-        comments.append(f"{len(set(values))} on {len(values)} of {len(nodes)} nodes")
-    return LevelsFound(tuple(levels), tuple(comments), tuple(dropped))
-
-
-def _candidates(nodes: Sequence[Mapping[str, str]]) -> list[Level]:
-    counted = Counter([key for labels in nodes for key in labels])
-    by_domain: dict[str, str] = {}
-    # Of accelerators whose domains hold others (topograph's, under whatever prefix), these are what a gang fits in.
-    for key in sorted(counted):
-        prefix, _, name = key.rpartition("/")
-        if name == _SUB_DOMAIN and f"{prefix}/domain" in counted:
-            by_domain.setdefault("block", f"{prefix}/domain")
-            by_domain.setdefault("rack", key)
-    for key, _ in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])):
-        domain = _domain(key)
-        if domain is not None:
-            by_domain.setdefault(domain, key)
-    return [Level(domain, by_domain[domain]) for domain in DOMAINS if domain in by_domain]
-
-
-def _domain(key: str) -> str | None:
-    prefix, _, name = key.rpartition("/")
-    if f"{prefix}/".endswith(_PRUNED):
-        return None
-    known = _DOMAIN.get(new_label(key) or key)
-    return known or (name if name in DOMAINS else None)
-
-
-def _is_nested(nodes: Sequence[Mapping[str, str]], narrow: str, broad: str) -> bool:
-    """True if all nodes of one value of `narrow` have one value of `broad`."""
-    outer: dict[str, str] = {}
-    return all(
-        outer.setdefault(labels[narrow], labels[broad]) == labels[broad]
-        for labels in nodes
-        if narrow in labels and broad in labels
-    )
 
 
 class Topology(Record):
@@ -142,7 +70,10 @@ class Facts(Record):
 
 
 def facts_of(items: Iterable[KubeObject]) -> Facts:
-    """Return the facts in a cluster's objects. Unknown ones keep the defaults of a new package."""
+    """Return the facts in a cluster's objects. Unknown ones keep the defaults of a new package.
+
+    Raise UsageError if a node cannot be read.
+    """
     index = Index.of(items)
     operators = operators_of(index, [])
     deployed = deployed_release(index)
@@ -176,7 +107,10 @@ def _name(record: Revision) -> str:
 
 
 def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts:
-    """Return the facts with levels of the operator's configuration, else of a topology, else suggested by the nodes."""
+    """Return the facts with levels of the operator's configuration, else of a topology, else proposed for the nodes.
+
+    Raise UsageError if a node cannot be read.
+    """
     topologies = tuple(
         Topology(item.name, levels)
         for kind in (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
@@ -189,15 +123,24 @@ def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts
     if topologies:
         source = f"the cluster's topology {topologies[0].name}"
         return facts.replace(levels=topologies[0].levels, comments=(), source=source, topologies=topologies)
-    nodes = [texts(item.get(("metadata", "labels"))) for item in index.of_kind("", "Node")]
-    proposal = proposed_levels(nodes)
+    return _with_proposal(facts, [item.value for item in index.of_kind("", "Node")])
+
+
+def _with_proposal(facts: Facts, nodes: Sequence[Mapping[str, Value]]) -> Facts:
+    """Return the facts with the levels that the labels of `nodes` show. Raise UsageError if a node cannot be read."""
+    proposal = propose(read_cluster((), nodes, option="--from: ").nodes) if nodes else LevelProposal()
     if not proposal.levels:
         return facts
+    source = f"the labels of {count_text(proposal.nodes, 'node')}: a proposal"
+    if proposal.contradictions:
+        source += (
+            f", against {count_text(len(proposal.contradictions), 'label')}; `packwise topology import` lists them"
+        )
     return facts.replace(
-        levels=proposal.levels,
-        comments=proposal.comments,
-        source=f"the labels of {len(nodes)} nodes: a proposal",
-        dropped=proposal.dropped,
+        levels=tuple(Level(level.domain, level.key) for level in proposal.levels),
+        comments=tuple("; ".join([level.counts(proposal.nodes), *level.notes]) for level in proposal.levels),
+        source=source,
+        dropped=tuple(f"{label.key} {label.reason}" for label in proposal.left_out),
     )
 
 
@@ -326,7 +269,7 @@ def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Ite
     for place, level in enumerate(levels):
         comment = comments[place] if place < len(comments) else ""
         yield f"- domain: {scalar(level.domain)}"
-        yield f"  key: {scalar(level.key)}{comment and f' # {comment}'}"
+        yield f"  key: {scalar(level.key)}{comment and f' # {_line(comment)}'}"
 
 
 def _line(text: str) -> str:

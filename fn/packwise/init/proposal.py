@@ -96,7 +96,7 @@ def _lines(proposal: LevelProposal) -> Iterator[str]:
     yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
     yield from _head()
     for level in proposal.levels:
-        yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {_counts(level, proposal.nodes)}"
+        yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {level.counts(proposal.nodes)}"
         for note in level.notes:
             yield f"      # {visible(note)}"
     if proposal.contradictions:
@@ -110,12 +110,6 @@ def _lines(proposal: LevelProposal) -> Iterator[str]:
         if len(proposal.contradictions) > _SHOWN:
             yield f"#   and {len(proposal.contradictions) - _SHOWN} more"
     yield from _left_out_lines(proposal.left_out)
-
-
-def _counts(level: ProposedLevel, nodes: int) -> str:
-    counts = f"{count_text(level.domains, 'domain')}, {count_text(level.nodes, 'node')}"
-    missing = nodes - level.nodes
-    return counts if not missing else f"{counts}; {count_text(missing, 'node')} without it, outside of the topology"
 
 
 def _scalar(key: str) -> str:
@@ -164,6 +158,12 @@ class ProposedLevel(Record):
     nodes: int
     notes: tuple[str, ...] = ()
 
+    def counts(self, nodes: int) -> str:
+        """Return a text with the numbers of its domains, its nodes, and the other ones of all `nodes`."""
+        counts = f"{count_text(self.domains, 'domain')}, {count_text(self.nodes, 'node')}"
+        missing = nodes - self.nodes
+        return counts if not missing else f"{counts}; {count_text(missing, 'node')} without it, outside of the topology"
+
 
 class Contradiction(Record):
     """A node with a label that puts its domain into another broader domain than the domain's other nodes."""
@@ -186,8 +186,8 @@ class LeftOutLabel(Record):
 class LevelProposal(Record):
     """The levels of `nodes` nodes, broadest first, contradictions to them, and omitted labels."""
 
-    levels: tuple[ProposedLevel, ...]
-    nodes: int
+    levels: tuple[ProposedLevel, ...] = ()
+    nodes: int = 0
     contradictions: tuple[Contradiction, ...] = ()
     left_out: tuple[LeftOutLabel, ...] = ()
 
@@ -253,17 +253,22 @@ def _labels(nodes: Sequence[Node]) -> list[_Label]:
             values = {node.name: node.labels[key] for node in nodes if node.labels.get(key)}
             if values:
                 labels.append(_Label(key, hint, values))
-    # Among labels that tell the same domains apart the newer, then the first by name, is the level.
+    # Among labels that tell the same domains apart, the newer is the level, and then the first by name.
     return sorted(
         labels,
         key=lambda label: (
             label.hint == "host",
             label.domains,
             DOMAINS.index(label.hint),
-            new_label(label.key) is not None,
+            _is_renamed(label.key),
             label.key,
         ),
     )
+
+
+def _is_renamed(key: str) -> bool:
+    """Return True if the label has a newer name. Source: topograph; Kubernetes' well-known labels."""
+    return new_label(key) is not None or key.partition("/")[0].endswith("beta.kubernetes.io")
 
 
 def _is_same(label: _Label, other: _Label) -> bool:
