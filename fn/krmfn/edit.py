@@ -327,7 +327,7 @@ def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value])
     )
     body = [f"{indent}- {lines[at]}", *(f"{indent}  {line}" if line else "" for line in lines[at + 1 :])]
     entry = newline.join([*(f"{indent}{line}" if line else "" for line in lines[:at]), *body]) + newline
-    return entry if _reads_as(entry, [value]) else _indent(write([value]), indent, newline)
+    return entry if reads_as(entry, [value]) else _indent(write([value]), indent, newline)
 
 
 def _indent(text: str, indent: str, newline: str) -> str:
@@ -337,10 +337,11 @@ def _indent(text: str, indent: str, newline: str) -> str:
 
 
 def _text_or_rewrite(text: str, value: Mapping[str, Value]) -> str:
-    return text if _reads_as(text, value) else write(value)
+    return text if reads_as(text, value) else write(value)
 
 
-def _reads_as(text: str, value: Value) -> bool:
+def reads_as(text: str, value: Value) -> bool:
+    """Return True if `text` is YAML with this value."""
     try:
         return same(read(text), value)
     except YamlError:

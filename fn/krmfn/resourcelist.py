@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.edit import list_entry, same
+from krmfn.edit import list_entry, reads_as, same
 from krmfn.envelope import Envelope, cut, fields_of
 from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
@@ -41,7 +41,7 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
         # An anchor of an item may be gone while another item still refers to it: read again, and written out then.
         for expand in (False, True):
             text = _attempt(envelope, kept, results, expand=expand)
-            if text is not None and _reads_as(text, wanted):
+            if text is not None and reads_as(text, wanted):
                 return text
     try:
         return write(wanted)
@@ -80,7 +80,7 @@ def _end_entry(item: KubeObject, entry: str, envelope: Envelope, indent: str) ->
     """Return `entry` with the missing line break at its end."""
     text = with_last_break(entry, envelope.newline)
     # What an alias brings from another item is seen when the whole is read again.
-    if not envelope.simple or _reads_as(text, [item.value]):
+    if not envelope.simple or reads_as(text, [item.value]):
         return text
     return _write_item(item, indent, envelope.newline)
 
@@ -117,7 +117,7 @@ def _dash_at(text: str, mark: str) -> bool:
 
 def _stands_alone(item: KubeObject) -> bool:
     source = item.source
-    return source.root == (0,) and _reads_as(source.text, [item.value])
+    return source.root == (0,) and reads_as(source.text, [item.value])
 
 
 def _write_item(item: KubeObject, indent: str, newline: str) -> str:
@@ -271,13 +271,6 @@ def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str,
 
 def _are(fields: dict[str, Value] | None, wanted: dict[str, Value]) -> bool:
     return fields is not None and same(fields, wanted)
-
-
-def _reads_as(text: str, value: Value) -> bool:
-    try:
-        return same(read(text), value)
-    except YamlError:
-        return False
 
 
 API_VERSIONS = (
@@ -489,7 +482,7 @@ def replace(old: KubeObject, new: KubeObject) -> KubeObject:
     """
     wanted = _with_client_annotations(new, old)
     try:
-        spliced = _towards(old, (), old.value, wanted.value)
+        spliced = with_content(old, wanted.value)
     except FieldError:
         return wanted
     return spliced if same(spliced.value, wanted.value) else wanted
@@ -505,8 +498,16 @@ def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
     return new
 
 
+def with_content(item: KubeObject, value: Mapping[str, Value]) -> KubeObject:
+    """Return `item` with the content `value`. Only differences are set or removed.
+
+    Raise FieldError if an anchor or alias prevents a change.
+    """
+    return _towards(item, (), item.value, value)
+
+
 def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
-    """Return `item` with `after` instead of `before` at `path`. Only differences are set or removed."""
+    """Return `item` with `after` instead of `before` at `path`."""
     if same(before, after):
         return item
     if isinstance(before, dict) and isinstance(after, dict) and before and after:

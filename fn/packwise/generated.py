@@ -8,10 +8,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.edit import same
-from krmfn.fieldpath import FieldError, FieldPath
+from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
+from krmfn.resourcelist import with_content
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.kubernetes.validation import json_list, json_object, json_string
@@ -100,7 +101,7 @@ def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
         # Nobody has touched it since it was written: there is nothing to splice around.
         return KubeObject.new(target)
     try:
-        return _splice(before, (), before.value, target)
+        return with_content(before, target)
     except FieldError:
         # An anchor in the way, for example.
         return KubeObject.new(target)
@@ -119,22 +120,6 @@ def _with_bookkeeping(value: Mapping[str, Value], before: Mapping[str, Value]) -
 
 def _is_bookkeeping(key: str) -> bool:
     return key != LOCAL_CONFIG and is_client_key(key)
-
-
-def _splice(item: KubeObject, path: FieldPath, old: Value, new: Value) -> KubeObject:
-    """Return `item` with `new` instead of `old` at `path`. Only the smallest differing parts are changed."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in old:
-            if key not in new:
-                item = item.remove((*path, key))
-        for key, part in new.items():
-            item = _splice(item, (*path, key), old[key], part) if key in old else item.set((*path, key), part)
-        return item
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, part in enumerate(new):
-            item = _splice(item, (*path, index), old[index], part)
-        return item
-    return item if same(old, new) else item.set(path, new)
 
 
 CLASH = Rule(
