@@ -85,7 +85,7 @@ def _files_of(built: Built, number: str, tree: FileTree, top: str, shown: Callab
     unknown = _file_of_source(delivery, tree)
     for each in built.objects:
         texts.setdefault(each.file or unknown, []).append(each.text)
-    place = _configured_folder(delivery, tree)
+    place = configured_folder(delivery, tree)
     is_chart = isinstance(source, ChartSource)
     values = tuple([shown(each) if tree.is_file(each) else each for each in source.values_names]) if is_chart else ()
     for path, documents in texts.items():
@@ -117,7 +117,7 @@ def _file_of_source(delivery: Delivery, tree: FileTree) -> str:
     return hits[0] if hits else delivery.owner.file
 
 
-def _configured_folder(delivery: Delivery, tree: FileTree) -> str:
+def configured_folder(delivery: Delivery, tree: FileTree) -> str:
     """Return the folder that selects the delivery's configuration: the owner's, else the source's."""
     folder = posixpath.dirname(delivery.owner.file)
     above = folder

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.build.builder import Store
+    from packwise.build.cache import Cache
     from packwise.build.tree import FileTree
     from packwise.inputs.reader import InputFile
 
@@ -87,14 +88,18 @@ def _real_path(name: str, commit: str | None) -> str:
 
 
 def _deliver(tree: FileTree, top: str, named: Sequence[str]) -> Delivered:
-    repository = repository_of(tree, remote_urls(top), checkout_names(top))
-
     def is_in_scope(path: str) -> bool:
         at = os.path.join(top, path) if path else top  # noqa: PTH118
         return any(contains(each, at) for each in named)
 
     with _open_store() as store:
-        return deliver(repository, Builder(tree, store, _advance), is_in_scope)
+        return deliveries_of(tree, top, is_in_scope, store)
+
+
+def deliveries_of(tree: FileTree, top: str, is_in_scope: Callable[[str], bool], store: Store | None) -> Delivered:
+    """Return everything built from the files of the repository `top` that is in scope. Builds are kept in `store`."""
+    repository = repository_of(tree, remote_urls(top), checkout_names(top))
+    return deliver(repository, Builder(tree, store, _advance), is_in_scope)
 
 
 @contextmanager
@@ -107,14 +112,19 @@ def _open_store() -> Generator[Store | None]:
         yield None
         return
     with open_cache(place, lambda _: None) as cache:
+        yield store_in(cache)
 
-        def store(key: str, value: bytes | None) -> bytes | None:
-            if value is None:
-                return cache.get(key)
-            cache.put(key, value)
-            return value
 
-        yield store
+def store_in(cache: Cache) -> Store:
+    """Return a cache as a store of builds."""
+
+    def store(key: str, value: bytes | None) -> bytes | None:
+        if value is None:
+            return cache.get(key)
+        cache.put(key, value)
+        return value
+
+    return store
 
 
 def _advance(done: int, number: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from packwise.cli.arguments import Command, add_crds, add_size, add_values, add_verbosity
+from packwise.cli.arguments import Command, add_build, add_crds, add_size, add_values, add_verbosity
 from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
 from packwise.inputs.request import Verbosity
 
@@ -17,6 +17,7 @@ _EPILOG = """\
 examples:
   packwise fleet check clusters --jobs 4
   packwise fleet check clusters --crds platform/crds
+  packwise fleet check . --build
   packwise fleet diff clusters --changed-since git:origin/main -o markdown
   packwise fleet render clusters -o rendered --prune
   packwise fleet place clusters --nodes nodes/
@@ -42,6 +43,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for render: remove files of deleted packages that an earlier run wrote to DIR, unless they were edited",
     )
     _add_scope(parser)
+    add_build(parser)
     _add_workers(parser)
     add_verbosity(parser, "list every group with all of its packages", has_quiet=False)
 
@@ -114,6 +116,8 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         parser.error("--nodes goes with place and diff")
     if parsed.requires_workloads and parsed.verb == "diff":
         parser.error("--require-workloads goes with render, check and place: diff judges no workload alone")
+    if parsed.verb == "render" and (parsed.build or parsed.requires_build):
+        parser.error("--build goes with check, diff and place: controllers build their sources themselves")
     if parsed.verb == "place" and parsed.nodes is None:
         parser.error("place must be given --nodes")
 
@@ -139,6 +143,8 @@ def _read(parsed: argparse.Namespace) -> Fleet:
         crds=tuple(parsed.crds),
         values=tuple(parsed.set),
         requires_workloads=parsed.requires_workloads,
+        builds=parsed.build or parsed.requires_build,
+        requires_build=parsed.requires_build,
     )
 
 

@@ -30,6 +30,8 @@ class Fleet(Record):
     answers: None is the user's own folder, unless `is_cached` is false. A folder is limited to `cache_size` bytes. With
     `exit_code`, a change counts as an error. With `prunes`, output of an earlier run for removed packages is deleted
     from `folder`. `values` set template variables. With `requires_workloads`, each package needs a judged workload.
+    With `builds`, sources of controllers are built and judged. With `requires_build`, a source that is not built is an
+    error.
     """
 
     verb: FleetVerb
@@ -51,3 +53,5 @@ class Fleet(Record):
     crds: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     requires_workloads: bool = False
+    builds: bool = False
+    requires_build: bool = False

@@ -33,8 +33,10 @@ from packwise.settings.configuration import kai_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from krmfn.result import Result
     from krmfn.value import Value
     from packwise.build.tree import FileTree
+    from packwise.inputs.reader import InputFile
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = (b"TopologyRender", b"operator.config.grove.io/")
@@ -70,10 +72,28 @@ class FunctionConfiguration(Record):
     validates: bool = False
 
 
+class PackageBuild(Record):
+    """The built files of a package, built definitions `around` it, and the results of the builds.
+
+    Equal digests mean equal builds.
+    """
+
+    files: tuple[InputFile, ...] = ()
+    around: tuple[InputFile, ...] = ()
+    results: tuple[Result, ...] = ()
+    digest: str = ""
+
+    @property
+    def is_any(self) -> bool:
+        """True if there is something to judge or to report."""
+        return bool(self.files or self.results)
+
+
 class FleetPackage(Record):
     """A separately rendered folder, the sorted paths of all its inputs, and its problems.
 
     The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
+    With `build`, its sources are built.
     """
 
     folder: str
@@ -81,6 +101,7 @@ class FleetPackage(Record):
     files: tuple[str, ...]
     problems: tuple[ClientProblem, ...] = ()
     around: tuple[str, ...] = ()
+    build: PackageBuild | None = None
 
 
 def function_configuration(tree: FileTree, folder: str, client: PackageClient) -> FunctionConfiguration | None:
@@ -263,9 +284,7 @@ class Packages:
         if clients[folder] is not PackageClient.FOLDER:
             return True
         own = self._own_files(folder, [other for other in clients if other != folder and _is_below(other, folder)])
-        return any(
-            path.endswith(SUFFIXES) and not (self._mentions(path) and self._traits(path).configures) for path in own
-        )
+        return any(path.endswith(SUFFIXES) and not self.configures(path) for path in own)
 
     def _own_files(self, folder: str, inner: Iterable[str]) -> list[str]:
         """Return the files of a folder without the files and bases of the packages in it."""
@@ -298,6 +317,29 @@ class Packages:
         problems += self._unreadable(around)
         read = sorted({*files, *around, *_landmarks_above(self._tree, folder)})
         return FleetPackage(folder, client, tuple(read), tuple(problems), tuple(around))
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Return the folders of kustomizations that run packwise."""
+        return frozenset(self._built)
+
+    def configuring_folder(self, folder: str) -> str | None:
+        """Return the folder of the configuration for files in `folder`, or None."""
+        return nearest_folder(posixpath.join(folder, KPTFILE), self._configurations.__contains__)
+
+    def around(self, folder: str) -> list[str]:
+        """Return the files that configure the builds for `folder`."""
+        above = self.configuring_folder(folder)
+        return [] if above is None else self._files_around(folder, above, ())
+
+    def configures(self, path: str) -> bool:
+        """Return True if the file holds a configuration."""
+        return self._mentions(path) and self._traits(path).configures
+
+    def has_workloads(self, folder: str, passed: Collection[str]) -> bool:
+        """Return True if the package in `folder` has a file with workloads, not among `passed`."""
+        files = [path for path in self.package(folder).files if path not in passed and path.endswith(SUFFIXES)]
+        return any(_holds(self._tree, path, _WORKLOAD) for path in files)
 
     def _kustomize_package(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.fleet.result import PackageGroup, PackageResult, Summary
+    from packwise.inputs.reader import Sources
 
 _MOST_ORPHANS = 3
 _WORDS = {PackageStatus.ADDED: "new", PackageStatus.REMOVED: "gone"}
@@ -40,7 +41,8 @@ class FleetReport(Record):
     """A run of `verb` through the packages below `root`.
 
     `results` are in order of their folders, or empty if the format needs only the summary. `since` is the state of the
-    comparison, or "". `orphans` is None without written output. Paths are relative to the user's folder.
+    comparison, or "". `orphans` is None without written output. Paths are relative to the user's folder. `sources` are
+    the built sources, if any.
     """
 
     verb: str
@@ -51,6 +53,7 @@ class FleetReport(Record):
     is_coloured: bool = False
     is_verbose: bool = False
     orphans: Orphans | None = None
+    sources: Sources | None = None
 
     @property
     def command(self) -> str:
@@ -92,6 +95,7 @@ def numbers(report: FleetReport) -> Iterator[str]:
         yield ", ".join([*errors, *warnings])
     if summary.workloads:
         yield f"{count_text(summary.workloads, 'workload')} judged"
+    yield from () if report.sources is None else (report.sources.line,)
     yield from count_unjudged(summary.passed_over)
     if summary.recreated:
         topologies = count_text(summary.recreated, "topology", "topologies")
@@ -162,6 +166,8 @@ def _lines(report: FleetReport) -> Iterator[str]:
         yield ""
     for group in groups[:most]:
         yield from _group_lines(group, report)
+    if report.is_verbose and report.sources is not None:
+        yield from report.sources.detail_lines
     rest = groups[most:]
     if rest:
         packages = count_text(sum(len(group.folders) for group in rest), "package")
@@ -230,6 +236,10 @@ def as_json(report: FleetReport) -> Iterator[str]:
                 "noted": summary.noted,
             },
             "filesWritten": summary.written,
+        },
+        "sources": None if report.sources is None else {
+            "built": report.sources.built,
+            "notBuilt": [{"source": title, "reason": reason} for title, _, reason in report.sources.unbuilt],
         },
         "orphans": None if report.orphans is None else {
             "folders": list(report.orphans.folders),

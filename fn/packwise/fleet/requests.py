@@ -32,7 +32,9 @@ from packwise.render.files import FolderPlan
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
-    from packwise.fleet.packages import FleetPackage
+    from packwise.fleet.builds import BuiltPackages
+    from packwise.fleet.packages import FleetPackage, PackageBuild
+    from packwise.inputs.reader import Sources
 
     S = TypeVar("S", "PackageSide", "_Outline")
 
@@ -47,6 +49,7 @@ class PackageSide(Record):
     """A package in one tree: everything that it reads, and the problems that prevent its render in a fleet.
 
     The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
+    `build` has its built sources.
     """
 
     folder: str
@@ -54,6 +57,7 @@ class PackageSide(Record):
     files: tuple[tuple[str, bytes], ...]
     problems: tuple[ClientProblem, ...] = ()
     around: tuple[str, ...] = ()
+    build: PackageBuild | None = None
 
 
 class Request(Record):
@@ -164,7 +168,7 @@ def _unpack(part: bytes) -> bytes:
     return text
 
 
-_FORMAT = 2
+_FORMAT = 3
 """The version of the format of answers. An answer in another format is not used."""
 
 
@@ -181,12 +185,16 @@ class BlobTree(FileTree, Protocol):
 
 
 class Rooted(Record):
-    """The packages in the folder `root` of a tree. `beside` are files used by all of them, with git's name of each."""
+    """The packages in the folder `root` of a tree. `beside` are files used by all of them, with git's name of each.
+
+    `sources` counts the built sources, if any are built.
+    """
 
     tree: BlobTree
     root: str
-    packages: Packages
+    packages: Packages | BuiltPackages
     beside: tuple[tuple[str, str], ...] = ()
+    sources: Sources | None = None
 
     @classmethod
     def of(cls, tree: BlobTree, root: str) -> Rooted:
@@ -250,6 +258,8 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
     for problem in package.problems:
         # What is looked for and not there has no content.
         digest.update(f"\0{problem.message}".encode("utf-8", "surrogateescape"))
+    if package.build is not None:
+        digest.update(f"\0{package.build.digest}".encode())
     return digest.hexdigest()
 
 
@@ -271,11 +281,12 @@ class _Outline(Record):
     digests: bytes
     problems: tuple[ClientProblem, ...] = ()
     around: tuple[str, ...] = ()
+    build: str = ""
 
     def parts(self) -> list[object]:
         """Return all parts as JSON values."""
         problems = [[each.file, each.message, each.line, each.column] for each in self.problems]
-        return [self.folder, self.client.value, self.paths, self.digests.hex(), problems, self.around]
+        return [self.folder, self.client.value, self.paths, self.digests.hex(), problems, self.around, self.build]
 
 
 class Requests:
@@ -377,7 +388,15 @@ def _outline(rooted: Rooted, below: str) -> _Outline | None:
             paths.append(path)
         except OSError as error:
             problems.append(_unreadable(path, error))
-    return _Outline(package.folder, package.client, tuple(paths), b"".join(digests), tuple(problems), package.around)
+    return _Outline(
+        package.folder,
+        package.client,
+        tuple(paths),
+        b"".join(digests),
+        tuple(problems),
+        package.around,
+        _digest_of_build(package.build),
+    )
 
 
 def _outline_of(side: PackageSide | None) -> _Outline | None:
@@ -385,7 +404,12 @@ def _outline_of(side: PackageSide | None) -> _Outline | None:
         return None
     digests = b"".join([sha256(data).digest() for _, data in side.files])
     paths = tuple(path for path, _ in side.files)
-    return _Outline(side.folder, side.client, paths, digests, side.problems, side.around)
+    build_digest = _digest_of_build(side.build)
+    return _Outline(side.folder, side.client, paths, digests, side.problems, side.around, build_digest)
+
+
+def _digest_of_build(build: PackageBuild | None) -> str:
+    return "" if build is None else build.digest
 
 
 def _side(rooted: Rooted, below: str) -> PackageSide | None:
@@ -400,7 +424,7 @@ def _side(rooted: Rooted, below: str) -> PackageSide | None:
             files.append((path, rooted.tree.read(path)))
         except OSError as error:
             problems.append(_unreadable(path, error))
-    return PackageSide(package.folder, package.client, tuple(files), tuple(problems), package.around)
+    return PackageSide(package.folder, package.client, tuple(files), tuple(problems), package.around, package.build)
 
 
 def _package(rooted: Rooted, below: str) -> FleetPackage | None:

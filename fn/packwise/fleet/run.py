@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
 from krmfn.result import exit_code
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.cache import CacheError, default_place, open_cache
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.build.cache import Cache
     from packwise.fleet.options import Fleet, FleetFormat
-    from packwise.fleet.requests import PackageAnswer, Request
+    from packwise.fleet.requests import BlobTree, PackageAnswer, Request
     from packwise.fleet.workers import Workers
 
 
@@ -54,9 +55,15 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
         # Without the definitions that were asked for, every answer would be a guess.
         return deliver(Answer(before=tuple(lines), code=1))
     with ExitStack() as stack:
+
+        def warn(line: str) -> None:
+            deliver(Answer(before=(line,)))
+
+        cache = stack.enter_context(_cache_of(command, warn))
+        finder = _Finder(command, top, root, cache, stack)
         disk = DiskTree(top, root, command.folder, command.exclude)
-        after = Rooted.of(disk, root)
-        befores = _befores(command, disk, root, stack)
+        after = finder.packages(disk, root, top, is_current=True)
+        befores = finder.packages_before(disk)
         if command.crds:
             # Other definitions are another cluster for all packages.
             for at, each in enumerate(befores):
@@ -67,7 +74,7 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
         if not after.packages.clients and (before is None or not before.packages.clients):
             raise UsageError(
                 f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
-                "that runs packwise; it holds none"
+                f"that runs packwise; it holds none{'' if after.sources is None else f'; {after.sources.line}'}"
             )
         tally = Tally()
         spool = stack.enter_context(closing(Spool())) if command.output == "json" else None
@@ -78,11 +85,9 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
             if spool is not None:
                 spool.add(result)
 
-        def warn(line: str) -> None:
-            deliver(Answer(before=(line,)))
-
         requests = _requests(command, after, before, top, crds.packed)
-        evidence = _run(command, requests, befores, take, warn)
+        workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler, warn)
+        evidence = _run(command, requests, befores, take, workers, cache=cache)
         orphaned, results = _orphans(command, after, evidence)
         report = FleetReport(
             verb=command.verb,
@@ -93,6 +98,7 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
             is_coloured=terminal.is_coloured,
             is_verbose=command.verbosity is Verbosity.VERBOSE,
             orphans=orphaned,
+            sources=after.sources,
         )
         absence = _absence(report, command)
         code = max(_code(report, command), int(bool(absence)), exit_code(results))
@@ -123,31 +129,55 @@ def _below_top(folder: str) -> tuple[str, str]:
     return top, "" if below == "." else below
 
 
-def _befores(command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> list[Rooted]:
-    """Return the named states before the change, several if merges crossed since then."""
-    since, name = command.changed_since, command.baseline
-    if since is not None:
-        since = since.removeprefix(COMMIT)
-        if name is not None and name != COMMIT + since:
-            raise UsageError("--changed-since and --baseline must name the same commit where both are given")
-        return [_packages_of_commit(each, command, disk, root, stack) for each in merge_bases(since, command.root)]
-    if name is None:
-        if command.verb == "diff":
-            raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
-        return []
-    if name.startswith(COMMIT):
-        return [_packages_of_commit(name.removeprefix(COMMIT), command, disk, root, stack)]
-    if not Path(name).is_dir():
-        raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
-    top, below = _below_top(name)
-    return [Rooted.of(DiskTree(top, below, None, command.exclude), below)]
+class _Finder(Record):
+    """Finds the packages of trees below `top`, in the folder `root`. With `--build`, `cache` keeps the builds.
 
+    `stack` closes the commits.
+    """
 
-def _packages_of_commit(name: str, command: Fleet, disk: DiskTree, root: str, stack: ExitStack) -> Rooted:
-    """The packages of a commit."""
-    commit = Commit(name, command.root)
-    stack.callback(commit.close)
-    return Rooted.of(CommitTree(commit, root, disk, command.exclude), root)
+    command: Fleet
+    top: str
+    root: str
+    cache: Cache | None
+    stack: ExitStack
+
+    def packages(self, tree: BlobTree, root: str, top: str, *, is_current: bool = False) -> Rooted:
+        """Return the packages of a tree, the current one or one before the change."""
+        if not self.command.builds:
+            return Rooted.of(tree, root)
+        # Few runs build: the others load nothing of it.
+        from packwise.build.named import store_in
+        from packwise.fleet.builds import build_packages
+
+        store = None if self.cache is None else store_in(self.cache)
+        requires = self.command.requires_build and is_current
+        packages = build_packages(tree, root, top, store, requires=requires)
+        return Rooted(tree, root, packages, sources=packages.sources)
+
+    def packages_before(self, disk: DiskTree) -> list[Rooted]:
+        """Return the named states before the change, several if merges crossed since then."""
+        command = self.command
+        since, name = command.changed_since, command.baseline
+        if since is not None:
+            since = since.removeprefix(COMMIT)
+            if name is not None and name != COMMIT + since:
+                raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+            return [self._packages_of_commit(each, disk) for each in merge_bases(since, command.root)]
+        if name is None:
+            if command.verb == "diff":
+                raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
+            return []
+        if name.startswith(COMMIT):
+            return [self._packages_of_commit(name.removeprefix(COMMIT), disk)]
+        if not Path(name).is_dir():
+            raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
+        top, below = _below_top(name)
+        return [self.packages(DiskTree(top, below, None, command.exclude), below, top)]
+
+    def _packages_of_commit(self, name: str, disk: DiskTree) -> Rooted:
+        commit = Commit(name, self.command.root)
+        self.stack.callback(commit.close)
+        return self.packages(CommitTree(commit, self.root, disk, self.command.exclude), self.root, self.top)
 
 
 def _requests(command: Fleet, after: Rooted, before: Rooted | None, top: str, crds: bytes) -> Requests:
@@ -162,7 +192,9 @@ def _run(
     requests: Requests,
     befores: Sequence[Rooted],
     take: Callable[[PackageResult], None],
-    warn: Callable[[str], None],
+    workers: Workers,
+    *,
+    cache: Cache | None,
 ) -> FolderEvidence:
     """Pass the result of every package to `take` in any order, and return the evidence about the output folder."""
     after = requests.after
@@ -178,11 +210,9 @@ def _run(
             for name in reached.removed:
                 before = next(each for each in befores if each.folder(name) in each.packages.clients)
                 take(_untouched_result(before, name, PackageStatus.REMOVED))
-    workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler, warn)
-    with _cache_of(command, warn) as cache:
-        evidence = FolderEvidence(cache)
-        output = None if command.folder is None else OutputFolder(Path(command.folder), after.below, evidence)
-        run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
+    evidence = FolderEvidence(cache)
+    output = None if command.folder is None else OutputFolder(Path(command.folder), after.below, evidence)
+    run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
     return evidence
 
 

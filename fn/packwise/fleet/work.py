@@ -39,7 +39,7 @@ from packwise.inputs.groups import (
     read_assignments,
 )
 from packwise.inputs.paths import SUFFIXES, InputPath, from_top
-from packwise.inputs.reader import InputFile, Reader, decode, error_result
+from packwise.inputs.reader import InputFile, Reader, Sources, decode, error_result
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.surroundings import definitions_of, traits_of
 from packwise.objects.kinds import GANGS
@@ -90,7 +90,20 @@ class SideRead(Record):
 
 
 def read_side(side: PackageSide, kustomize: str) -> SideRead:
-    """Return the side, built by version `kustomize` if kustomize renders it."""
+    """Return the side with its built sources. Version `kustomize` builds it if kustomize renders it."""
+    read = _read_own(side, kustomize)
+    build = side.build
+    if build is None or side.problems:
+        return read
+    return read.replace(
+        files=(*read.files, *build.files),
+        around=(*read.around, *build.around),
+        results=(*read.results, *build.results),
+    )
+
+
+def _read_own(side: PackageSide, kustomize: str) -> SideRead:
+    """Return the side without built sources."""
     if side.problems:
         return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))
@@ -299,7 +312,8 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
     # A finding about a configuration around is of the package, which may be all that it judges.
     around = frozenset(str(file.path.name) for file in after.around).difference(names)
     group = Group(package, tuple(names), around)
-    judgement = judge(Checkup((group,), after.files, after.results, after.files, after.left_out))
+    sources = None if after.side.build is None else Sources()
+    judgement = judge(Checkup((group,), after.files, after.results, after.files, after.left_out, sources=sources))
     result = _with_findings(blank, judgement.results, after).replace(objects=len(package.items))
     return _with_coverage(result, judgement.coverage)
 
@@ -450,7 +464,12 @@ def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
 
 def _with_findings(result: PackageResult, results: Iterable[Result], read: SideRead | None) -> PackageResult:
     """Return the result with its findings. An error makes it fail."""
-    listed = sort_results([locate(each, read) for each in results])
+    located = [locate(each, read) for each in results]
+    if read is not None and read.side.build is not None:
+        from packwise.build.files import locate_results
+
+        located = locate_results(located, (*read.files, *read.around))
+    listed = sort_results(located)
     errors, warnings, kept = kept_findings(listed)
     status = PackageStatus.FAILING if errors else result.status
     return result.replace(status=status, errors=errors, warnings=warnings, findings=kept)
