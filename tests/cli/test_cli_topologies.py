@@ -136,6 +136,17 @@ def test_without_anything_it_says_so(call: Call, tmp_path: Path) -> None:
     assert (ran.code, ran.stdout.splitlines()[-1]) == (0, "no topologies and no workloads")
 
 
+def test_workloads_without_grove_need_no_configuration_of_grove(call: Call, tmp_path: Path) -> None:
+    group = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: workers}\n"
+    write(tmp_path, {"group.yaml": f"{group}spec: {{schedulingPolicy: {{basic: {{}}}}}}\n"})
+
+    ran = call("topologies", str(tmp_path))
+
+    assert ran.code == 0
+    assert ran.stdout == "TOPOLOGY  WORKLOAD         CHOSEN  SCHEDULED PODS\n<none>    default/workers\n"
+    assert "configuration-absent" not in ran.messages
+
+
 def test_a_wrong_configuration_is_reported_instead(call: Call, package: Path) -> None:
     write(package, {"topology.yaml": CONFIG.replace("domain: rack", "domain: rakc")})
 

@@ -22,7 +22,7 @@ from packwise.output.findings_text import as_lines
 from packwise.pipeline import render
 from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
-from packwise.select.selection import topologies_of
+from packwise.select.selection import has_grove_workloads, topologies_of
 from packwise.topology.known import ListedTopology, Use
 from packwise.wording import list_first
 
@@ -264,7 +264,9 @@ def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
     uses += tuple(dict.fromkeys(_queued_uses(inventory, known, selection)))
     listed = {id(use.workload) for use in uses}
     uses += tuple(Use(None, item) for item in queued if id(item) not in listed)
-    if selection.enabled or selection.configuration is not None or not topologies:
+    # Workloads without Grove need no configuration of it.
+    needs_configuration = not topologies and (not uses or has_grove_workloads(inventory.items))
+    if selection.enabled or selection.configuration is not None or needs_configuration:
         absent = [] if selection.absent is None else [selection.absent]
         return Overview(topologies, uses, selection.enabled, results_of(absent, results))
     # An export of a cluster shows its topologies, and needs no configuration that says so.

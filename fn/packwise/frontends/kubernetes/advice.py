@@ -12,7 +12,7 @@ from packwise.findings.finding import Finding
 from packwise.frontends.kubernetes import rules
 from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at
-from packwise.objects.identity import identity
+from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.revisions.kubernetes import JOBS
@@ -164,7 +164,12 @@ def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] |
 
 
 def _key_unknown(group: Group, scene: Scene) -> Iterator[Finding]:
-    if group.key and scene.nodes and not any(group.key in labels for labels in scene.nodes):
+    if (
+        group.key
+        and not is_placeholder(group.key)
+        and scene.nodes
+        and not any(group.key in labels for labels in scene.nodes)
+    ):
         message = f"no node has the label {group.key}, and the group never starts"
         yield Finding.of(rules.KEY_UNKNOWN, group.item, _key_path(group), message)
 
@@ -188,7 +193,7 @@ def _two_roots(templates: Sequence[Group]) -> Iterator[Finding]:
 def _about_references(group: Group, scene: Scene) -> Iterator[Finding]:
     namespace = identity(group.item.value)[2]
     parent = text(group.value.get("parentCompositePodGroupName"))
-    if parent and (namespace, "CompositePodGroup", parent) not in scene.known:
+    if parent and not _is_known((namespace, "CompositePodGroup", parent), scene):
         message = f"the pods wait for the CompositePodGroup {parent}, which is not in the input"
         yield Finding.of(rules.PARENT_MISSING, group.item, group.below("parentCompositePodGroupName"), message)
     reference = mapping(group.value.get("workloadRef"))
@@ -206,11 +211,18 @@ def _about_template(group: Group, workload: str, name: str, scene: Scene) -> Ite
     path = group.below("workloadRef", "templateName")
     if template is not None:
         yield from _template_differs(group, template)
-    elif at in scene.templates or (at[0], "Workload", workload) not in scene.known:
+    elif is_placeholder(name):
+        return
+    elif at in scene.templates or not _is_known((at[0], "Workload", workload), scene):
         known = list_known([each.name for each in templates]) if templates else ""
         hint = f"; known: {known}" if known else ""
         message = f"the Workload {workload} with a template {name} is not in the input{hint}"
         yield Finding.of(rules.WORKLOAD_MISSING, group.item, path, message)
+
+
+def _is_known(group: tuple[str, str, str], scene: Scene) -> bool:
+    """Return True if an object is in the input, or if another tool fills in its name."""
+    return group in scene.known or is_placeholder("".join(group))
 
 
 def _template_differs(group: Group, template: Group) -> Iterator[Finding]:
@@ -245,6 +257,8 @@ _COMPARED: tuple[tuple[str, Callable[[Group], str]], ...] = (
 
 def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:
     if not users:
+        if is_placeholder("".join(identity(group.item.value)[2:])):
+            return
         yield Finding.of(rules.GROUP_UNUSED, group.item, ("metadata", "name"), "no pod names this PodGroup")
         return
     counts = [pods.count for pods in users]
@@ -263,7 +277,7 @@ def _about_pods(scene: Scene) -> Iterator[Finding]:
     for (namespace, name), users in scene.users.items():
         for pods in users:
             yield from _two_gangs(pods.item, pods.path, pods.spec, pods.holders, scene)
-        if (namespace, "PodGroup", name) not in scene.known:
+        if not _is_known((namespace, "PodGroup", name), scene):
             message = f"the pods wait for the PodGroup {name} in {namespace}, which is not in the input"
             for pods in users:
                 yield Finding.of(rules.GROUP_MISSING, pods.item, (*pods.path, FIELD, "podGroupName"), message)

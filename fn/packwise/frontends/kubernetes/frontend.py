@@ -71,7 +71,8 @@ class _Kubernetes(FrontEnd):
         objects = read_objects(inventory)
         release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
         unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
-        judged = judge_objects(objects, inventory, Server(release, gates.on, unknown))
+        server = Server(release, gates.on, unknown, is_assumed=settings.kubernetes.version is None)
+        judged = judge_objects(objects, inventory, server)
         findings: dict[KubeObject, list[Finding]] = {item: [] for item in objects.items}
         for each in judged:
             findings[each.item] += each.findings

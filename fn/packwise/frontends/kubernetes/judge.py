@@ -16,7 +16,8 @@ from packwise.frontends.kubernetes.validation import decode, group_problems, job
 from packwise.lenient import mapping, mapping_at, value_at
 from packwise.objects.identity import identity
 from packwise.objects.scheduling_groups import FIELD
-from packwise.revisions.kubernetes import COMPOSITE, GROUP
+from packwise.revisions.kubernetes import COMPOSITE, GROUP, RELEASES
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,11 +49,15 @@ class Judged(Record):
 
 
 class Server(Record):
-    """The API server: its release, its enabled gates, and the severity of unknown fields."""
+    """The API server: its release, its enabled gates, and the severity of unknown fields.
+
+    `is_assumed` is true if the settings name no release.
+    """
 
     release: KubernetesRelease
     gates: frozenset[str]
     unknown: Severity = Severity.ERROR
+    is_assumed: bool = False
 
 
 def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
@@ -118,7 +123,9 @@ def version_message(kind: str, version: str, server: Server) -> str | None:
     served, name = release.served.get(kind, ()), f"Kubernetes {release.short_name}"
     if version not in served:
         instead = f"; use {GROUP}/{served[0]}" if served else " or any other version"
-        return f"{name} does not serve {kind} in {GROUP}/{version}{instead}"
+        others = [each.name for each in RELEASES if version in each.served.get(kind, ())] if server.is_assumed else []
+        hint = f". For a cluster of {list_known(others)}, set spec.kubernetes.version" if others else ""
+        return f"{name} does not serve {kind} in {GROUP}/{version}{instead}{hint}"
     gate = COMPOSITE if kind == "CompositePodGroup" else POD_GATE
     if release.is_validated and gate not in server.gates:
         return f"{name} serves {kind} only with the feature gate {gate}"
