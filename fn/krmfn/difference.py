@@ -35,7 +35,7 @@ def difference(before: str, after: str, old_name: str, new_name: str) -> str:
 
 
 def _range(lines: list[str]) -> str:
-    """All lines of a text as the head of a hunk names them."""
+    """Return the lines of a text in the form of the head of a hunk."""
     return "1" if len(lines) == 1 else f"{1 if lines else 0},{len(lines)}"
 
 

@@ -357,7 +357,10 @@ def fields_of(head: str, tail: str) -> dict[str, Value] | None:
 
 
 def _has_no_node(tail: str) -> bool:
-    """True if there are comments and blank lines only: `!` alone is null too, and no YAML behind a mapping."""
+    """Return True if there are only comments and blank lines.
+
+    A lone `!` is null, and is not valid YAML after a mapping.
+    """
     lines = [line.lstrip(" \t") for line in tail.splitlines()]
     return all(not line or line.startswith("#") for line in lines)
 

@@ -126,7 +126,7 @@ class Fields:
                 self.refuse(name, unknown_field(name, known))
 
     def refuse(self, name: str, message: str) -> None:
-        """Refuses the field `name` for a reason of the caller's, such as `must be at least 1; got 0`."""
+        """Refuse the field `name` for the caller's reason, such as `must be at least 1; got 0`."""
         self._refuse((*self.path, name), message)
 
     def _view(self, value: Mapping[str, Value], *steps: str | int) -> Fields:

@@ -331,22 +331,22 @@ class KubeObject:
 
     @property
     def api_version(self) -> str:
-        """`apiVersion`, "" when absent. Raises FieldError when it is no string."""
+        """Return `apiVersion`, or "" if it is absent. Raise FieldError if it is not a string."""
         return self.string(("apiVersion",)) or ""
 
     @property
     def kind(self) -> str:
-        """`kind`, "" when absent. Raises FieldError when it is no string."""
+        """Return `kind`, or "" if it is absent. Raise FieldError if it is not a string."""
         return self.string(("kind",)) or ""
 
     @property
     def namespace(self) -> str:
-        """`metadata.namespace`, "" when absent. Raises FieldError when it is no string."""
+        """Return `metadata.namespace`, or "" if it is absent. Raise FieldError if it is not a string."""
         return self.id.namespace
 
     @property
     def name(self) -> str:
-        """`metadata.name`, "" when absent. Raises FieldError when it is no string."""
+        """Return `metadata.name`, or "" if it is absent. Raise FieldError if it is not a string."""
         return self.id.name
 
     @property
@@ -558,7 +558,7 @@ class KubeObject:
         return result_of(self, Severity.WARNING, path, message, rule=rule, proposed=proposed)
 
     def info(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
-        """As `warning`, of severity info."""
+        """Return a result of severity info about the object, as `warning` does."""
         return result_of(self, Severity.INFO, path, message, rule=rule, proposed=proposed)
 
     def _splice(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:

@@ -138,7 +138,7 @@ def _with_empty_list(head: str, newline: str) -> str:
 
 
 def _key_end(head: str) -> int:
-    """The end of the last line of `head` that is no comment and not blank."""
+    """Return the end of the last line of `head` that is neither a comment nor blank."""
     end = len(head)
     while end > 0:
         start = head.rfind("\n", 0, end) + 1

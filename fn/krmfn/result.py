@@ -192,7 +192,7 @@ def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """1 when one of `results` is an error, else 0."""
+    """Return 1 if one of `results` is an error, otherwise 0."""
     return int(any(result.severity is Severity.ERROR for result in results))
 
 
@@ -243,7 +243,7 @@ def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> l
 
 
 def rest_line(shown: Shown, hint: str) -> str:
-    """`warning: … and 997 more [rule]; HINT`, after a result that others are like."""
+    """Return `warning: … and 997 more [rule]; HINT` for the hidden results of a form."""
     rule = shown.result.tags.get("rule")
     return f"{shown.result.severity.value}: … and {shown.alike} more{f' [{rule}]' if rule else ''}; {hint}"
 

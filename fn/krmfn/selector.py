@@ -32,7 +32,7 @@ _REQUIREMENT = re.compile(
 
 
 class _Requirement(Record):
-    """One part of a label selector: whether the value of `key` is among `values` (None: any value)."""
+    """One part of a label selector. It is true if the value of `key` is among `values`, or if `values` is None."""
 
     key: str
     values: frozenset[str] | None

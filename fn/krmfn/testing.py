@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def collect_cases(root: Path | str) -> tuple[Path, ...]:
-    """The case folders below `root`, sorted. Raises ValueError when there is none."""
+    """Return the case folders below `root`, sorted. Raise ValueError if there are none."""
     folders = {file.parent for pattern in (_INPUT, _EXPECTED, _STDERR) for file in Path(root).rglob(pattern)}
     if not folders:
         raise ValueError(f'"{root}" must hold a case folder: one with {_INPUT}, {_EXPECTED} or {_STDERR}')
@@ -51,7 +51,7 @@ def collect_cases(root: Path | str) -> tuple[Path, ...]:
 
 
 def case_input(folder: Path | str) -> bytes:
-    """The bytes on stdin in the case: `input.yaml` as it is, or a list made of the folder's manifests as kpt would."""
+    """Return the bytes on stdin in the case: `input.yaml`, or a list of the folder's manifests as kpt builds it."""
     folder = Path(folder)
     if (folder / _INPUT).is_file():
         return (folder / _INPUT).read_bytes()

@@ -170,7 +170,7 @@ class Meter:
         self._width = 0
 
     def advance(self) -> None:
-        """One package more is done."""
+        """Count one more finished package."""
         self._done += 1
         now = monotonic()
         if self._is_shown and now - self._drawn >= _BETWEEN:

@@ -198,7 +198,7 @@ def _rendered_paths(folder: str, text: str) -> Iterator[str]:
 
 
 def _named_files(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
-    """The files that a kustomization names and that are no objects of their own."""
+    """Yield the files that a kustomization names and that are not separate objects."""
     for key in _PATCHES:
         yield from ((path, Reason.PATCH) for path in _paths(value.get(key), "path"))
     # An entry may be the patch itself.
@@ -304,7 +304,7 @@ _KEYED = r"""(?:apiVersion|kind)["']?[ \t]*:"""
 
 
 def is_of_another_tool(text: str) -> bool:
-    """Return True if a file that is no YAML cannot be meant as a manifest: it has no `apiVersion` and no `kind`."""
+    """Return True if a file with invalid YAML cannot be a manifest, because it has no `apiVersion` and no `kind`."""
     return re.search(_KEYED, text, re.IGNORECASE) is None
 
 

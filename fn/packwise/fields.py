@@ -155,7 +155,7 @@ class Object(Record):
 
     @property
     def go(self) -> str:
-        """The Go type as its decoder names it."""
+        """Return the name of the Go type in its decoder's messages."""
         return f"{self.package}.{self.struct}"
 
 

@@ -361,7 +361,7 @@ def _fields(condition: Condition, generation: int | None) -> dict[str, str]:
 
 
 def _times_in(conditions: Value) -> Iterator[tuple[tuple[str, str], str]]:
-    """When each condition last changed, by type and status."""
+    """Yield the time of the last change of each condition, by type and status."""
     for entry in conditions if isinstance(conditions, list) else ():
         if isinstance(entry, dict):
             parts = (entry.get("type"), entry.get("status"), entry.get("lastTransitionTime"))

@@ -110,7 +110,7 @@ def _pattern(line: str) -> _Pattern | None:
 
 
 def _without_spaces(line: bytes) -> bytes:
-    """The line without the spaces at its end, but for one that a backslash keeps."""
+    """Return the line without the spaces at its end, except one after a backslash."""
     bare = line.rstrip(b" ")
     backslashes = len(bare) - len(bare.rstrip(b"\\"))
     return line[: len(bare) + backslashes % 2]

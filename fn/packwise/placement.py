@@ -426,7 +426,7 @@ def excess(entries: str, before: int, most: int) -> str:
 
 
 def weight_of_copies(characters: int) -> int:
-    """The number of entries that an object counts for the characters that it copies from its workload."""
+    """Return the number of entries that an object counts for the characters that it copies from its workload."""
     return characters // _ENTRY
 
 

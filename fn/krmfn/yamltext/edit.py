@@ -171,7 +171,7 @@ def _entry_text(
 
 
 def _replace_in_place(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """A new value for an item of a block list, or for the whole document."""
+    """Replace the value of an item of a block list, or of the whole document."""
     node = nodes[-1]
     start, end = node.start, max(node.start, node.end)
     at = _end_of_line(text, end)

@@ -116,7 +116,10 @@ def quote_scalar(text: str, path: FieldPath) -> str:
 
 
 def rename_key(text: str, path: FieldPath, name: str) -> str:
-    """`text` with the last key of `path` spelt `name`. Raises YamlError: there is no such key, or `name` is one."""
+    """Return `text` with the last key of `path` renamed to `name`.
+
+    Raise YamlError if the key is missing or `name` exists.
+    """
     span = locate(text, path, key=True)
     if span is None:
         raise YamlError("must be a key to be renamed")
@@ -279,7 +282,7 @@ def _is_directive(text: str, start: int, marker: str) -> bool:
 
 
 class _Lines:
-    """A text, and its lines counted as far as the last place that was asked for."""
+    """A text, with its lines counted up to the last requested place."""
 
     def __init__(self, text: str) -> None:
         self.text = text

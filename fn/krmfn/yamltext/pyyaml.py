@@ -80,7 +80,7 @@ def event_source(text: str) -> Callable[[], Event]:
 
 
 def start_of_document(text: str) -> tuple[Callable[[], Event], Event, int]:
-    """The event source, the first node's event (StreamEndEvent when there is none) and the offset of index 0."""
+    """Return the event source, the first node's event (StreamEndEvent if there is none) and the offset of index 0."""
     skipped = 1 if text.startswith(_BOM) else 0
     step = event_source(text[1:] if skipped else text)
     step()
@@ -465,7 +465,7 @@ class EventTree:
         return spans
 
     def part(self, text: str, entry: int, start: int, dash: int) -> EventTree:
-        """The nodes of an entry alone: see `krmfn.yamltext.reader.Tree`."""
+        """Return the nodes of one entry. See `krmfn.yamltext.reader.Tree`."""
         nodes = cast("list[_EventNode]", self._nodes)
         return EventTree(text, _EntryNodes(nodes, entry, self._end(entry), start, dash, len(text)), _is_filled=True)
 

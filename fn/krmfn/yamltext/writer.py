@@ -208,7 +208,7 @@ class _LineStart(dict[str, str]):
 
     @cached_property
     def after_dash(self) -> _LineStart:
-        """This line after a dash."""
+        """Return this line after a dash."""
         return _LineStart(self.lead + "- ", self.column + 2)
 
 

@@ -88,7 +88,7 @@ def application_sources(value: Mapping[str, Value], owner: Owner, repository: Re
 
 
 class _SourceReading:
-    """One source of an Application, read."""
+    """One parsed source of an Application."""
 
     def __init__(
         self,
@@ -356,7 +356,7 @@ def applies_hook(value: Mapping[str, Value]) -> bool:
 
 
 def is_test(value: Mapping[str, Value]) -> bool:
-    """Return True if Helm makes an object for `helm test` alone."""
+    """Return True if Helm creates an object only for `helm test`."""
     annotations = mapping(mapping(value.get("metadata")).get("annotations"))
     hooks = {each.strip() for each in text(annotations.get(_HELM_HOOK)).split(",")} - {""}
     return bool(hooks) and hooks <= {"test", "test-success", "test-failure"}

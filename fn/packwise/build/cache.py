@@ -203,7 +203,7 @@ class Folder:
         return entry
 
     def write(self, name: str, entry: bytes) -> None:
-        """Writes the entry beside its place, then renames it. Raises OSError."""
+        """Write the entry to a temporary file, then rename it. Raise OSError."""
         self._make()
         number, part = tempfile.mkstemp(prefix=_PART, dir=self._folder)
         try:
@@ -298,7 +298,7 @@ class Store(Protocol):
         ...
 
     def entries(self) -> list[StoredEntry]:
-        """All entries."""
+        """Return all entries."""
         ...
 
 

@@ -84,7 +84,7 @@ def _references_in(tree: FileTree) -> Iterator[tuple[str, KubeObject]]:
 
 
 def _manifests(tree: FileTree) -> Iterator[str]:
-    """Yield the files that are no templates of charts."""
+    """Yield the files that are not templates of charts."""
     for path in tree.files_below(""):
         if path.endswith(_SUFFIXES) and not _is_template(tree, path):
             yield path
@@ -264,7 +264,7 @@ class _Delivering:
         return deliveries
 
     def _charts(self) -> list[Delivery]:
-        """Return the charts with their own values, but for libraries and the charts of other charts."""
+        """Return the charts with their own values, except libraries and the charts of other charts."""
         deliveries: list[Delivery] = []
         for path in self._tree.files_below(""):
             folder, name = posixpath.split(path)
@@ -313,7 +313,10 @@ _LACKING = re.compile(r"nil pointer evaluating|required|expected (string|map|sli
 
 
 def _without_blame(outcome: Unbuilt) -> Unbuilt:
-    """Return the outcome of a failed standalone chart. Its own values may be insufficient, so this is no error."""
+    """Return the outcome of a failed standalone chart.
+
+    It is not an error, because its own values may be insufficient.
+    """
     if outcome.owner.kind != "chart":
         return outcome
     lacks_values = outcome.obstacle is Obstacle.FAILED and _LACKING.search(outcome.reason) is not None

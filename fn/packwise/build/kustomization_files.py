@@ -621,7 +621,7 @@ def _locate_problem(problem: ClientProblem, text: str, path: FieldPath, *, key: 
 
 
 def _ambiguous(tree: FileTree, file: str) -> list[ClientProblem]:
-    """Why kustomize would not build the kustomization `file`: another of its names is in the folder."""
+    """Return the reason if the folder of the kustomization `file` also has a file with another of its names."""
     folder = posixpath.dirname(file)
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
     others = [path for path in paths if path != file and tree.is_file(path)]
@@ -631,7 +631,7 @@ def _ambiguous(tree: FileTree, file: str) -> list[ClientProblem]:
 
 
 def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem | None]:
-    """The path that the kustomization at `file` calls `entry`, or why it is none."""
+    """Return the path that the kustomization at `file` calls `entry`, or the reason why it is not a path."""
     if _REMOTE.search(entry):
         return "", ClientProblem(file, f'"{entry}" must stand in the repository: {FETCHES}; copy it here')
     if not entry.isprintable():
@@ -649,8 +649,9 @@ def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem |
 
 
 def _spelt(folder: str, target: str) -> str:
-    """Return the path from `folder` to `target` beginning with "./" or "../", so that it is no address and no YAML
-    mapping.
+    """Return the path from `folder` to `target`, with "./" or "../" first.
+
+    It can then be neither an address nor a YAML mapping.
     """
     path = posixpath.relpath(f"/{target}", f"/{folder}")
     return path if path == ".." or path.startswith("../") else f"./{path}"

@@ -30,7 +30,7 @@ class SubstitutionError(ValueError):
 
 
 class Substitution(Record):
-    """The variables, and whether a build is changed even if there is none."""
+    """The variables. A build can change even if there are none."""
 
     variables: Mapping[str, str] = {}
     always: bool = False
@@ -185,7 +185,7 @@ def _match_end(value: str, units: Sequence[_Unit], *, is_longest: bool) -> int:
 
 
 class _Unit(Record):
-    """One character of a glob: the `literal` that it is, or the `bracket` that describes it, or a `?`, or a `*`."""
+    """One unit of a glob: a `literal` character, a `bracket`, a `?` or a `*`."""
 
     literal: str | None = None
     bracket: str = ""

@@ -80,27 +80,27 @@ class MemoryTree:
         self._folders = {folder for path in contents for folder in _folders_of(path)}
 
     def is_file(self, path: str) -> bool:
-        """As `FileTree` has it."""
+        """See `FileTree.is_file`."""
         return path in self._contents
 
     def is_folder(self, path: str) -> bool:
-        """As `FileTree` has it."""
+        """See `FileTree.is_folder`."""
         return path in self._folders
 
     def read(self, path: str) -> bytes:
-        """As `FileTree` has it."""
+        """See `FileTree.read`."""
         return self._contents[path]
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """As `FileTree` has it."""
+        """See `FileTree.files_below`."""
         return below(self._paths, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """As `FileTree` has it."""
+        """See `FileTree.files_in`."""
         return files_directly_in(folder, self._paths)
 
     def listing(self, root: str) -> MemoryTree:  # noqa: ARG002
-        """As `FileTree` has it: all files are listed."""
+        """See `FileTree.listing`. All files are listed."""
         return self
 
 
@@ -281,29 +281,29 @@ class DiskTree:
         self._digests = bytearray(_SIZE * len(self._files))
 
     def is_file(self, path: str) -> bool:
-        """As `FileTree` has it."""
+        """See `FileTree.is_file`."""
         return self._kind(path) == "file"
 
     def is_folder(self, path: str) -> bool:
-        """As `FileTree` has it."""
+        """See `FileTree.is_folder`."""
         return self._kind(path) == "folder"
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """As `FileTree` has it, of folders in the root."""
+        """See `FileTree.files_below`. The folders are in the root."""
         return below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """As `FileTree` has it."""
+        """See `FileTree.files_in`."""
         with os.scandir(self._top / folder) as opened:
             names = [entry.name for entry in opened if entry.is_file(follow_symlinks=False)]
         return files_directly_in(folder, [posixpath.join(folder, name) for name in names])
 
     def listing(self, root: str) -> DiskTree:
-        """As `FileTree` has it."""
+        """See `FileTree.listing`."""
         return DiskTree(str(self._top), root)
 
     def read(self, path: str) -> bytes:
-        """As `FileTree` has it."""
+        """See `FileTree.read`."""
         kept = self._contents.get(path)
         if kept is not None:
             return kept
@@ -411,27 +411,27 @@ class CommitTree:
         return next(iter(self._commit.blobs.values()), "")
 
     def listing(self, root: str) -> CommitTree:
-        """As `FileTree` has it."""
+        """See `FileTree.listing`."""
         return CommitTree(self._commit, root, self._disk)
 
     def is_file(self, path: str) -> bool:
-        """As `FileTree` has it."""
+        """See `FileTree.is_file`."""
         return path in self._commit.blobs
 
     def is_folder(self, path: str) -> bool:
-        """As `FileTree` has it."""
+        """See `FileTree.is_folder`."""
         return path in self._folders
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """As `FileTree` has it, of folders in the root."""
+        """See `FileTree.files_below`. The folders are in the root."""
         return below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """As `FileTree` has it."""
+        """See `FileTree.files_in`."""
         return files_directly_in(folder, self._commit.blobs)
 
     def read(self, path: str) -> bytes:
-        """As `FileTree` has it."""
+        """See `FileTree.read`."""
         kept = self._contents.get(path)
         if kept is not None:
             return kept

@@ -43,7 +43,7 @@ def as_json(checked: Checked) -> str:
 
 
 def finding_fields(result: Result) -> dict[str, Any]:
-    """One finding."""
+    """Return the fields of one finding."""
     tags, ref = result.tags, result.resource_ref
     name = tags.get("rule", "")
     rule = RULES_BY_NAME.get(name)

@@ -84,7 +84,7 @@ def add_crds(command: argparse.ArgumentParser) -> None:
 
 
 def add_context(command: argparse.ArgumentParser) -> None:
-    """Adds all that a render is judged by beside its files."""
+    """Add the options for everything except files that a render depends on."""
     add_config(command)
     command.add_argument(
         "--baseline",

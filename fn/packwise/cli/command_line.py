@@ -97,7 +97,7 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage, 70 a bug in packwise
 
 
 class Call(Record):
-    """A command, and the record that its `read` made of the words."""
+    """A command, and the record that its `read` makes from the words."""
 
     command: Command
     arguments: Any
@@ -166,7 +166,7 @@ def parse(arguments: Sequence[str]) -> Call:
 
 
 def _command_parser(name: str) -> argparse.ArgumentParser:
-    """Return the parser of one command, as `parsers` has it. A run does not pay for the other commands."""
+    """Return the parser of one command, as in `parsers`. A run does not build the parsers of other commands."""
     command = COMMANDS[name].command
     parser = _Parser(prog=f"{_PROGRAM} {name}", description=command.description, epilog=command.epilog)
     command.add_arguments(parser)

@@ -103,7 +103,7 @@ def state_after(package: Package, earlier: Package) -> State:
 
 
 def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
-    """The workloads of the package that gangs among `before` belong to, and that are not among these themselves."""
+    """Return the workloads of gangs among `before` that the package has but `before` does not contain."""
     gangs = {(identity(item.value)[2], workload_of(item)) for item in before if kind_of(item) in ORDER}
     known = {identity(item.value) for item in before}
     workloads = [use.workload for use in overview(package).uses if use.document is None] if gangs else []
@@ -254,7 +254,7 @@ _DROPPED = "constraint-dropped"
 
 
 class LossReason(StrEnum):
-    """Why a constraint is no longer there."""
+    """The reason why a constraint was lost."""
 
     DISABLED = "disabled"
     TOPOLOGY_GONE = "topology-gone"
@@ -323,7 +323,10 @@ def _with_renaming(change: ObjectChange) -> ObjectChange:
 
 
 def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
-    """Levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1."""
+    """Return the effect of changed levels.
+
+    The levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1.
+    """
     touched = {field.path[:2] for field in change.fields}
     if ("spec", "levels") not in touched:
         return change
@@ -342,7 +345,10 @@ def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange
 
 
 def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
-    """Levels that change in place above the hostname alone, and with some releases. Source: spec/kueue.md#5."""
+    """Return the effect of changed levels.
+
+    Only some releases change levels above the hostname in place. Source: spec/kueue.md#5.
+    """
     if not any(field.path[:2] == ("spec", "levels") for field in change.fields):
         return change
     lowest = [_lowest_level(each) for each in (change.before, change.after)]
@@ -451,7 +457,7 @@ def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
 
 
 class _Judge:
-    """Search of the state after for the reason of a lost constraint."""
+    """Searches the state after the change for the reason of a lost constraint."""
 
     __slots__ = ("_after", "_dropped", "_topologies")
 
@@ -465,7 +471,7 @@ class _Judge:
                 self._dropped.setdefault((ref.namespace or "default", ref.name), set()).add(str(field.current))
 
     def reason(self, subject: KubeObject, wanted: _Wanted, strength: str) -> LossReason:
-        """Why `subject` has the constraint no more."""
+        """Return the reason why `subject` has lost the constraint."""
         return (
             self._reason_in_render(subject, wanted, strength)
             if self._after.rendered

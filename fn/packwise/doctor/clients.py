@@ -374,7 +374,10 @@ def _target(path: str, entry: str) -> str:
 
 
 def _is_function_folder(entry: _Listed, documents: Documents) -> bool:
-    """True if the kustomization lists configurations of packwise alone: others name its folder under transformers."""
+    """Return True if all files of the kustomization are configurations of packwise.
+
+    Others name its folder under transformers.
+    """
     kustomizations = documents[entry.kustomization]
     names = [name for value in kustomizations for name in words_of(value.get("resources"))]
     files = [_target(entry.kustomization, name) for name in names]
@@ -439,7 +442,7 @@ def _misplacement(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
 
 
 def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    """The faults that keep kustomize from running packwise by this entry."""
+    """Yield the problems that keep kustomize from running packwise through this entry."""
     function = mapping_at(entry.value, "metadata", "annotations").get(_ANNOTATION)
     if entry.field == "resources":
         if function is not None:

@@ -249,7 +249,7 @@ def _position(origin: Origin) -> tuple[int, FieldPath]:
 
 
 def _cause_of_own(key: str, before: KubeObject | None, lookup: Lookup) -> ValueCause:
-    """The cause of an annotation that packwise adds, or that clients keep their books in."""
+    """Return the cause of an annotation that packwise adds, or in which clients record their own state."""
     if is_client_key(key) and key != LOCAL_CONFIG and before is not None:
         return ValueCause(_KEPT, Place(before, (*_ANNOTATIONS, key)), is_own=True)
     if key in _RULES:
@@ -676,7 +676,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
 def _with_values(
     values: Iterable[tuple[Emitted, list[EmittedValue]]], is_wanted: Callable[[Emitted, EmittedValue], bool]
 ) -> tuple[ChosenObject, ...]:
-    """Return the objects that have wanted values, each with these."""
+    """Return the objects that have wanted values, each with its values."""
     chosen = [
         ChosenObject(emitted, tuple(each for each in listed if is_wanted(emitted, each))) for emitted, listed in values
     ]

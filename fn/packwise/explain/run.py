@@ -225,7 +225,7 @@ def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
 
 
 class _Page:
-    """Lines that are no longer than `columns` wherever a line can be broken."""
+    """Lines that are at most `columns` long, if they can be broken."""
 
     __slots__ = ("_coloured", "_columns", "lines")
 
@@ -319,7 +319,7 @@ def _gang_nodes(gangs: Iterable[GangTree]) -> Iterator[_Node]:
 
 
 def _likeness(tree: GangTree) -> tuple[object, ...]:
-    """The common part of gangs that differ in the numbers of their names alone."""
+    """Return the common part of gangs that differ only in the numbers of their names."""
     gang = tree.gang
     sets = [
         (_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, _levels_of(pods.bounds)) for pods in gang.sets

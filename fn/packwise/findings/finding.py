@@ -67,7 +67,7 @@ class Effect(Enum):
 
 
 class Cause(Enum):
-    """Why a value is refused, as far as another check depends on it."""
+    """The reason why a value is refused, if another check depends on it."""
 
     VALUE = auto()
     """The value is not one of the allowed values."""

@@ -93,7 +93,7 @@ class ClusterPool(Generic[T, R]):
         self._expect(number)
 
     def wait(self) -> list[tuple[int, R | Lost]]:
-        """The answers that are there, once there is one. Looks after the cluster as long as there is none."""
+        """Return the available answers, at least one. Check the cluster while there are none."""
         while True:
             try:
                 number = self._done.get(timeout=SECONDS_TO_LOOK)

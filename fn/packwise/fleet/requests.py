@@ -246,7 +246,7 @@ class Nodes:
 
 
 def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
-    """A digest of all that the package in `folder` reads, by names of git in the form of `form`."""
+    """Return a digest of all files that the package in `folder` reads, from git's names in the form of `form`."""
     package = rooted.packages.package(folder)
     digest = sha256(json.dumps([package.client.value, rooted.beside]).encode())
     for path in package.files:

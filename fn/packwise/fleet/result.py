@@ -70,7 +70,7 @@ class PackageResult(Record):
     passed_over: tuple[tuple[str, int], ...] = ()
 
     def to_value(self) -> dict[str, Any]:
-        """The result as JSON has it."""
+        """Return the result as a value of JSON."""
         value = as_dict(self)
         return {**value, "status": self.status.value, "findings": [each.to_value() for each in self.findings]}
 

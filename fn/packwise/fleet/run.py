@@ -396,7 +396,7 @@ class Spool:
         self._file.close()
 
     def add(self, result: PackageResult) -> None:
-        """Keep a result. Raise OSError if the disk refuses it."""
+        """Store a result. Raise OSError if the disk refuses it."""
         text = json.dumps(result.to_value()).encode()
         self._places.append((result.folder, self._file.tell(), len(text)))
         self._file.write(text)

@@ -189,7 +189,7 @@ def _problem(problem: ClientProblem) -> Result:
 
 
 def package_of_side(read: SideRead, before: SideRead | None) -> Package:
-    """The package that the pipeline renders. A state before that has errors is none."""
+    """Return the package that the pipeline renders, or None for an earlier state with errors."""
     earlier = None if before is None or exit_code(before.results) else before.files
     package = package_of(read.files, read.around, earlier, read.configured, read.crds).replace(values=read.values)
     if before is None:

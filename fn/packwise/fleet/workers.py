@@ -45,7 +45,7 @@ class WorkerPool(Protocol):
     """Workers that run one function. Tasks are numbered by the caller."""
 
     def has_room(self) -> bool:
-        """True if another task can be taken before an answer is fetched."""
+        """Return True if another task can be submitted before a result is fetched."""
         ...
 
     def submit(self, number: int, task: Any) -> None:
@@ -154,7 +154,7 @@ class _Here(Generic[T, R]):
             return [(number, Lost(OUT_OF_MEMORY))]
 
     def close(self) -> None:
-        """Do nothing, because no task runs beside the caller."""
+        """Do nothing, because no task runs outside the caller."""
 
 
 # A pool of processes of this machine. Each runs a task at a time, so that a process that dies names its task. By pipes
@@ -198,7 +198,7 @@ class ProcessPool(Generic[T, R]):
         return len(self._busy) < self._count
 
     def submit(self, number: int, task: T) -> None:
-        """Gives the task to a process."""
+        """Submit the task to a process."""
         worker = self._idle.pop() if self._idle else self._start()
         self._busy[number] = worker
         # A process that died since has an answer all the same: that it is lost.
@@ -298,7 +298,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def _signals_wait() -> Generator[None]:
-    """A process that is being started has no handlers yet, and inherits that signals wait."""
+    """Block signals while a process is started. It has no handlers yet and inherits the blocked signals."""
     if sys.platform == "win32":
         yield
         return

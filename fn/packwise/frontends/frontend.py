@@ -43,7 +43,7 @@ class Recognition(Protocol):
         ...
 
     def may_be_document(self, text: str) -> bool:
-        """True if a text that is no YAML may be one all the same."""
+        """Return True if a text that is not valid YAML may still be a document of this front end."""
         ...
 
     def document_places(self, inventory: Inventory) -> Sequence[object]:

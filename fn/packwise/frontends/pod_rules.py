@@ -90,7 +90,7 @@ def misspelt_resource(name: str) -> str:
 
 
 def near_resource(name: str) -> str:
-    """`; did you mean "x"?` for a name that no container may ask for."""
+    """Return `; did you mean "x"?` for a name that no container may request."""
     short = name.casefold()
     if "gpu" in short:
         return '; did you mean "nvidia.com/gpu"?'
@@ -259,7 +259,7 @@ def _amount(name: str, text: str, amount: int, at: FieldPath) -> Problem | None:
 def _request_problem(
     name: str, requested: tuple[str, int], limit: tuple[str, int] | None, path: FieldPath
 ) -> Problem | None:
-    """The problem of a request beside its limit."""
+    """Return the problem of a request and its limit."""
     at, (text, amount) = (*path, "requests", name), requested
     overcommits = _is_native(name) and not name.startswith(_HUGE_PAGES)
     if limit is None:

@@ -177,7 +177,7 @@ class Contradiction(Record):
 
 
 class LeftOutLabel(Record):
-    """A label that looks like a level and is none, and why."""
+    """A label that looks like a level but is not used, and the reason."""
 
     key: str
     reason: str

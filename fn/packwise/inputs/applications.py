@@ -209,7 +209,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _matches(folder: str, glob: str) -> bool:
-    """As the generator does it: a `*` stays within a step of the path."""
+    """Return True if the generator's pattern matches. A `*` does not match "/"."""
     steps, patterns = folder.split("/"), glob.strip("/").split("/")
     return len(steps) == len(patterns) and all(map(fnmatchcase, steps, patterns))
 

@@ -62,7 +62,7 @@ class Coverage(Record):
 
     @property
     def line(self) -> str:
-        """`2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
+        """Return `2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
         parts = self._group_words()
         if len(parts) > _MOST_GROUPS:
             parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]

@@ -324,7 +324,7 @@ def _baseline(named: Named, baseline: str, reader: Reader) -> list[InputFile]:
 
 
 def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    """The documents of `files` that are no Kubernetes objects and are read all the same."""
+    """Return the documents of `files` that are not Kubernetes objects, but belong to a front end."""
     return tuple(document for file in files for document in file.foreign)
 
 

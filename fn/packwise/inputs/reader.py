@@ -113,7 +113,7 @@ class InputFile(Record):
 
     @property
     def foreign(self) -> tuple[KubeObject, ...]:
-        """The documents that are no Kubernetes objects and are read all the same, in their order."""
+        """Return the documents that are not Kubernetes objects but belong to a front end, in their order."""
         return tuple(document.foreign for document in self.documents if document.foreign is not None)
 
     @property

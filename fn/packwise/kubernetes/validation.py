@@ -180,7 +180,7 @@ class TypedText(str):
 
 
 class Unquoted(str):
-    """A text in place of a value too long to print. It is printed unquoted."""
+    """A text that stands for a value that is too long to print. It is printed without quotes."""
 
     __slots__ = ()
 
@@ -434,7 +434,7 @@ class _Quantity(Record):
 
     @property
     def nanos(self) -> int:
-        """The number in billionths; a power of ten beyond the most digits counts as that many."""
+        """Return the number in billionths. A power of ten beyond the most digits counts as that many."""
         return self.unscaled * 10 ** max(0, min(self.power, _MOST_DIGITS) - _NANO)
 
 
@@ -471,7 +471,7 @@ def _binary_quantity(match: re.Match[str], sign: int, number: str, fraction: str
 
 
 def _round_number(match: re.Match[str], sign: int, power: int, notation: _Format, factor: int = 1) -> _Quantity | str:
-    """A number that Kubernetes rounds, away from zero, to billionths; a binary one is also bounded."""
+    """Return a number that Kubernetes rounds away from zero to billionths. A binary number is also limited."""
     digits = match[2] + (match[3] or "")
     if not digits and not match[0].lstrip("+-").startswith("0"):
         return _NUMERIC_TEXT
@@ -563,7 +563,7 @@ def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
 
 
 def read_nanos(written: Value) -> int | None:
-    """Return a quantity in billionths, as ParseQuantity rounds and bounds it; None if it is no quantity."""
+    """Return a quantity in billionths, as ParseQuantity rounds and limits it, or None if it is not a quantity."""
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
     if isinstance(written, int):
@@ -618,7 +618,7 @@ _MAX = 1 << 63
 
 @lru_cache(maxsize=256)
 def parse_duration(text: str) -> int | None:
-    """Nanoseconds of a Go duration, or None when `text` is none."""
+    """Return the nanoseconds of a Go duration, or None if `text` is not a duration."""
     sign = -1 if text.startswith("-") else 1
     rest = text[1:] if text[:1] in {"-", "+"} else text
     if rest == "0":

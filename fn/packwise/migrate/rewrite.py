@@ -455,7 +455,7 @@ def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Mi
 
 
 def _respelt(package: Package, selection: Selection, revision: Revision, *, configured: bool) -> Migrated:
-    """`package` of the same revision, its workloads in the newest words that go with it."""
+    """Return `package` in the same revision, with its workloads in the newest compatible spelling."""
     step = _step(selection, revision, revision, keep_pack_domain=False)
     try:
         items = tuple(item if is_generated(item.value) else migrate_workload(item, step) for item in package.items)
@@ -488,7 +488,7 @@ def _beside_input(package: Package, selection: Selection) -> list[Finding]:
 
 
 def _not_later(selection: Selection, source: Revision, target: Revision) -> list[Finding]:
-    """Why there is no way from `source` to `target`."""
+    """Return the reason why packwise cannot migrate from `source` to `target`."""
     message = f'is of revision "{source.name}", which is later than "{target.name}": what it says has no words there'
     configuration = selection.configuration
     if configuration is None:

@@ -145,7 +145,7 @@ class Kind(Record):
 
     @property
     def plural(self) -> str:
-        """The name under which an API server lists its objects."""
+        """Return the name under which an API server lists its objects."""
         name = self.name.lower()
         return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 

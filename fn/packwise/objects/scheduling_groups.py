@@ -134,7 +134,7 @@ class Pods(Record):
 
     @property
     def preemption(self) -> str:
-        """Their preemption policy."""
+        """Return the common preemption policy of the pods."""
         return text(self.spec.get("preemptionPolicy")) or _DEFAULT_PREEMPTION
 
     @property

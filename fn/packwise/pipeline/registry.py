@@ -292,5 +292,5 @@ def is_document(value: Value) -> bool:
 
 
 def may_be_document(text: str) -> bool:
-    """True if a text that is no YAML may be a document of a front end all the same."""
+    """Return True if a text that is not valid YAML may still be a document of a front end."""
     return any(recognition.may_be_document(text) for recognition in _recognitions())

@@ -64,7 +64,7 @@ class Rendered(Record):
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
-        """All objects of the answer."""
+        """Return all objects of the answer."""
         return self.kept + self.generated
 
     @property
@@ -223,9 +223,9 @@ def _write(
     *,
     writes: bool,
 ) -> _Written:
-    """The objects that follow from the plans.
+    """Return the objects that the plans describe.
 
-    A workload with an error that is ignored is refused all the same: the objects are written without it.
+    A workload with an ignored error is still refused, and the objects do not contain it.
     """
     objects = _scheduler_objects(source)
     of_workloads = [*objects.findings, *(finding for plan in plans for finding in plan.findings)]
@@ -325,7 +325,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
 
 
 class _NoChoice:
-    """All findings are reported as they are: neither settings nor comments choose among them."""
+    """Reports all findings unchanged. Neither settings nor comments select among them."""
 
     def results(
         self,

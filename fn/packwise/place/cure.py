@@ -59,7 +59,7 @@ class _Kind(Record):
 
 
 def exact_packing(turn: Scene) -> Packing:
-    """Searches nodes for the pods that are due of the only job of `turn`.
+    """Search for nodes for the due pods of the only job of `turn`.
 
     A constraint that KAI cannot read leaves the question open. Needs the extra `solver`.
     """

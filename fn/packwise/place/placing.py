@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Situation(Record):
-    """The simulations of a render's schedulers, and the nodes of the cluster with the pods that are no gang's.
+    """The simulations of a render's schedulers, and the cluster's nodes with the pods outside all gangs.
 
-    `gpus_in_use` are the GPUs of all pods that run.
+    `gpus_in_use` are the GPUs of all running pods.
     """
 
     simulations: tuple[Simulation, ...]

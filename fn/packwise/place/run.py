@@ -187,7 +187,7 @@ def _alike_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
 
 
 def _only_node(gang: GangAnswer) -> str:
-    """The node that has all pods of the gang; "" if there are several."""
+    """Return the node that has all pods of the gang, or "" if there are several."""
     nodes = {node for _, spread in gang.spread for node, _ in spread}
     return nodes.pop() if len(nodes) == 1 else ""
 
@@ -218,7 +218,7 @@ def _verdict(gang: GangAnswer, *, coloured: bool = False) -> str:
 
 
 def _cause_lines(placed: Placed, index: int) -> Iterator[str]:
-    """Why the gang, or a part of it, has no place; the scheduler's own text, and notes."""
+    """Yield the reason why the gang or a part of it cannot be placed, the scheduler's own text, and notes."""
     gang = placed.placing.gangs[index]
     for reason in gang.reasons:
         yield f"  {visible(reason)}"
@@ -302,7 +302,7 @@ def _later_lines(gang: GangAnswer) -> Iterator[str]:
 
 
 def _further_lines(placed: Placed) -> Iterator[str]:
-    """The number of further replicas of each workload that fit."""
+    """Yield a line with the number of further replicas of each workload that fit."""
     rows = [
         (visible(f"{namespace}/{name}"), str(count) if count < 100 else "100 or more")
         for (namespace, name), count in (placed.further or {}).items()

@@ -237,7 +237,7 @@ _ESCAPE = re.compile(r"\\([n\\])")
 
 
 def digest(content: bytes) -> str:
-    """The digest of a file, as the list keeps it."""
+    """Return the digest of a file in the form of the list."""
     return sha256(content).hexdigest()
 
 

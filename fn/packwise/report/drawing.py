@@ -439,7 +439,7 @@ class _Chart:
             self._deepest = len(self._map.levels) - 1 if self._with_nodes else deepest_level(self._map.domains)
 
     def lines(self) -> Iterator[str]:
-        """The gangs, and the cluster beside them."""
+        """Yield the lines of the gangs and of the cluster."""
         yield "flowchart LR"
         if self._picture.gangs:
             yield from self._gangs()

@@ -325,7 +325,7 @@ def _versions_below(path: FieldPath, value: Value, product: re.Pattern[str]) -> 
 
 
 def _versions(value: dict[str, Value], product: re.Pattern[str]) -> Iterator[tuple[FieldPath, str]]:
-    """The versions that a mapping gives to the product: in its image, or in a field beside its source."""
+    """Yield the versions that a mapping assigns to the product: in its image, or in a field beside its source."""
     sources = [text for key in _SOURCES if isinstance(text := value.get(key), str) and product.search(text)]
     if not sources:
         return

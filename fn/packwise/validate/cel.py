@@ -67,7 +67,7 @@ class Expression:
     trouble: str = ""
 
     def evaluate(self, variables: Mapping[str, Value]) -> Evaluation:
-        """Its value, or why there is none."""
+        """Return its value, or the reason why it has none."""
         if self.trouble:
             return Evaluation(trouble=self.trouble)
         cost = self._cost(variables)

@@ -109,9 +109,10 @@ NO_DEFINITIONS = Definitions({})
 
 
 def is_definition(item: KubeObject) -> bool:
-    """True if `item` is the CRD of a kind that packwise reads or writes.
+    """Return True if `item` is the CRD of a kind that packwise reads or writes.
 
-    One of v1beta1 is none: no API server since Kubernetes 1.22 serves it, and its schema may be anywhere or nowhere.
+    A CRD of v1beta1 does not count, because API servers since Kubernetes 1.22 do not serve it and its schema has no
+    fixed place.
     """
     value = item.value
     group, _, version = str(value.get("apiVersion")).partition("/")

@@ -116,7 +116,10 @@ _LEAVES: Mapping[str, Kind] = {
 
 @cache
 def kubernetes_struct(go: str) -> Object:
-    """The object that Go calls `go` (`v1.PodSpec`). Read when it is first asked for: a workload has few of them."""
+    """Return the Kubernetes object with the Go type `go` (`v1.PodSpec`).
+
+    It is read on demand, because a workload needs few of them.
+    """
     package, _, name = go.partition(".")
     return Object(name, dict([_field(go, entry) for entry in TYPES[go].split(" ")]), package)
 

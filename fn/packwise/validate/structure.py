@@ -208,7 +208,7 @@ def match_cost(pattern: str | None, length: int, text: int) -> int:
 
 @lru_cache(maxsize=256)
 def _states(pattern: str) -> int:
-    """The states of the automaton that RE2 makes of a pattern, at most."""
+    """Return an upper limit for the states of the automaton that RE2 builds from a pattern."""
     each = 1 if pattern.isascii() and "(?" not in pattern else _STATES_OF_OTHERS
     most = len(pattern) * _STATES_OF_OTHERS * _MOST_REPEATED
     # Of each group that is open: its states, and those of its last part.

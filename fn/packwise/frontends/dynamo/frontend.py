@@ -313,7 +313,7 @@ class _GraphJudge:
         return ""
 
     def _excess(self, item: KubeObject, graph: Graph) -> Iterable[Finding]:
-        """The finding that the cliques of a graph would copy more than a run renders, if they would."""
+        """Yield a finding if the cliques of a graph would copy more than a run renders."""
         shared = length(graph.own_labels) + length(graph.own_annotations)
         copied = sum([len(clique_names(each)) * (shared + characters(each.template)) for each in graph.components])
         most = self._settings.limits.gangs
@@ -389,7 +389,7 @@ def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
 
 
 def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
-    """`index` with these PodCliqueSets alone."""
+    """Return `index` with only these PodCliqueSets."""
     by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {**index.by_kind, POD_CLIQUE_SET.key: sets}
     return index.replace(by_kind=by_kind)
 

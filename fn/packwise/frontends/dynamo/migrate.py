@@ -283,7 +283,7 @@ class _GraphRewriting:
         return [self._shift(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
 
     def _trailing(self, entry: _BlockEntry) -> str:
-        """The comment at the end of an entry's first line, with the blank before it."""
+        """Return the comment at the end of an entry's first line, with the preceding blank."""
         inline = comments(self._lines[entry.line].strip())
         return f" {inline[0]}" if inline else ""
 

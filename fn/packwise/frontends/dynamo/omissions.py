@@ -134,7 +134,7 @@ class _Asked:
                 yield self._omission(path, asked, why, "leave out its schedulerName", "spec/dynamo.md#3.8")
 
     def _component_at(self, path: FieldPath) -> Component | None:
-        """The component that a part of the PodCliqueSet is made of."""
+        """Return the component from which a part of the PodCliqueSet is made."""
         place = self.derived.trace.find(path).path
         return next(
             (

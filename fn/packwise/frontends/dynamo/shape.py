@@ -41,7 +41,10 @@ _HASH = 5
 
 
 def set_name(graph: Graph) -> str:
-    """Return the name of the PodCliqueSet: the graph's, cut and with a hash if it is too long for the pods' names."""
+    """Return the name of the PodCliqueSet.
+
+    It is the graph's name, shortened and with a hash if the names of pods would be too long.
+    """
     name = graph.name
     longest = max([_own_length(component, grouped=component.uses_group) for component in graph.components], default=0)
     budget = max(_LEAST, MOST - longest)
@@ -281,7 +284,7 @@ class _SetBuilder:
         return mapping(component.template.get("metadata"))
 
     def _labels(self, component: Component, at: FieldPath) -> dict[str, str]:
-        """The labels of a clique, as far as they matter. Source: spec/dynamo.md#3.9."""
+        """Return the relevant labels of a clique. Source: spec/dynamo.md#3.9."""
         graph = self._graph
         namespace = f"{graph.namespace or 'default'}-{graph.name}".replace(".", "-")
         is_global = component.value.get("globalDynamoNamespace") is True

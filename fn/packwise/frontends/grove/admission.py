@@ -580,7 +580,7 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
 
 
 def is_new(value: Mapping[str, Value], history: History, admission: str) -> bool:
-    """True if the cluster does not know the workload yet, as far as `admission` leaves that open."""
+    """Return True if the cluster does not have the workload yet, unless `admission` decides it."""
     return admission == "New" or (admission == "Auto" and not _is_known(value, history))
 
 

@@ -238,7 +238,7 @@ class _GangBuilder:
             self._left_to_kai = frozenset(clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique))
 
     def mirror_metadata(self) -> None:
-        """Gives the gangs the workload's labels and annotations."""
+        """Add the workload's labels and annotations to the gangs."""
         pcs = self._pcs
         labels = {**_mirror(pcs.labels), **self._labels}
         self._labels = {key: labels[key] for key in sorted(labels)}

@@ -354,7 +354,7 @@ def resolve_queue(pcs: PodCliqueSet) -> str | None:
 
 
 def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
-    """All queues that `pcs` and its cliques name, each once."""
+    """Return all queues that `pcs` and its cliques name, each once."""
     queues: dict[str, None] = {}
     for owner in (pcs, *pcs.cliques):
         labels, annotations = owner.labels, owner.annotations

@@ -148,7 +148,10 @@ def _verdict(
     problems: Callable[[Mapping[str, Value] | None], Sequence[Problem]],
     old: Mapping[str, Value] | None,
 ) -> Iterator[Finding]:
-    """Yield the refusals of an object with the old value `old`. They show if it can be created anew instead."""
+    """Yield the refusals of an object with the old value `old`.
+
+    They also show whether it can be created again instead.
+    """
     refused, as_new = problems(old), problems(None) if old is not None else None
     fresh = refused if as_new is None else [problem for problem in refused if problem in as_new]
     for order, problem in enumerate(refused):

@@ -271,7 +271,7 @@ def _normal(value: Value, of: Leaf | Struct | Listing) -> Value:
 
 
 def _is_zero(value: Value, of: Leaf | Struct | Listing) -> bool:
-    """True if a value is none to Go: absent, or the zero of a type that has no pointer."""
+    """Return True if Go has no value: the field is absent, or it is the zero value of a type without a pointer."""
     if isinstance(of, Leaf):
         return value is None or (not of.is_pointer and value in ("", 0))
     return value is None or (isinstance(of, Listing) and value == [])

@@ -157,7 +157,7 @@ def _derive(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
 
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
-    """Findings about the sections of a text that is no YAML: there are lines in it, but no fields."""
+    """Yield findings about the sections of a text that is not valid YAML. It has lines, but no fields."""
     lines = {section.key: section.line for section in sections(text)}
     for order, (below, problem) in enumerate(SECTIONS.problems((place, text))):
         finding = below.about(problem.replace(stage=SECTIONS.stage), SECTIONS.rule, order=order)
@@ -225,7 +225,10 @@ def _embedded_workflow(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | 
 
 
 def _as_osmo_reads(raw: Raw) -> Raw:
-    """The document by YAML 1.1, as OSMO's `yaml.safe_load` has it: `no` is false there, and `1:30` a number."""
+    """Return the document in YAML 1.1, as OSMO's `yaml.safe_load` reads it.
+
+    There, `no` is false and `1:30` is a number.
+    """
     read = read_as_osmo(raw.text).value
     return raw.replace(value=read) if isinstance(read, dict) else raw
 

@@ -232,7 +232,7 @@ def _container(task: Task, resource: Resource) -> dict[str, Value]:
 
 
 def _amounts(resource: Resource) -> dict[str, Value]:
-    """As in the pod template that OSMO's chart brings."""
+    """Return the amounts in the pod template of OSMO's chart."""
     amounts: dict[str, Value] = {}
     if resource.cpu:
         amounts["cpu"] = str(resource.cpu)

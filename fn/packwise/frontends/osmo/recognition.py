@@ -95,7 +95,7 @@ def _is_pool(value: Mapping[str, Value]) -> bool:
 
 
 def may_be_document(text: str) -> bool:
-    """True if a text that is no YAML may be a workflow all the same: OSMO's may be templates."""
+    """Return True if a text that is not valid YAML may still be a workflow. OSMO's can be templates."""
     lines = text.splitlines()
     return any(line.startswith("workflow:") for line in lines) and not any(line.startswith("kind:") for line in lines)
 

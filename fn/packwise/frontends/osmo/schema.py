@@ -116,7 +116,7 @@ class Pool(BaseModel):
 
 
 class TopologyRequirementType(enum.StrEnum):
-    """The strength of a requirement: whether it keeps tasks from being scheduled, or is a wish."""
+    """The strength of a requirement: tasks wait for it, or only prefer it."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
@@ -251,7 +251,7 @@ class TaskSpec(BaseModel):
     @field_validator("name")
     @classmethod
     def check_name(cls, name: str) -> str:
-        """The name of OSMO's own container is taken."""
+        """Refuse the name of OSMO's own container."""
         if name.lower().replace("_", "-") == "osmo-ctrl":
             raise ValueError(f'Container {name} cannot be named "osmo-ctrl". This is a restricted name.')
         return name
@@ -278,7 +278,7 @@ class TaskSpec(BaseModel):
     @field_validator("files")
     @classmethod
     def check_files(cls, files: list[File], info: ValidationInfo) -> list[File]:
-        """Two files have two paths."""
+        """Refuse two files with the same path."""
         paths: set[str] = set()
         for file in files:
             if file.path in paths:

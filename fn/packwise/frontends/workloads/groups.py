@@ -362,7 +362,7 @@ def idle_reason(workload: Workload) -> str:
 
 
 def is_passed_over(workload: Workload, template: Template) -> bool:
-    """True if the pod-grouper leaves the pods of a template alone, as they ask."""
+    """Return True if the pods of a template ask the pod-grouper to skip them."""
     if workload.grouping is Grouping.POD and POD_GROUP in template.annotations:
         return True
     own = mapping_at(workload.item.value, "metadata", "annotations")

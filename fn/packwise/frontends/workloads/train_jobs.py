@@ -108,7 +108,7 @@ def _set_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
 
 
 def _is_beside(item: KubeObject, other: KubeObject) -> bool:
-    """True if both are in one namespace."""
+    """Return True if both are in one namespace."""
     return identity(item.value)[2] == identity(other.value)[2]
 
 

@@ -614,7 +614,7 @@ def _names(index: Index) -> Iterator[tuple[str, str]]:
 
 
 def _flag(words: list[Value], part: str) -> str:
-    """The value of a flag, as its own word or behind "="."""
+    """Return the value of a flag, either the next word or the text after "="."""
     for position, word in enumerate(words):
         name, equals, value = word.partition("=") if isinstance(word, str) else ("", "", "")
         if name == f"{_FLAG}{part}":

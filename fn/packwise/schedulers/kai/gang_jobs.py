@@ -57,7 +57,7 @@ class GangJob(Record):
     notes: tuple[str, ...] = ()
 
     def with_number(self, number: int) -> GangJob:
-        """One of several jobs that are alike."""
+        """Return one of several similar jobs."""
         name = f"{self.gang.name}-{number}"
         return self.replace(gang=self.gang.replace(name=name, alike=1), job=self.job.replace(name=name))
 

@@ -71,7 +71,7 @@ def podgroup(gang: Gang, suits: Versions, topology: str) -> Mapping[str, Value]:
 
 
 def _own_podgroup(gang: Gang, suits: Versions) -> Mapping[str, Value]:
-    """The PodGroup that KAI's pod-grouper makes of the owner of pods, as the webhooks have not seen it yet."""
+    """Return the PodGroup that KAI's pod-grouper creates for the owner of pods, before any webhook changes it."""
     owner = gang.made_for
     references: list[Value] = []
     if owner is not None:

@@ -91,7 +91,7 @@ def _pool_text(pool: str) -> str:
 
 
 def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
-    """Why its node pool or queue keeps KAI from trying the job."""
+    """Yield the reasons why its node pool or queue prevents KAI from trying the job."""
     scene, every, queues = around.scene, around.every, around.queues
     if not scene.nodes:
         yield f"KAI looks for nodes in {_pool_text(job.pool)}, which has none"

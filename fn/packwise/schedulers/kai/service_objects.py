@@ -151,7 +151,7 @@ def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source:
 def _topology_findings(
     topology: NodeTopology, value: Mapping[str, Value], placement: Placement, source: SchedulerInput
 ) -> tuple[list[Finding], bool]:
-    """KAI's refusals of a topology's levels, and True if the Topology surely keeps every rule."""
+    """Return KAI's refusals of a topology's levels, and True if the Topology certainly follows every rule."""
     verdict = judge_topology(value, source)
     problems, findings = verdict.problems, list(verdict.unchecked)
     surely_valid = not problems and not findings

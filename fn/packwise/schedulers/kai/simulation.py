@@ -153,7 +153,7 @@ class KaiSimulation:
         )
 
     def count_more(self) -> dict[tuple[str, str], int]:
-        """The further replicas of each workload that fit beside all gangs, up to a hundred."""
+        """Return the further replicas of each workload that fit together with all gangs, up to a hundred."""
         answers = () if self.session is None else self.session.jobs
         placed = self._placed_pods()
         left = self.scene.replace(
@@ -171,7 +171,7 @@ class KaiSimulation:
 
 
 def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
-    """KAI's last try of the job at `index`: that job alone, beside all that was placed before."""
+    """Return KAI's last attempt at the job at `index`: only that job, after all that was placed before."""
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     placed = (*others, *session.placed[: session.jobs[index].before])
@@ -377,5 +377,5 @@ def _common_domain(topology: KaiTopology | None, nodes: Sequence[Node]) -> str:
 
 
 def gpus_of(pod: Pod) -> int:
-    """The whole GPUs that a pod asks for."""
+    """Return the whole GPUs that a pod requests."""
     return sum(amount for name, amount in pod.request if name == GPU)

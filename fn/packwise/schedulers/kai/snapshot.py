@@ -287,7 +287,7 @@ def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tu
 
 
 def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str, dict[str, int]]:
-    """The memory that is taken of shared GPUs, by node and group."""
+    """Return the used memory of shared GPUs, by node and group."""
     by_name = {node.name: node for node in nodes}
     shared: dict[str, dict[str, int]] = {}
     for bound in pods:

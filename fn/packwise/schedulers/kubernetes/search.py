@@ -261,7 +261,7 @@ class Search:
         return list(ends)
 
     def _steps(self, state: State, shape: int, allowed: frozenset[int]) -> Iterator[State]:
-        """The states after one more pod of a shape, on any node that has room for it."""
+        """Yield the states after one more pod of a shape, on any node that has room for it."""
         touched: dict[int, int] = {}
         for index, _ in state:
             touched[index] = touched.get(index, 0) + 1

@@ -194,7 +194,7 @@ def _unready(root: RootGroup) -> Iterator[str]:
 
 
 def _message(root: RootGroup, model: Model, verdict: Verdict, state: str) -> str:
-    """The scheduler's own text, as far as no chance is in it."""
+    """Return the scheduler's own text, without its random parts."""
     namespace = identity(root.group.item.value)[2]
     if root.lacks_parent:
         return (

@@ -62,7 +62,7 @@ class _Kueue(Scheduler):
         return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
     def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """A Topology or a ResourceFlavor in the version that the named release serves."""
+        """Return a Topology or ResourceFlavor in the version that the named release serves."""
         is_served = item.api_version.endswith(_OLD_VERSION) and kueue_release(settings.kueue.version).serves_v1beta1
         return item if is_served else self.migrate(item)
 

@@ -199,7 +199,7 @@ class _Review:
 
     @property
     def sets(self) -> tuple[KueuePodSet, ...]:
-        """Its pod sets."""
+        """Return its pod sets."""
         return self.job.sets
 
 

@@ -103,7 +103,7 @@ class ClusterQueue:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Return its name."""
         return self.item.name
 
     @cached_property
@@ -204,7 +204,7 @@ class Chain:
         return {namespace: tuple(own) for namespace, own in names.items()}
 
     def has_local_queues(self, namespace: str) -> bool:
-        """True if the input has LocalQueues of just this namespace: who keeps some there keeps all of them there."""
+        """Return True if the input has LocalQueues of this namespace. A team keeps all of them in one place."""
         return bool(namespace) and namespace in self._local_queue_names
 
     def similar_local_queue(self, name: str, namespace: str) -> str:
@@ -384,7 +384,7 @@ class FlavorNodes:
         return bool(self._labels)
 
     def count_carriers(self, keys: Collection[str]) -> int:
-        """The number of nodes that have all these labels, of any value."""
+        """Return the number of nodes that have all these labels, with any value."""
         fewest = min([self._by_key.get(key, []) for key in keys], key=len, default=range(len(self._labels)))
         return sum([1 for place in fewest if self._labels[place].keys() >= set(keys)])
 

@@ -263,9 +263,9 @@ def _workload(value: Mapping[str, Value], flavors: Mapping[str, Flavor]) -> Work
 
 
 def _domains(assignment: Mapping[str, Value]) -> Iterator[tuple[Path, int]]:
-    """The domains of a topology assignment with their pods: packed as in v1beta2, or listed as in v1beta1.
+    """Yield the domains of a topology assignment with their pods: packed as in v1beta2, or listed as in v1beta1.
 
-    The path of a host is its name alone.
+    The path of a host is only its name.
     """
     levels = entries(assignment.get("levels"))
     is_by_host = bool(levels) and levels[-1] == HOSTNAME

@@ -73,7 +73,7 @@ def topology_mismatch(
 
 
 def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
-    """Slices above the level that the pod set is bound to, and layers that do not go from coarse to fine."""
+    """Return the error about slices above the pod set's level, or layers not from coarse to fine, or ""."""
     bound = request.required or request.preferred
     layers = request.layers
     if bound is not None and layers and levels.index(layers[0].level) < levels.index(bound):

@@ -221,7 +221,7 @@ def _label_list(labels: Mapping[str, str]) -> str:
 
 
 def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
-    """The queue, with this flavor alone in the resource groups that have it."""
+    """Return the queue with only this flavor in the resource groups that have it."""
     groups = tuple(
         ResourceGroup(group.covered, (flavor,)) if flavor in group.flavors else group for group in queue.groups
     )

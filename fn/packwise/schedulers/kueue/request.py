@@ -259,7 +259,7 @@ def _json_error(text: str) -> str:
 
 
 def _refuse_constant(name: str) -> Value:
-    """Raise JSONDecodeError: `NaN` and `Infinity` are JSON for Python alone."""
+    """Raise JSONDecodeError, because only Python accepts `NaN` and `Infinity` in JSON."""
     raise json.JSONDecodeError(name, name, 0)
 
 

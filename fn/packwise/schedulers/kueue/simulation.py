@@ -284,7 +284,7 @@ class KueueSimulation:
         return LaterAnswer(PENDING, message=answer.message)
 
     def count_more(self) -> dict[tuple[str, str], int]:
-        """The further Workloads of each job that Kueue admits beside all, up to a hundred."""
+        """Return the further Workloads of each job that Kueue admits together with all others, up to a hundred."""
         counts: dict[tuple[str, str], int] = {}
         for index in self._waiting:
             job = self.jobs[index]
@@ -365,7 +365,7 @@ class _Hosts:
                 return
 
     def _free_amounts(self, node: Node) -> Mapping[str, int]:
-        """The amounts that a node has left beside the pods that Kueue does not place."""
+        """Return the amounts that a node has left after the pods that Kueue does not place."""
         left = dict(node.allocatable)
         for request in self._bound.get(node.name, ()):
             for resource, amount in request:

@@ -136,7 +136,7 @@ def _queues(chain: Chain) -> Iterator[Finding]:
 
 
 def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
-    """Why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
+    """Yield the reasons why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
     flavors = [flavor for flavor in queue.flavors if not is_placeholder(flavor.name)]
     missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
     # Topologies of a queue with MultiKueue are those of its clusters.

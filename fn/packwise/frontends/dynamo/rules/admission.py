@@ -74,7 +74,7 @@ def run(checks: Iterable[GraphCheck], subject: Subject) -> list[tuple[Rule, Prob
 
 
 def where(subject: Subject, component: Component, *steps: str) -> str:
-    """A field of a component as the webhook of the release calls it."""
+    """Return the field of a component in the spelling of the release's webhook."""
     texts = subject.release.texts
     if texts is Texts.FIELDS:
         return format_path(component.path(*steps))

@@ -154,7 +154,7 @@ def disabled_message(value: str) -> str:
 
 
 def unknown_domain_message(domain: str, kind: str, name: str | None, known: Iterable[str]) -> str:
-    """The message about a domain that is none of the `known` ones of the topology object `name`."""
+    """Return the message about a domain that is not one of the `known` domains of the topology object `name`."""
     known = list(known)
     return f'must be a level of {kind} "{name}": {list_known(known)}; got "{domain}"{closest(domain, known)}'
 

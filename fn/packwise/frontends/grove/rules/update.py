@@ -68,7 +68,7 @@ def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 class CliqueChange(Record):
-    """A clique of the new set and the one of that name in the old set, or None."""
+    """A clique of the new set, and the clique with the same name in the old set or None."""
 
     at: CliqueAt
     old: Clique | None
@@ -146,7 +146,7 @@ def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 class GroupChange(Record):
-    """A scaling group of the new set and the one of that name in the old set, or None."""
+    """A scaling group of the new set, and the group with the same name in the old set or None."""
 
     at: GroupAt
     old: ScalingGroup | None
@@ -232,7 +232,7 @@ def _show(value: Value) -> str:
 
 
 def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
-    """A changed field that the operator refuses, and calls `field`."""
+    """Return the problem of a changed immutable field, with `field` as its name in the operator's text."""
     message = f"must stay {_show(old)} once the PodCliqueSet exists; got {_show(new)}{hint}"
     return invalid(path, new, "field is immutable", message, field=field)
 

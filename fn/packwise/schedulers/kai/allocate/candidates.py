@@ -95,7 +95,7 @@ class Accounting:
         return held >= self._pods if held is not None else self._ratio(domain.idle) <= 1
 
     def error(self, domain: Domain, sub_group: str) -> FitError:
-        """Why the pods do not fit into the domain."""
+        """Return the reason why the pods do not fit into the domain."""
         held = self.pods_that_fit(domain)
         error = (
             few_pods(domain.id, held, self._pods, sub_group)
@@ -452,7 +452,7 @@ _KEPT = 16
 
 
 def scored_nodes(nodes: Sequence[NodeState], scores: Scores | None) -> Sequence[NodeState]:
-    """The nodes that KAI looks at: one without a score drops out of its list."""
+    """Return the nodes that KAI considers. KAI removes a node without a score from its list."""
     return nodes if scores is None else [node for node in nodes if scores.of(node) is not None]
 
 

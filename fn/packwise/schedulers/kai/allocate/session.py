@@ -90,7 +90,7 @@ class Queues:
         return self._below.get(name, ())
 
     def reason_missing(self, name: str) -> str:
-        """Why there is no queue of that name, or it does not count."""
+        """Return the reason why no queue of that name counts."""
         if name not in self._given:
             return f'the queue "{name}" does not exist'
         above = ""
@@ -284,7 +284,7 @@ class SetPart:
         return due
 
     def leaves(self) -> Iterator[PodPart]:
-        """All subgroups of pods below."""
+        """Yield all subgroups below that contain pods."""
         for child in self.children:
             yield from child.leaves()
 
@@ -571,7 +571,7 @@ class _Session:
                 self._errors[tree.index].append(missing)
 
     def run(self) -> SessionAnswer:
-        """Gives the jobs their turns until none is left."""
+        """Run the turns of all jobs."""
         attempts: list[str] = []
         tried = [
             tree for tree in self._trees if tree.waits and tree.root.is_ready and self._queues.is_tried(tree.job.queue)

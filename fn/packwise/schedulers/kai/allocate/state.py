@@ -366,7 +366,10 @@ def gpus_taken(pod: Pod, node: Node) -> float:
 
 
 def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
-    """True if KAI prefers the node, since a GPU that is shared there has room for the pod: one without GPUs has it."""
+    """Return True if KAI prefers the node, because a shared GPU there has room for the pod.
+
+    A pod without GPUs always has room.
+    """
     if pod.share is None and any(name == GPU for name, _ in pod.request):
         return False
     memory = 0 if pod.share is None else memory_of(pod.share, node)

@@ -92,7 +92,7 @@ class Quotas:
             used[key] = used.get(key, 0) + sign * amount
 
     def available(self, queue: str, key: FlavorResource) -> int:
-        """The amount that a queue can use beside all that runs."""
+        """Return the amount that a queue can use in addition to all running Workloads."""
         return max(0, self._available(queue, key))
 
     def most(self, queue: str, key: FlavorResource) -> int:

@@ -136,7 +136,7 @@ class Session:
         self._use(plan.queue, plan.usage, plan.placed, sign)
 
     def still_fits(self, plan: Plan) -> bool:
-        """True if a plan of this cycle fits beside the jobs that were admitted since."""
+        """Return True if a plan of this cycle still fits after the jobs that were admitted since."""
         if any(amount > self._quotas.available(plan.queue, key) for key, amount in plan.usage.items()):
             return False
         by_flavor: dict[str, list[PlacedPods]] = {}
